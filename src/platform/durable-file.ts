@@ -1,0 +1,65 @@
+import { dirname } from "node:path";
+
+import type { Files } from "./files.ts";
+import { errorCode } from "./files.ts";
+
+/** Suffix of the one temporary file beside each durable file; a leftover of a power cut is replaced by the next write. */
+const TEMPORARY_SUFFIX = ".new";
+
+/**
+ * Replaces `path` with `bytes` so that after a power cut at any moment either the old or the new content is there, whole.
+ *
+ * Order matters: the bytes are on the disk before the name points to them, and the name is on the disk before this resolves
+ * (rename(2) alone promises neither).
+ *
+ * @throws Node system errors such as ENOSPC or EROFS; the old content then still stands.
+ */
+export async function replaceDurably(files: Files, path: string, bytes: Uint8Array, mode: number): Promise<void> {
+  const temporary = path + TEMPORARY_SUFFIX;
+  await removeIfPresent(files, temporary);
+  const file = await files.createExclusive(temporary, mode);
+  try {
+    await file.write(bytes);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await files.rename(temporary, path);
+  await files.syncDirectory(dirname(path));
+}
+
+/** Removes the file; a file that is not there is no error. */
+export async function removeIfPresent(files: Files, path: string): Promise<void> {
+  try {
+    await files.remove(path);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+/**
+ * Reads a whole small file.
+ *
+ * @returns the bytes, or `too-large` when the file holds more than `limit_bytes`.
+ * @throws Node system errors; EISDIR or EINVAL where the path is not a regular file.
+ */
+export async function readBounded(files: Files, path: string, limit_bytes: number): Promise<Uint8Array | "too-large"> {
+  const file = await files.openForReading(path);
+  try {
+    const stat = await file.stat();
+    if (stat.kind !== "file") throw Object.assign(new Error(`Cannot read ${path}: not a regular file`), { code: "EINVAL" });
+    if (stat.size_bytes > limit_bytes) return "too-large";
+    // One byte more than allowed shows a file that grew after the stat.
+    const buffer = new Uint8Array(Math.min(limit_bytes, stat.size_bytes) + 1);
+    let length = 0;
+    for (;;) {
+      const count = await file.read(buffer.subarray(length), length);
+      length += count;
+      if (count === 0) return buffer.subarray(0, length);
+      if (length > limit_bytes) return "too-large";
+      if (length === buffer.byteLength) return readBounded(files, path, limit_bytes);
+    }
+  } finally {
+    await file.close();
+  }
+}

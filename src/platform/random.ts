@@ -1,0 +1,14 @@
+import { randomBytes } from "node:crypto";
+
+/** Entropy, so that a simulated machine can be replayed from a seed. */
+export interface Random {
+  /** A number in [0, 1), for jitter. Not for secrets. */
+  unit(): number;
+  /** Unpredictable bytes. */
+  bytes(count: number): Uint8Array;
+}
+
+export const systemRandom: Random = {
+  unit: () => Math.random(),
+  bytes: (count) => randomBytes(count),
+};

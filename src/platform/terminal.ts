@@ -1,0 +1,49 @@
+/**
+ * The person at the other end. Commands speak through this interface and never touch stdout themselves, so that one
+ * renderer (cli/terminal.ts) decides about width, colour and JSON, and tests read what a person would.
+ */
+export interface Terminal {
+  /** Columns of the terminal, or 80 when there is none. */
+  readonly columns: number;
+  /** Text for stdout, a line feed is added. */
+  print(text: string): void;
+  /** The one JSON document of a `--json` run, on stdout. */
+  json(value: unknown): void;
+  /** Rows under headers, fitted to the terminal, on stdout. */
+  table(headers: readonly string[], rows: readonly (readonly string[])[]): void;
+  /** What a person should know beside the result, on stderr. */
+  note(text: string): void;
+  /** A failure, on stderr: what happened, where, what to do. */
+  problem(problem: Problem): void;
+  /** Progress of long work: a bar on a terminal, nothing elsewhere. `fraction` in 0…1; 1 removes the bar. */
+  progress(label: string, fraction: number): void;
+  /** Styles for emphasis; plain text comes back unchanged where colour is off. */
+  style(style: "good" | "bad" | "warn" | "dim" | "bold", text: string): string;
+}
+
+/** A failure a person can act on. An entry without a remedy is unfinished. */
+export interface Problem {
+  /** Stable identifier for scripts, kebab-case. */
+  readonly code: string;
+  /** What happened, one sentence. */
+  readonly what: string;
+  /** Where: `file:line:column`, a URL, a path. */
+  readonly where?: string;
+  /** What to do, one sentence or command. */
+  readonly fix: string;
+}
+
+/** Exit codes that scripts can trust; the same for all three programs. */
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  invalid: 3,
+  unreachable: 4,
+  unauthorized: 5,
+  rejected: 6,
+  conflict: 7,
+  interrupted: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
