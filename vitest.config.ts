@@ -7,5 +7,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     pool: "forks",
+    // Most tests wait for processes, not for the processor.
+    maxWorkers: "100%",
   },
 });
