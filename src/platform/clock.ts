@@ -13,7 +13,8 @@ const LONGEST_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
   wall_ms: () => Date.now(),
-  monotonic_ms: () => performance.now(),
+  // performance.now() would load perf_hooks (1 ms at start).
+  monotonic_ms: () => Number(process.hrtime.bigint()) / 1e6,
   sleep(duration_ms, signal) {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {

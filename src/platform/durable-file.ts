@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 
-import type { Files } from "./files.ts";
+import type { FileOwner, Files } from "./files.ts";
 import { errorCode } from "./files.ts";
 
 /** Suffix of the one temporary file beside each durable file; a leftover of a power cut is replaced by the next write. */
@@ -14,10 +14,16 @@ const TEMPORARY_SUFFIX = ".new";
  *
  * @throws Node system errors such as ENOSPC or EROFS; the old content then still stands.
  */
-export async function replaceDurably(files: Files, path: string, bytes: Uint8Array, mode: number): Promise<void> {
+export async function replaceDurably(
+  files: Files,
+  path: string,
+  bytes: Uint8Array,
+  mode: number,
+  owner?: FileOwner,
+): Promise<void> {
   const temporary = path + TEMPORARY_SUFFIX;
   await removeIfPresent(files, temporary);
-  const file = await files.createExclusive(temporary, mode);
+  const file = await files.createExclusive(temporary, mode, owner);
   try {
     await file.write(bytes);
     await file.sync();
@@ -37,6 +43,9 @@ export async function removeIfPresent(files: Files, path: string): Promise<void>
   }
 }
 
+/** What is read of a file that claims to be empty. */
+const SMALLEST_READ_BYTES = 4096;
+
 /**
  * Reads a whole small file.
  *
@@ -47,17 +56,21 @@ export async function readBounded(files: Files, path: string, limit_bytes: numbe
   const file = await files.openForReading(path);
   try {
     const stat = await file.stat();
-    if (stat.kind !== "file") throw Object.assign(new Error(`Cannot read ${path}: not a regular file`), { code: "EINVAL" });
+    if (stat.kind !== "file")
+      throw Object.assign(new Error(`Cannot read ${path}: not a regular file`), { code: "EINVAL" });
     if (stat.size_bytes > limit_bytes) return "too-large";
-    // One byte more than allowed shows a file that grew after the stat.
-    const buffer = new Uint8Array(Math.min(limit_bytes, stat.size_bytes) + 1);
+    // A size of zero says nothing under /proc, and a file may grow: the buffer follows what is read, one byte beyond the limit at most.
+    let buffer = new Uint8Array(Math.min(limit_bytes, Math.max(stat.size_bytes, SMALLEST_READ_BYTES)) + 1);
     let length = 0;
     for (;;) {
       const count = await file.read(buffer.subarray(length), length);
-      length += count;
       if (count === 0) return buffer.subarray(0, length);
+      length += count;
       if (length > limit_bytes) return "too-large";
-      if (length === buffer.byteLength) return readBounded(files, path, limit_bytes);
+      if (length < buffer.byteLength) continue;
+      const larger = new Uint8Array(Math.min(limit_bytes + 1, buffer.byteLength * 2));
+      larger.set(buffer);
+      buffer = larger;
     }
   } finally {
     await file.close();

@@ -1,6 +1,5 @@
-import { constants, statSync } from "node:fs";
-import type { BigIntStats } from "node:fs";
-import * as fs from "node:fs/promises";
+import * as fs from "node:fs";
+import { promisify } from "node:util";
 
 /** What the programs need to know of a path. Two equal stats mean: nothing replaced or wrote the file in between. */
 export interface FileStat {
@@ -31,6 +30,9 @@ export interface WritableFile {
   close(): Promise<void>;
 }
 
+/** To whom a new file belongs. */
+export type FileOwner = Pick<FileStat, "user_id" | "group_id">;
+
 /** The disk. Every method rejects with a Node error that carries a `code` such as `ENOENT`. */
 export interface Files {
   /** Follows symbolic links. */
@@ -39,11 +41,15 @@ export interface Files {
   linkStat(path: string): Promise<FileStat>;
   /** As `stat`, without leaving the thread: one system call. For paths known to be on a local filesystem only. */
   statNow(path: string): FileStat;
+  /** Tells a directory from another one in its place, even one that was given the same inode number. Follows symbolic links. */
+  directoryId(path: string): Promise<string>;
+  /** As `directoryId`, in one synchronous system call. */
+  directoryIdNow(path: string): string;
   readLink(path: string): Promise<string>;
   /** Opens without blocking, so that a FIFO without a writer cannot hang the caller. */
   openForReading(path: string): Promise<ReadableFile>;
-  /** Creates the file with exactly `mode`; fails with EEXIST when it is there. */
-  createExclusive(path: string, mode: number): Promise<WritableFile>;
+  /** Creates the file with exactly `mode`, for `owner` where this user may give it away; fails with EEXIST when it is there. */
+  createExclusive(path: string, mode: number, owner?: FileOwner): Promise<WritableFile>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
   /** Makes a completed create, rename or remove in `directory` durable. */
@@ -70,47 +76,80 @@ const SILENT_FILESYSTEMS: ReadonlySet<number> = new Set([
   0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x65735546, 0x00c36400, 0x5346414f, 0x73757245, 0x786f4256,
 ]);
 
+/** Not node:fs/promises: its file handles bring a line editor along, 1.2 MB for as long as the daemon lives. */
+const open = promisify(fs.open);
+const close = promisify(fs.close);
+const read = promisify(fs.read);
+const write = promisify(fs.writeFile);
+const sync = promisify(fs.fsync);
+const setMode = promisify(fs.fchmod);
+const setOwner = promisify(fs.fchown);
+const stat = promisify(fs.stat);
+const linkStat = promisify(fs.lstat);
+const openStat = promisify(fs.fstat);
+const statFilesystem = promisify(fs.statfs);
+const readLink = promisify(fs.readlink);
+const rename = promisify(fs.rename);
+const remove = promisify(fs.unlink);
+const makeDirectory = promisify(fs.mkdir);
+const list = promisify(fs.readdir);
+const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_DIRECTORY } = fs.constants;
+
 export const systemFiles: Files = {
-  stat: async (path) => describe(await fs.stat(path, { bigint: true })),
-  linkStat: async (path) => describe(await fs.lstat(path, { bigint: true })),
-  statNow: (path) => describe(statSync(path, { bigint: true })),
-  readLink: (path) => fs.readlink(path),
+  stat: async (path) => describe(await stat(path, { bigint: true })),
+  linkStat: async (path) => describe(await linkStat(path, { bigint: true })),
+  statNow: (path) => describe(fs.statSync(path, { bigint: true })),
+  directoryId: async (path) => identify(await stat(path, { bigint: true })),
+  directoryIdNow: (path) => identify(fs.statSync(path, { bigint: true })),
+  readLink: (path) => readLink(path),
   async openForReading(path) {
-    const handle = await fs.open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
+    const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     return {
-      stat: async () => describe(await handle.stat({ bigint: true })),
-      read: async (buffer, position) => (await handle.read(buffer, 0, buffer.byteLength, position)).bytesRead,
-      close: () => handle.close(),
+      stat: async () => describe(await openStat(file, { bigint: true })),
+      read: async (buffer, position) => (await read(file, buffer, 0, buffer.byteLength, position)).bytesRead,
+      close: () => close(file),
     };
   },
-  async createExclusive(path, mode) {
-    const handle = await fs.open(path, "wx", mode);
-    // open(2) masks the mode with the umask; the caller's word counts.
-    await handle.chmod(mode);
-    return {
-      write: (bytes) => handle.writeFile(bytes),
-      sync: () => handle.sync(),
-      close: () => handle.close(),
-    };
-  },
-  rename: (from, to) => fs.rename(from, to),
-  remove: (path) => fs.unlink(path),
-  async syncDirectory(directory) {
-    const handle = await fs.open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  async createExclusive(path, mode, owner) {
+    const file = await open(path, "wx", mode);
     try {
-      await handle.sync();
+      // open(2) masks the mode with the umask; the caller's word counts.
+      await setMode(file, mode);
+      // Only root may give a file away, and nobody else has to.
+      if (owner !== undefined) await setOwner(file, owner.user_id, owner.group_id).catch(() => {});
+    } catch (error) {
+      await close(file);
+      throw error;
+    }
+    return {
+      write: (bytes) => write(file, bytes),
+      sync: () => sync(file),
+      close: () => close(file),
+    };
+  },
+  rename: (from, to) => rename(from, to),
+  remove: (path) => remove(path),
+  async syncDirectory(directory) {
+    const file = await open(directory, O_RDONLY | O_DIRECTORY);
+    try {
+      await sync(file);
     } finally {
-      await handle.close();
+      await close(file);
     }
   },
   async makeDirectory(directory, mode) {
-    await fs.mkdir(directory, { recursive: true, mode });
+    await makeDirectory(directory, { recursive: true, mode });
   },
-  list: (directory) => fs.readdir(directory),
-  reportsChanges: async (path) => !SILENT_FILESYSTEMS.has((await fs.statfs(path)).type),
+  list: (directory) => list(directory),
+  reportsChanges: async (path) => !SILENT_FILESYSTEMS.has((await statFilesystem(path)).type),
 };
 
-function describe(stats: BigIntStats): FileStat {
+/** Inode numbers are given out again at once (ext4), birth times are not. */
+function identify({ dev, ino, birthtimeNs }: fs.BigIntStats): string {
+  return `${dev}:${ino}:${birthtimeNs}`;
+}
+
+function describe(stats: fs.BigIntStats): FileStat {
   return {
     kind: kindOf(stats),
     device: stats.dev,
@@ -124,7 +163,7 @@ function describe(stats: BigIntStats): FileStat {
   };
 }
 
-function kindOf(stats: BigIntStats): FileStat["kind"] {
+function kindOf(stats: fs.BigIntStats): FileStat["kind"] {
   if (stats.isFile()) return "file";
   if (stats.isDirectory()) return "directory";
   return stats.isSymbolicLink() ? "link" : "other";

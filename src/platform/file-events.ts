@@ -1,0 +1,76 @@
+/** Change events of directories, as inotify gives them: a hint to look, never a fact. */
+export interface FileEvents {
+  /** Reports events of `directory`'s own entries until closed. */
+  watch(directory: string, listener: DirectoryListener): DirectoryWatch;
+}
+
+export interface DirectoryListener {
+  /** Something happened to the entry `name`, or to the directory itself when null. */
+  onEvent(name: string | null): void;
+  /** Events are now reported; what changed before may have been missed. */
+  onReady(): void;
+  /** Watching failed for good, for example ENOSPC when all inotify watches are in use. */
+  onFailure(code: string): void;
+}
+
+export interface DirectoryWatch {
+  close(): void;
+}
+
+/** chokidar, one directory deep and blind to the files inside: only the kernel's event is of interest, the agent stats for itself. */
+export const systemFileEvents: FileEvents = {
+  watch(directory, listener) {
+    let close: (() => void) | null = null;
+    let closed = false;
+    void open().catch(() => listener.onFailure("UNKNOWN"));
+    return {
+      close() {
+        closed = true;
+        close?.();
+      },
+    };
+
+    async function open(): Promise<void> {
+      const { FSWatcher } = await import("chokidar");
+      // chokidar shares one handle per path: a watch opened before the last one let go would inherit its handle, of a folder that is gone.
+      await closing.get(directory);
+      if (closed) return;
+      const watcher = new FSWatcher({
+        depth: 0,
+        ignoreInitial: true,
+        ignored: (path) => path !== directory,
+        persistent: true,
+      });
+      let failed = false;
+      watcher.on("raw", (event, path) => listener.onEvent(entryName(directory, event, path)));
+      watcher.on("ready", () => {
+        if (!failed && !closed) listener.onReady();
+      });
+      watcher.on("error", (error) => {
+        if (failed || closed) return;
+        failed = true;
+        listener.onFailure(codeOf(error));
+      });
+      watcher.add(directory);
+      close = () => {
+        const ended = watcher.close().finally(() => {
+          if (closing.get(directory) === ended) closing.delete(directory);
+        });
+        closing.set(directory, ended);
+      };
+    }
+  },
+};
+
+/** Watches that are letting go of their handles, by directory. */
+const closing = new Map<string, Promise<void>>();
+
+/** inotify reports the directory's own removal or move as a `rename` of its base name; an entry of that name may be meant as well. */
+function entryName(directory: string, event: string, path: string | null): string | null {
+  if (path === null || path === directory) return null;
+  return event === "rename" && directory.endsWith(`/${path}`) ? null : path;
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "UNKNOWN";
+}

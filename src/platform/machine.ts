@@ -1,0 +1,36 @@
+import type { Clock } from "./clock.ts";
+import { systemClock } from "./clock.ts";
+import type { FileEvents } from "./file-events.ts";
+import { systemFileEvents } from "./file-events.ts";
+import type { Files } from "./files.ts";
+import { systemFiles } from "./files.ts";
+import type { Identity } from "./identity.ts";
+import { createIdentity } from "./identity.ts";
+import type { Notify, NotifyEnvironment } from "./notify.ts";
+import { createNotify } from "./notify.ts";
+import type { Random } from "./random.ts";
+import { systemRandom } from "./random.ts";
+
+/**
+ * The robot computer as the agent sees it. There is one real machine and, in test/simulation, one that runs the whole daemon
+ * by seed: nothing in the agent reaches the operating system but through here.
+ */
+export interface Machine {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly files: Files;
+  readonly events: FileEvents;
+  readonly identity: Identity;
+  readonly notify: Notify;
+}
+
+export function systemMachine(environment: NotifyEnvironment, process_id: number): Machine {
+  return {
+    clock: systemClock,
+    random: systemRandom,
+    files: systemFiles,
+    events: systemFileEvents,
+    identity: createIdentity(systemFiles),
+    notify: createNotify(environment, process_id),
+  };
+}

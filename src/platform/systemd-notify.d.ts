@@ -1,0 +1,9 @@
+/** The npm package systemd-notify ships no types; this is what of it is used (its notify.js, version 1.0.0). */
+declare module "systemd-notify" {
+  interface Notification {
+    readonly ready?: true;
+    readonly status?: string;
+    readonly pid?: number;
+  }
+  export default function notify(notification: Notification): Promise<unknown>;
+}
