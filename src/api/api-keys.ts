@@ -1,0 +1,53 @@
+import * as z from "zod";
+
+import { text } from "./text.ts";
+
+/** Code points; the document shows no bound. */
+export const API_KEY_LABEL_LENGTH = { maximum: 256 } as const;
+
+/** The whole key, because tables of existing clients cut there. */
+export const API_KEY_LENGTH = { maximum: 40 } as const;
+
+/** What a key may do; a key without scopes may do everything. */
+export const API_KEY_SCOPES = [
+  "robots:setup",
+  "robots:read",
+  "fleets:write",
+  "fleets:read",
+  "deployments:write",
+  "api-keys:write",
+  "api-keys:read",
+  "models:read",
+  "usage:read",
+] as const;
+
+export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES);
+export type ApiKeyScope = z.output<typeof apiKeyScopeSchema>;
+
+/** Body of `POST /v1/me/api-keys`. */
+export const apiKeyCreateSchema = z.object({
+  label: text(API_KEY_LABEL_LENGTH),
+  scopes: z.array(apiKeyScopeSchema).min(1).max(API_KEY_SCOPES.length).nullish(),
+});
+
+export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
+
+/** A key as lists show it: never the secret. The document leaves the members open. */
+export const apiKeyViewSchema = z.looseObject({
+  id: z.string(),
+  label: z.string().nullish(),
+  key_prefix: z.string().nullish(),
+  key_last4: z.string().nullish(),
+  scopes: z.array(z.string()).nullish(),
+  created_at: z.string().nullish(),
+  last_used_at: z.string().nullish(),
+  revoked_at: z.string().nullish(),
+});
+
+export type ApiKeyView = z.output<typeof apiKeyViewSchema>;
+
+/** Answer of `POST /v1/me/api-keys`: the one time the key itself is shown. */
+export const apiKeyCreatedSchema = apiKeyViewSchema.extend({ api_key: z.string() });
+
+/** Answer of `GET /v1/me/api-keys`. */
+export const apiKeyListSchema = z.looseObject({ items: z.array(apiKeyViewSchema) });

@@ -1,0 +1,134 @@
+/**
+ * The /v1 wire contract: what the three programs say to each other, as zod schemas, and nothing that does anything.
+ *
+ * This file is the table of the eleven operations; each resource has a file of its own with its bodies, views and limits
+ * (robots.ts, fleets.ts, deployments.ts, api-keys.ts, models.ts, usage.ts), errors.ts holds the bodies of refusals. The
+ * service validates, answers and describes itself from this table; clients build requests and decode answers with it. A
+ * robot computer imports robots.ts and errors.ts alone.
+ */
+import type * as z from "zod";
+
+import { apiKeyCreatedSchema, apiKeyCreateSchema, apiKeyListSchema, apiKeyViewSchema } from "./api-keys.ts";
+import type { ApiKeyScope } from "./api-keys.ts";
+import { deploymentCreateSchema, deploymentViewSchema } from "./deployments.ts";
+import { fleetCreateSchema, fleetListSchema, fleetModelUpdateSchema, fleetViewSchema } from "./fleets.ts";
+import { modelViewSchema } from "./models.ts";
+import { robotListSchema, robotSetupAnswerSchema, robotSetupSchema } from "./robots.ts";
+import { usageListSchema } from "./usage.ts";
+
+/** One operation of the service document, section 4. Path parameters are written `{like_this}`. */
+export interface Operation {
+  readonly summary: string;
+  readonly tag: "robots" | "fleets" | "customer-auth" | "catalog";
+  readonly method: "GET" | "POST" | "DELETE";
+  readonly path: `/v1/${string}`;
+  /** What a key restricted to scopes needs. */
+  readonly scope: ApiKeyScope;
+  /** Null where the operation takes no body. */
+  readonly request: z.ZodType | null;
+  readonly response: z.ZodType;
+}
+
+export const operations = {
+  setupRobot: {
+    summary: "Register a robot",
+    tag: "robots",
+    method: "POST",
+    path: "/v1/robots/setup",
+    scope: "robots:setup",
+    request: robotSetupSchema,
+    response: robotSetupAnswerSchema,
+  },
+  listRobots: {
+    summary: "List robots",
+    tag: "robots",
+    method: "GET",
+    path: "/v1/robots",
+    scope: "robots:read",
+    request: null,
+    response: robotListSchema,
+  },
+  createFleet: {
+    summary: "Create a robot fleet",
+    tag: "fleets",
+    method: "POST",
+    path: "/v1/fleets",
+    scope: "fleets:write",
+    request: fleetCreateSchema,
+    response: fleetViewSchema,
+  },
+  listFleets: {
+    summary: "List robot fleets",
+    tag: "fleets",
+    method: "GET",
+    path: "/v1/fleets",
+    scope: "fleets:read",
+    request: null,
+    response: fleetListSchema,
+  },
+  updateFleetModel: {
+    summary: "Update a fleet model",
+    tag: "fleets",
+    method: "POST",
+    path: "/v1/fleets/{fleet_id}/model",
+    scope: "fleets:write",
+    request: fleetModelUpdateSchema,
+    response: fleetViewSchema,
+  },
+  createDeployment: {
+    summary: "Deploy a model for a robot",
+    tag: "customer-auth",
+    method: "POST",
+    path: "/v1/me/deployments",
+    scope: "deployments:write",
+    request: deploymentCreateSchema,
+    response: deploymentViewSchema,
+  },
+  createApiKey: {
+    summary: "Create an API key",
+    tag: "customer-auth",
+    method: "POST",
+    path: "/v1/me/api-keys",
+    scope: "api-keys:write",
+    request: apiKeyCreateSchema,
+    response: apiKeyCreatedSchema,
+  },
+  listApiKeys: {
+    summary: "List API keys",
+    tag: "customer-auth",
+    method: "GET",
+    path: "/v1/me/api-keys",
+    scope: "api-keys:read",
+    request: null,
+    response: apiKeyListSchema,
+  },
+  revokeApiKey: {
+    summary: "Revoke an API key",
+    tag: "customer-auth",
+    method: "DELETE",
+    path: "/v1/me/api-keys/{key_id}",
+    scope: "api-keys:write",
+    request: null,
+    response: apiKeyViewSchema,
+  },
+  getModel: {
+    summary: "Get a model",
+    tag: "catalog",
+    method: "GET",
+    path: "/v1/models/{slug}",
+    scope: "models:read",
+    request: null,
+    response: modelViewSchema,
+  },
+  listUsage: {
+    summary: "List hosted usage",
+    tag: "customer-auth",
+    method: "GET",
+    path: "/v1/me/usage",
+    scope: "usage:read",
+    request: null,
+    response: usageListSchema,
+  },
+} as const satisfies Record<string, Operation>;
+
+export type OperationName = keyof typeof operations;

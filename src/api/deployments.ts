@@ -1,0 +1,36 @@
+import * as z from "zod";
+
+import { text } from "./text.ts";
+
+/** The document shows no bounds; these hold every name and id there can be. */
+export const DEPLOYMENT_MODEL_LENGTH = { maximum: 256 } as const;
+export const DEPLOYMENT_ROBOT_LENGTH = { maximum: 256 } as const;
+
+/** Body of `POST /v1/me/deployments`. `model` is a slug or a checkpoint id, `robot` a name or an id. */
+export const deploymentCreateSchema = z.object({
+  model: text(DEPLOYMENT_MODEL_LENGTH),
+  robot: text(DEPLOYMENT_ROBOT_LENGTH),
+});
+
+export type DeploymentCreate = z.output<typeof deploymentCreateSchema>;
+
+export const DEPLOYMENT_STATUSES = ["preparing", "active", "failed", "retired"] as const;
+
+/** One model serving one robot. The document leaves its members open; a reader needs only `id` and `status`. */
+export const deploymentViewSchema = z.looseObject({
+  id: z.string(),
+  status: z.string(),
+  model: z.string().nullish(),
+  subject_id: z.string().nullish(),
+  robot: z.string().nullish(),
+  robot_id: z.string().nullish(),
+  region: z.string().nullish(),
+  endpoint_url: z.string().nullish(),
+  active_generation_id: z.string().nullish(),
+  last_error_code: z.string().nullish(),
+  created_at: z.string().nullish(),
+  activated_at: z.string().nullish(),
+  retired_at: z.string().nullish(),
+});
+
+export type DeploymentView = z.output<typeof deploymentViewSchema>;

@@ -1,0 +1,113 @@
+import * as z from "zod";
+
+import { labelsSchema, REGION_LENGTH, ROBOT_TYPE_ID_LENGTH, SITE_LENGTH } from "./robots.ts";
+import { text } from "./text.ts";
+
+export const FLEET_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
+export const SUBJECT_LENGTH = { minimum: 1 } as const;
+export const PEAK_ACTIVE_ROBOTS = { minimum: 1 } as const;
+export const OPERATING_WINDOWS_COUNT = { maximum: 366 } as const;
+export const SELECTION_ROBOTS_COUNT = { minimum: 1, maximum: 1000 } as const;
+export const SELECTOR_LABELS_COUNT = { maximum: 32 } as const;
+
+export const READINESS_MODES = ["always_ready", "scheduled", "on_demand"] as const;
+export const readinessModeSchema = z.enum(READINESS_MODES);
+
+export const FLEET_STATUSES = ["preparing", "ready", "degraded", "blocked"] as const;
+export const fleetStatusSchema = z.enum(FLEET_STATUSES);
+
+const count = z.int().min(0);
+
+/** A date-time with its offset: a window without one would move with the service's time zone. */
+const dateTime = z.iso.datetime({ offset: true });
+
+/** A query by which the service takes an explicit membership snapshot. */
+export const robotSelectorSchema = z.strictObject({
+  site: text(SITE_LENGTH).nullish(),
+  region: text(REGION_LENGTH).nullish(),
+  robot_type_id: text(ROBOT_TYPE_ID_LENGTH).nullish(),
+  labels: labelsSchema(SELECTOR_LABELS_COUNT.maximum).optional(),
+});
+
+/** Who belongs to a fleet: by name (or id), or by selector; captured once, when the fleet is created. */
+export const fleetRobotSelectionSchema = z
+  .strictObject({
+    robots: z.array(z.string()).min(SELECTION_ROBOTS_COUNT.minimum).max(SELECTION_ROBOTS_COUNT.maximum).nullish(),
+    selector: robotSelectorSchema.nullish(),
+    membership: z.literal("snapshot").default("snapshot"),
+  })
+  .refine(
+    ({ robots, selector }) => ((robots ?? null) === null) !== ((selector ?? null) === null),
+    "exactly one of robots and selector is required",
+  );
+
+export const operatingWindowSchema = z.strictObject({ starts_at: dateTime, ends_at: dateTime });
+
+/** Body of `POST /v1/fleets`. */
+export const fleetCreateSchema = z.strictObject({
+  name: text(FLEET_NAME_LENGTH),
+  subject: text(SUBJECT_LENGTH),
+  selection: fleetRobotSelectionSchema,
+  peak_active_robots: z.int().min(PEAK_ACTIVE_ROBOTS.minimum),
+  readiness_mode: readinessModeSchema,
+  operating_windows: z.array(operatingWindowSchema).max(OPERATING_WINDOWS_COUNT.maximum).default([]),
+});
+
+export type FleetCreate = z.output<typeof fleetCreateSchema>;
+
+/** Body of `POST /v1/fleets/{fleet_id}/model`. */
+export const fleetModelUpdateSchema = z.object({ subject: text(SUBJECT_LENGTH) });
+
+export type FleetModelUpdate = z.output<typeof fleetModelUpdateSchema>;
+
+export const readinessEstimateSchema = z.object({
+  lower_seconds: count,
+  upper_seconds: count,
+  updated_at: z.string(),
+});
+
+export const fleetRobotCountsSchema = z.object({
+  registered: count,
+  ready: count,
+  active: count,
+  waiting: count,
+  blocked: count,
+});
+
+export const fleetModelGenerationViewSchema = z.object({
+  subject: z.string(),
+  generation_id: z.string(),
+  status: z.string(),
+});
+
+export const fleetUpdateViewSchema = z.object({
+  subject: z.string(),
+  generation_id: z.string(),
+  status: z.string(),
+  blocker: z.string().nullish(),
+});
+
+/**
+ * A fleet as the service shows it.
+ *
+ * The document lets no other member in: a sender's duty, which the service's own tests hold it to with `.strict()`. A reader
+ * ignores members it does not know, or every growth of the service would break it.
+ */
+export const fleetViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  subject: z.string(),
+  readiness_mode: readinessModeSchema,
+  peak_active_robots: z.int().min(PEAK_ACTIVE_ROBOTS.minimum),
+  status: fleetStatusSchema,
+  blocker: z.string().nullish(),
+  readiness_estimate: readinessEstimateSchema.nullish(),
+  robots: fleetRobotCountsSchema,
+  active_model: fleetModelGenerationViewSchema.nullish(),
+  update: fleetUpdateViewSchema.nullish(),
+});
+
+export type FleetView = z.output<typeof fleetViewSchema>;
+
+/** Answer of `GET /v1/fleets`. */
+export const fleetListSchema = z.array(fleetViewSchema);

@@ -1,0 +1,23 @@
+import * as z from "zod";
+
+/** One set of weights of a model, and what a robot must bring to run it. */
+export const checkpointViewSchema = z.looseObject({
+  id: z.string(),
+  created_at: z.string().nullish(),
+  requirements: z.record(z.string(), z.unknown()).nullish(),
+  regions: z.array(z.string()).nullish(),
+});
+
+/** Answer of `GET /v1/models/{slug}`. The document leaves the members open; a reader needs only `slug`. */
+export const modelViewSchema = z.looseObject({
+  slug: z.string(),
+  display_name: z.string().nullish(),
+  vendor: z.string().nullish(),
+  model_type: z.string().nullish(),
+  license_tier: z.string().nullish(),
+  default_checkpoint_id: z.string().nullish(),
+  checkpoints: z.array(checkpointViewSchema).nullish(),
+  created_at: z.string().nullish(),
+});
+
+export type ModelView = z.output<typeof modelViewSchema>;

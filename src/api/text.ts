@@ -1,0 +1,48 @@
+import * as z from "zod";
+
+/** Bounds of a text, in code points: the wire counts characters as people and Python do, not UTF-16 units. */
+interface TextBounds {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly pattern?: RegExp;
+}
+
+/**
+ * A string member of the wire contract.
+ *
+ * Beside its bounds every text is free of unpaired surrogates (they have no UTF-8 form) and of NUL (no PostgreSQL text holds
+ * one), so that whatever one program accepts every other can store and send. The bounds are attached as JSON Schema
+ * metadata: the service's validation and the interface description read them from there.
+ */
+export function text(bounds: TextBounds = {}): z.ZodString {
+  const { minimum, maximum, pattern } = bounds;
+  const bounded = z.string().check((context) => {
+    const length = codePoints(context.value);
+    if (minimum !== undefined && length < minimum) {
+      context.issues.push({ code: "too_small", origin: "string", minimum, inclusive: true, input: context.value });
+    }
+    if (maximum !== undefined && length > maximum) {
+      context.issues.push({ code: "too_big", origin: "string", maximum, inclusive: true, input: context.value });
+    }
+  });
+  const matched = pattern === undefined ? bounded : bounded.regex(pattern);
+  return matched
+    .refine((value) => value.isWellFormed(), "text must be valid Unicode")
+    .refine((value) => !value.includes("\0"), "text must not contain NUL characters")
+    .meta({
+      ...(minimum === undefined ? {} : { minLength: minimum }),
+      ...(maximum === undefined ? {} : { maxLength: maximum }),
+    });
+}
+
+/** Number of code points; an unpaired surrogate counts as one. */
+export function codePoints(value: string): number {
+  let count = 0;
+  for (let index = 0; index < value.length; index += 1) {
+    const unit = value.charCodeAt(index);
+    const isPair = unit >= 0xd800 && unit <= 0xdbff && (value.charCodeAt(index + 1) & 0xfc00) === 0xdc00;
+    if (isPair) index += 1;
+    count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,43 @@
+import * as z from "zod";
+import { describe, expect, it } from "vitest";
+
+import { operations } from "../../../src/api/api.ts";
+import type { Operation } from "../../../src/api/api.ts";
+
+const all: readonly Operation[] = Object.values(operations);
+
+describe("operations", () => {
+  it("are the eleven of the service document, section 4", () => {
+    const rows = all.map(
+      ({ method, path, tag, request }) => `${tag} ${method} ${path}${request === null ? "" : " body"}`,
+    );
+    expect(rows).toEqual([
+      "robots POST /v1/robots/setup body",
+      "robots GET /v1/robots",
+      "fleets POST /v1/fleets body",
+      "fleets GET /v1/fleets",
+      "fleets POST /v1/fleets/{fleet_id}/model body",
+      "customer-auth POST /v1/me/deployments body",
+      "customer-auth POST /v1/me/api-keys body",
+      "customer-auth GET /v1/me/api-keys",
+      "customer-auth DELETE /v1/me/api-keys/{key_id}",
+      "catalog GET /v1/models/{slug}",
+      "customer-auth GET /v1/me/usage",
+    ]);
+  });
+
+  it.each(all)("$method $path: has a JSON Schema of its bodies", ({ request, response }) => {
+    expect(() => z.toJSONSchema(response, { io: "input" })).not.toThrow();
+    if (request !== null) expect(() => z.toJSONSchema(request, { io: "input" })).not.toThrow();
+  });
+
+  it("setupRobot: its JSON Schema names the bounds, in characters", () => {
+    const { properties, required } = z
+      .looseObject({ properties: z.record(z.string(), z.unknown()), required: z.array(z.string()) })
+      .parse(z.toJSONSchema(operations.setupRobot.request, { io: "input" }));
+    expect(required).toEqual(["name", "robot_type_id", "region", "configuration_digest"]);
+    expect(properties["name"]).toEqual({ type: "string", minLength: 1, maxLength: 64 });
+    expect(properties["robot_type_id"]).toEqual({ type: "string", minLength: 1, maxLength: 256 });
+    expect(properties["configuration_digest"]).toEqual({ type: "string", pattern: "^sha256:[0-9a-f]{64}$" });
+  });
+});
