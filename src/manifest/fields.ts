@@ -1,0 +1,179 @@
+/**
+ * The checking of values, one by one and all in one run: a reader per key takes a value from the tree or says what is wrong with it.
+ *
+ * Mappings are read by asking for each key they may have; whatever was not asked for is unknown. Texts that look like a
+ * credential or a forgotten placeholder are caught before any reader sees them (SPEC sections 5 and 6).
+ */
+import type { Finding } from "./finding.ts";
+import type { FindingList } from "./finding-list.ts";
+import { nearest } from "./nearest.ts";
+import type { Path } from "./path.ts";
+import { below } from "./path.ts";
+import { isPlaceholder, isSecretKey, isSecretValue } from "./secrets.ts";
+import { shown } from "./shown.ts";
+import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
+import { scalarType } from "./yaml/tree.ts";
+
+/** One run over one document. */
+export interface Check {
+  readonly findings: FindingList;
+  readonly subject: "manifest" | "configuration";
+  /** What to do with a secret instead. */
+  readonly secret_advice: string;
+  /** A draft may hold placeholders. */
+  readonly placeholder_severity: Finding["severity"];
+  /** What to say of keys that people write here and that have their place elsewhere. */
+  readonly hints: ReadonlyMap<string, string>;
+  /** Placeholders so far; a document with one has no further values to check. */
+  placeholders: number;
+}
+
+/** A value in its document. */
+export interface Place {
+  readonly node: Node;
+  readonly path: Path;
+  readonly check: Check;
+}
+
+/** Takes a value, or adds what is wrong with it and gives undefined. */
+export type Reader<T> = (place: Place) => T | undefined;
+
+/** Reads a value unless it is a secret or a placeholder. */
+export function read<T>(place: Place, reader: Reader<T>): T | undefined {
+  const { node, path, check } = place;
+  if (node.kind !== "scalar" || scalarType(node) !== "string") return reader(place);
+  if (isSecretValue(node.text)) {
+    reportSecret(check, path, node.offset);
+    return undefined;
+  }
+  if (isPlaceholder(node.text)) {
+    check.placeholders += 1;
+    check.findings.add(
+      check.placeholder_severity,
+      "placeholder",
+      path,
+      node.offset,
+      `replace the placeholder ${shown(node.text)}`,
+    );
+    return undefined;
+  }
+  return reader(place);
+}
+
+/** The entries of a mapping, asked for by key. Ask for every key, then `close`. */
+export class Fields {
+  readonly #place: Place;
+  readonly #node: MappingNode;
+  readonly #known = new Set<string>();
+
+  constructor(place: Place, node: MappingNode) {
+    this.#place = place;
+    this.#node = node;
+  }
+
+  optional<T>(key: string, reader: Reader<T>): T | undefined {
+    this.#known.add(key);
+    const entry = this.#entry(key);
+    return entry === undefined ? undefined : read(this.place(entry), reader);
+  }
+
+  required<T>(key: string, reader: Reader<T>): T | undefined {
+    if (this.#entry(key) === undefined) {
+      const { path, check } = this.#place;
+      check.findings.error("missing", below(path, key), this.#node.offset, `${key} is required`);
+    }
+    return this.optional(key, reader);
+  }
+
+  /** Knows a key without reading it; below it only secrets are looked for. @returns its entry, if it is written. */
+  skip(key: string): Entry | undefined {
+    this.#known.add(key);
+    const entry = this.#entry(key);
+    if (entry !== undefined) findSecrets(this.place(entry));
+    return entry;
+  }
+
+  place(entry: Entry): Place {
+    return { node: entry.value, path: below(this.#place.path, entry.key), check: this.#place.check };
+  }
+
+  /** Reports the keys that were not asked for. */
+  close(): void {
+    for (const entry of this.#node.entries) {
+      if (this.#known.has(entry.key)) continue;
+      const place = this.place(entry);
+      if (isSecretKey(entry.key)) {
+        reportSecret(place.check, place.path, entry.key_offset, entry.key);
+        continue;
+      }
+      if (!entry.key.startsWith("x-")) this.#reportUnknown(entry, place);
+      findSecrets(place);
+    }
+  }
+
+  #entry(key: string): Entry | undefined {
+    return this.#node.entries.find((entry) => entry.key === key);
+  }
+
+  #reportUnknown({ key, key_offset }: Entry, { check, path }: Place): void {
+    check.findings.error("unknown_key", path, key_offset, () => {
+      const near = nearest(key, this.#known);
+      const hint = check.hints.get(key) ?? (near === undefined ? undefined : `did you mean ${near}?`);
+      return `unknown key ${shown(key)}; ${hint ?? `known here: ${[...this.#known].join(", ")}`}`;
+    });
+  }
+}
+
+/** The mapping at a place; anything else is a finding. */
+export function fieldsOf(place: Place, expected = "a mapping"): Fields | undefined {
+  const { node } = place;
+  if (node.kind === "mapping") return new Fields(place, node);
+  wrongType(place, expected);
+  return undefined;
+}
+
+export function wrongType(place: Place, expected: string, hint = ""): void {
+  const { node, path, check } = place;
+  check.findings.error("wrong_type", path, node.offset, `expected ${expected}, found ${typeName(node)}${hint}`);
+  findSecrets(place);
+}
+
+/** Reports the secrets in a value that is not checked otherwise. */
+export function findSecrets(place: Place): void {
+  const { node, path, check } = place;
+  switch (node.kind) {
+    case "scalar":
+      if (scalarType(node) === "string" && isSecretValue(node.text)) reportSecret(check, path, node.offset);
+      return;
+    case "sequence":
+      for (const [index, item] of node.items.entries()) findSecrets({ node: item, path: below(path, index), check });
+      return;
+    case "mapping":
+      for (const { key, key_offset, value } of node.entries) {
+        if (isSecretKey(key)) reportSecret(check, below(path, key), key_offset, key);
+        else findSecrets({ node: value, path: below(path, key), check });
+      }
+  }
+}
+
+/** @param key the key that looks like a secret; of a value the key it stands at is named. */
+export function reportSecret(check: Check, path: Path, offset: number, key?: string): void {
+  const name = shown(key ?? String(path?.step ?? "the value"));
+  const message = `${name} looks like a secret; a ${check.subject} must not carry one${check.secret_advice}`;
+  check.findings.error(`secret_in_${check.subject}`, path, offset, message);
+}
+
+function typeName(node: Node): string {
+  if (node.kind === "sequence") return "a list";
+  if (node.kind === "mapping") return "a mapping";
+  switch (scalarType(node)) {
+    case "string":
+      return "a text";
+    case "number":
+      return "a number";
+    case "boolean":
+      return "true or false";
+    case "null":
+      return node.text === "" ? "nothing" : "null";
+  }
+}

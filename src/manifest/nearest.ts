@@ -1,0 +1,74 @@
+/** Longer words are no slips of the finger, and comparing them takes long. */
+const LONGEST_WORD = 64;
+
+/** Shorter pieces stand for too many words. */
+const SHORTEST_PIECE = 4;
+
+/** The word that was probably meant: the one with the fewest slips, if they are few for its length, or the only one it is a piece of. */
+export function nearest(written: string, words: Iterable<string>): string | undefined {
+  if (written.length > LONGEST_WORD) return undefined;
+  const normal = normalize(written);
+  return fewestSlips(normal, words) ?? onlyWhole(normal, words);
+}
+
+function fewestSlips(written: string, words: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let best_slips = Math.max(1, Math.floor(written.length / 3)) + 1;
+  for (const word of words) {
+    const slips = countSlips(written, normalize(word), best_slips);
+    if (slips < best_slips) {
+      best = word;
+      best_slips = slips;
+    }
+  }
+  return best;
+}
+
+/** `type_id` and `config_files` are pieces of `robot_type_id` and `configuration_files`. */
+function onlyWhole(written: string, words: Iterable<string>): string | undefined {
+  if (written.length < SHORTEST_PIECE) return undefined;
+  const wholes = [...words].filter((word) => isPiece(written.split("_"), word.split("_")));
+  return wholes.length === 1 ? wholes[0] : undefined;
+}
+
+/** True when the parts start the parts of the whole, in order; parts of the whole may be left out. */
+function isPiece(parts: readonly string[], whole: readonly string[]): boolean {
+  let found = 0;
+  for (const part of whole) {
+    const wanted = parts[found];
+    if (wanted !== undefined && wanted !== "" && part.startsWith(wanted)) found += 1;
+  }
+  return found === parts.length;
+}
+
+/** `keyFile`, `key-file` and `KEY FILE` are all the same slip. */
+function normalize(word: string): string {
+  return word
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replaceAll(/[-. ]/g, "_");
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours between two words; `limit` or more are not counted on. */
+function countSlips(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) >= limit) return limit;
+  let before: number[] = [];
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const isSame = a[i - 1] === b[j - 1];
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const replaced = at(row, j - 1) + (isSame ? 0 : 1);
+      const swapped = isSwap ? at(before, j - 2) + 1 : replaced;
+      next.push(Math.min(replaced, swapped, at(row, j) + 1, at(next, j - 1) + 1));
+    }
+    before = row;
+    row = next;
+  }
+  return at(row, b.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? Number.POSITIVE_INFINITY;
+}

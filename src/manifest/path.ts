@@ -1,0 +1,38 @@
+import { maskSecrets } from "./secrets.ts";
+
+/** Longer steps are cut: no key of ours comes near, and a pointer goes into logs. */
+const LONGEST_STEP = 200;
+
+/** The way from the root of a document to a value, innermost step first; null is the root. */
+export type Path = PathStep | null;
+
+interface PathStep {
+  readonly parent: Path;
+  readonly step: string | number;
+}
+
+export function below(parent: Path, step: string | number): Path {
+  return { parent, step };
+}
+
+/** The JSON Pointer of a path (RFC 6901). Key material in it is masked. */
+export function pointer(path: Path): string {
+  const steps: string[] = [];
+  for (let at = path; at !== null; at = at.parent) steps.push(escapeStep(String(at.step)));
+  return steps.toReversed().join("");
+}
+
+/** Inverse of `pointer`; undefined when the text is none. */
+export function parsePointer(loc: string): readonly string[] | undefined {
+  if (loc === "") return [];
+  if (!loc.startsWith("/")) return undefined;
+  return loc
+    .slice(1)
+    .split("/")
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function escapeStep(step: string): string {
+  const cut = step.length > LONGEST_STEP ? `${step.slice(0, LONGEST_STEP)}…` : step;
+  return `/${maskSecrets(cut).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}

@@ -1,0 +1,62 @@
+import type { CatalogRow } from "./catalog.ts";
+import { DISPLAY_NAME_LIMIT, MANIFEST_SCHEMA, MANIFEST_STATUSES, TYPE_ID, TYPE_ID_LIMIT } from "./manifest.ts";
+
+/** JSON Schema (2020-12) of a manifest by id, for editors. It says what a schema can; `check` says the rest. */
+export function manifestSchema(catalog: readonly CatalogRow[]): Readonly<Record<string, unknown>> {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Robot manifest",
+    description: "What type of robot this is, and which files decide how it behaves.",
+    type: "object",
+    required: ["robot_type_id"],
+    additionalProperties: false,
+    patternProperties: { "^x-": { description: "Ignored: a place for your own notes." } },
+    properties: {
+      schema: { const: MANIFEST_SCHEMA, description: `Version of this format. Default: ${MANIFEST_SCHEMA}.` },
+      robot_type_id: {
+        type: "string",
+        maxLength: TYPE_ID_LIMIT,
+        pattern: TYPE_ID.source,
+        description: "Id of the robot's type in the service's catalog, for example yam.bimanual-joint-position.v1.",
+        examples: catalog.filter(({ hosted }) => hosted).map(({ robot_type_id }) => robot_type_id),
+      },
+      display_name: {
+        type: "string",
+        minLength: 1,
+        maxLength: DISPLAY_NAME_LIMIT,
+        description: "For people only: shown in messages, never sent.",
+      },
+      status: {
+        enum: [...MANIFEST_STATUSES],
+        default: "ready",
+        description: "draft: checked but never registered. ready: registered.",
+      },
+      configuration_files: {
+        type: "array",
+        maxItems: 64,
+        default: [],
+        description:
+          "Files that decide how the robot behaves, such as calibration. Their order counts; a change registers the robot again.",
+        items: { anyOf: [PATH, LABELLED_PATH] },
+      },
+    },
+  };
+}
+
+const PATH = {
+  type: "string",
+  maxLength: 4096,
+  pattern: "^(?:/|~/)[^$*?]*[^$*?/]$",
+  description: "Absolute path, or ~/ for the home that the agent's configuration names.",
+};
+
+const LABELLED_PATH = {
+  type: "object",
+  required: ["path"],
+  additionalProperties: false,
+  patternProperties: { "^x-": {} },
+  properties: {
+    label: { type: "string", minLength: 1, maxLength: 128, description: "For people only; no two alike." },
+    path: PATH,
+  },
+};

@@ -1,0 +1,60 @@
+/** What must not stand in a file that is read by many and shown in messages: SPEC section 6.1. */
+
+/** Words that make a key the name of a secret, wherever they stand between word ends. */
+const SECRET_WORDS =
+  /(?:^|[^a-z0-9])(?:token|password|passwd|passphrase|secret|credentials?|bearer|apikey|api_key|private_key|access_key)(?:[^a-z0-9]|$)/;
+const SERVICE_KEY = /(?<![A-Za-z0-9])sk_[a-z0-9]+_[A-Za-z0-9_-]{16,}/;
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+/** Everything that may be a service key: cut short, or glued to what stands before it. */
+const SERVICE_KEYS = /(?<![A-Za-z0-9])sk_[A-Za-z0-9]+_[A-Za-z0-9_-]*|sk_[a-z0-9]+_[A-Za-z0-9_-]{16,}/g;
+/** Names before a colon or equals sign. Every repetition is bounded: a hostile line of a megabyte must not take long. */
+const NAMES = /(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]{1,100}(?=["']?\s{0,10}[:=])/gu;
+const PLACEHOLDER = /^(?:replace[_-].*|(?:todo|tbd|fixme|change[_-]?me)(?:[^a-z0-9].*)?|<.*>)$/i;
+
+/** Longer keys are cut before they are looked at; no name of a secret is that long. */
+const LONGEST_KEY = 1024;
+
+export function isSecretKey(key: string): boolean {
+  const words = key
+    .slice(0, LONGEST_KEY)
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .replaceAll(/[-. ]/g, "_");
+  return SECRET_WORDS.test(words) || isSecretValue(key);
+}
+
+export function isSecretValue(value: string): boolean {
+  // Looking for the fixed part first spares every boot the compilation of the patterns.
+  return (
+    (value.includes("sk_") && SERVICE_KEY.test(value)) || (value.includes("PRIVATE KEY") && PRIVATE_KEY.test(value))
+  );
+}
+
+/** Where a text holds a secret value; undefined when it holds none. */
+export function secretOffset(text: string): number | undefined {
+  if (!isSecretValue(text)) return undefined;
+  const offsets = [SERVICE_KEY, PRIVATE_KEY].map((pattern) => text.search(pattern)).filter((offset) => offset >= 0);
+  return Math.min(...offsets);
+}
+
+/** True for what a template leaves to be filled in: SPEC section 6.2. */
+export function isPlaceholder(value: string): boolean {
+  return PLACEHOLDER.test(value.trim());
+}
+
+/** The text with everything that may be a service key replaced. */
+export function maskSecrets(text: string): string {
+  return text.replaceAll(SERVICE_KEYS, "sk_…");
+}
+
+/** A line of a file made fit to be shown: without what may be a key, a password or the inside of a private key. */
+export function maskLine(line: string): string {
+  const masked = maskSecrets(line)
+    .replaceAll(/(:\/\/)[^/@\s]*@/g, "$1…@")
+    .replaceAll(/[A-Za-z0-9+/=]{60,}/g, "…");
+  // What stands behind the name of a secret is one, however it is written.
+  for (const match of masked.matchAll(NAMES)) {
+    if (isSecretKey(match[0])) return `${masked.slice(0, match.index + match[0].length)}: …`;
+  }
+  return masked;
+}
