@@ -1,0 +1,110 @@
+import type { FileStat, Files } from "../platform/files.ts";
+import type { FileFinding } from "./fingerprint.ts";
+
+/** A finding before it is known where in the list the file stands. */
+export type Trouble = Omit<FileFinding, "index">;
+
+/** The system said no to stat, open or read. */
+export async function systemTrouble(files: Files, path: string, code: string): Promise<Trouble> {
+  switch (code) {
+    case "ENOENT":
+      return missing(files, path);
+    case "ENOTDIR":
+      return error(
+        "file_missing",
+        path,
+        `Cannot find ${path}: a part of its path is not a directory; correct the path in the manifest`,
+      );
+    case "EACCES":
+    case "EPERM":
+      return error(
+        "file_unreadable",
+        path,
+        `Cannot read ${path}: permission denied; let the agent's user read the file and enter its directories (chmod or setfacl)`,
+      );
+    case "ELOOP":
+      return error(
+        "file_unreadable",
+        path,
+        `Cannot read ${path}: its symbolic links lead in a circle; replace the link by one to a file`,
+      );
+    case "EMFILE":
+    case "ENFILE":
+      return error(
+        "file_unreadable",
+        path,
+        `Cannot read ${path}: too many files are open (${code}); raise LimitNOFILE or close other programs`,
+      );
+    default:
+      return error(
+        "file_unreadable",
+        path,
+        `Cannot read ${path}: ${code}; check the disk or the network drive that holds it`,
+      );
+  }
+}
+
+/** A path that is there but cannot be hashed as it is; undefined for a regular file within the limit. */
+export function unsuitable(path: string, stat: FileStat, limit_bytes: number): Trouble | undefined {
+  switch (stat.kind) {
+    case "directory":
+      return error(
+        "file_not_regular",
+        path,
+        `Cannot hash ${path}: it is a directory; list the files in it that matter, one by one`,
+      );
+    case "link":
+    case "other":
+      return error(
+        "file_not_regular",
+        path,
+        `Cannot hash ${path}: it is a FIFO, socket or device; list a regular file`,
+      );
+    case "file":
+      break;
+  }
+  if (stat.size_bytes <= limit_bytes) return undefined;
+  const sizes = `${stat.size_bytes} bytes, the limit is ${limit_bytes}`;
+  const remedy = "list only files that configure the robot, or raise the limit in the agent's configuration";
+  return error("file_too_large", path, `Cannot hash ${path}: ${sizes}; ${remedy}`);
+}
+
+export function unstable(path: string): Trouble {
+  return error(
+    "file_unstable",
+    path,
+    `Cannot hash ${path}: it kept changing while it was read; stop the program that writes it, or take it off the manifest's list`,
+  );
+}
+
+export function unparseable(path: string, is_empty: boolean): Trouble {
+  const what = is_empty ? "is empty" : "does not parse as what its name says";
+  return {
+    id: "file_unparseable",
+    severity: "warning",
+    path,
+    message: `${path} ${what} and was hashed as it is; check that the program that writes it finished`,
+  };
+}
+
+async function missing(files: Files, path: string): Promise<Trouble> {
+  const target = await linkTarget(files, path);
+  const message =
+    target === undefined
+      ? `Cannot find ${path}: create it, or correct the path in the manifest`
+      : `Cannot find ${path}: it is a symbolic link to ${target}, which is not there; create that file or correct the link`;
+  return error("file_missing", path, message);
+}
+
+async function linkTarget(files: Files, path: string): Promise<string | undefined> {
+  try {
+    return await files.readLink(path);
+  } catch {
+    // No link, or gone as well: the plain message is right.
+    return undefined;
+  }
+}
+
+function error(id: Trouble["id"], path: string, message: string): Trouble {
+  return { id, severity: "error", path, message };
+}

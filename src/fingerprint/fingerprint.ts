@@ -1,0 +1,251 @@
+/**
+ * Fingerprint: what the configuration files of a robot hold, as one digest.
+ *
+ * A snapshot is a consistent cut: there was a moment at which every file held exactly the bytes that were hashed. Files that
+ * are being written are waited for, files that did not change are not read again, and whatever cannot be hashed is a finding
+ * that names the path and the remedy. `digest.ts` is the definition of the digest and `explain.ts` shows it to people.
+ */
+import type { Clock } from "../platform/clock.ts";
+import type { FileStat, Files } from "../platform/files.ts";
+import { configurationDigest } from "./digest.ts";
+import type { Trouble } from "./findings.ts";
+import { systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
+import type { Cut } from "./reading.ts";
+import { createCut, hashOf, readMissing } from "./reading.ts";
+import type { SettlingLimits } from "./settling.ts";
+import { createSettling } from "./settling.ts";
+import { createSightings, sameStat } from "./sightings.ts";
+import { RACY_MS, createStatCache } from "./stat-cache.ts";
+
+/** A file of the manifest's list. */
+export interface ConfigurationFile {
+  readonly label: string;
+  /** Absolute. */
+  readonly path: string;
+}
+
+export interface FileFingerprint {
+  readonly label: string;
+  readonly path: string;
+  /** 64 lower-case hex digits. */
+  readonly sha256: string;
+  readonly bytes: number;
+  /** Of the state that was hashed. */
+  readonly stat: FileStat;
+  /** A file that still has this stat still has these bytes. */
+  readonly trusted: boolean;
+}
+
+export interface Snapshot {
+  /** `sha256:` and 64 lower-case hex digits. */
+  readonly digest: string;
+  /** In the order of the list. */
+  readonly files: readonly FileFingerprint[];
+  /** What had to be read for it; 0 when every file was known by its stat. */
+  readonly read_bytes: number;
+}
+
+export interface FileFinding {
+  readonly id:
+    | "file_missing"
+    | "file_unreadable"
+    | "file_not_regular"
+    | "file_too_large"
+    | "file_unstable"
+    | "file_unparseable";
+  readonly severity: "error" | "warning";
+  readonly path: string;
+  /** Place in the list, from 0. */
+  readonly index: number;
+  /** What is wrong and what to do. */
+  readonly message: string;
+}
+
+export type Collected =
+  | { readonly kind: "snapshot"; readonly snapshot: Snapshot; readonly warnings: readonly FileFinding[] }
+  /** Something is being written. The truth is not in yet; come back after `wait_ms`. */
+  | { readonly kind: "unsettled"; readonly wait_ms: number; readonly paths: readonly string[] }
+  /** There is no digest; the last registration stands. */
+  | { readonly kind: "refused"; readonly findings: readonly FileFinding[] };
+
+export interface CollectOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** False for a look at what is there now: still a consistent cut, but writers get no time to finish. */
+  readonly settle: boolean;
+  /** Called for every chunk that was read. */
+  readonly onProgress?: (done_bytes: number, total_bytes: number) => void;
+}
+
+export interface FingerprintLimits extends SettlingLimits {
+  /** Of one file. */
+  readonly file_limit_bytes: number;
+}
+
+export interface Fingerprinter {
+  /** Takes over what an earlier process hashed and registered: it stands wherever the file still has its stat. */
+  remember(files: readonly FileFingerprint[]): void;
+  /**
+   * One consistent cut of the files, reading only what changed. Not to be called again before it resolved.
+   *
+   * @throws `options.signal.reason` when the signal aborts.
+   */
+  collect(files: readonly ConfigurationFile[], options: CollectOptions): Promise<Collected>;
+  /**
+   * True when every file is as in the last snapshot. One synchronous stat per file and nothing else: no thread, no read.
+   * For local filesystems only, where a stat cannot hang.
+   */
+  holds(files: readonly ConfigurationFile[]): boolean;
+}
+
+/** Looks, pauses and rereads within one collect, before files count as unstable. */
+const MAX_ROUNDS = 8;
+
+export function createFingerprinter(
+  machine: { readonly files: Files; readonly clock: Clock },
+  limits: FingerprintLimits,
+): Fingerprinter {
+  const { files: disk, clock } = machine;
+  const sightings = createSightings(machine);
+  const settling = createSettling(clock, limits);
+  const cache = createStatCache();
+  const state = { disk, sightings, cache, limit_bytes: limits.file_limit_bytes };
+  let last: readonly FileFingerprint[] | undefined;
+
+  /** Files that are still being written, or undefined when all hold still or were waited for long enough. */
+  function waitForRest(paths: readonly string[], cut: Cut): Collected | undefined {
+    return unsettled(paths, (path) => {
+      const view = sightings.view(path);
+      if (view?.kind === "hidden") settling.clear(path);
+      const is_known = hashOf(state, cut, path) !== undefined;
+      const is_hopeless = view?.kind === "seen" && unsuitable(path, view.stat, limits.file_limit_bytes) !== undefined;
+      return is_known || is_hopeless ? 0 : settling.unrest_ms(path, sightings.quiet_ms(path));
+    });
+  }
+
+  /** Files that hold still but look half-written. */
+  function waitForSense(paths: readonly string[], cut: Cut): Collected | undefined {
+    return unsettled(paths, (path) => {
+      const hashed = hashOf(state, cut, path);
+      if (hashed?.suspect === true) return settling.suspicion_ms(path, hashed.sha256, sightings.quiet_ms(path));
+      settling.clear(path);
+      return 0;
+    });
+  }
+
+  /** How long to pause so that the timestamps of files that must be read now can tell the next write from the last one. */
+  function breath_ms(paths: readonly string[], cut: Cut): number {
+    const pauses = paths.map((path) => {
+      const view = sightings.view(path);
+      if (view?.kind !== "seen" || unsuitable(path, view.stat, limits.file_limit_bytes) !== undefined) return 0;
+      return hashOf(state, cut, path) === undefined ? RACY_MS + 1 - sightings.quiet_ms(path) : 0;
+    });
+    return Math.ceil(Math.max(0, ...pauses));
+  }
+
+  async function troublesOf(paths: readonly string[]): Promise<readonly Trouble[]> {
+    const troubles = await Promise.all(
+      paths.map(async (path) => {
+        const view = sightings.view(path);
+        if (view?.kind === "hidden") return systemTrouble(disk, path, view.code);
+        return view === undefined ? undefined : unsuitable(path, view.stat, limits.file_limit_bytes);
+      }),
+    );
+    return troubles.filter((trouble) => trouble !== undefined);
+  }
+
+  function conclude(files: readonly ConfigurationFile[], cut: Cut): Collected {
+    const warnings: Trouble[] = [];
+    const fingerprints = files.map(({ label, path }): FileFingerprint => {
+      const hashed = hashOf(state, cut, path);
+      if (hashed === undefined) throw new Error(`${path} has no hash in its own snapshot`);
+      const { sha256, stat, trusted, suspect } = hashed;
+      if (suspect) warnings.push(unparseable(path, stat.size_bytes === 0));
+      settling.accept(path, sha256);
+      settling.restart(path);
+      return { label, path, sha256, bytes: stat.size_bytes, stat, trusted };
+    });
+    last = fingerprints;
+    const digest = configurationDigest(fingerprints.map(({ sha256 }) => sha256));
+    return {
+      kind: "snapshot",
+      snapshot: { digest, files: fingerprints, read_bytes: cut.read_bytes },
+      warnings: atIndex(warnings, files),
+    };
+  }
+
+  return {
+    remember(files) {
+      if (files.length === 0) return;
+      cache.remember(files);
+      for (const { path, sha256 } of files) settling.accept(path, sha256);
+      last = files;
+    },
+
+    async collect(files, options) {
+      const { settle, signal } = options;
+      const paths = [...new Set(files.map(({ path }) => path))];
+      for (const memory of [sightings, settling, cache]) memory.retain(new Set(paths));
+      const cut = createCut();
+      const wait = (waiting: typeof waitForRest) => (settle ? waiting(paths, cut) : undefined);
+
+      await sightings.look(paths, signal);
+      for (let round = 0; round < MAX_ROUNDS; round++) {
+        const restless = wait(waitForRest);
+        if (restless !== undefined) return restless;
+
+        const pause_ms = breath_ms(paths, cut);
+        if (pause_ms === 0) {
+          const reading = await readMissing(state, cut, paths, options);
+          const troubles = [...(await troublesOf(paths)), ...reading.troubles];
+          if (troubles.length > 0) {
+            for (const path of paths) settling.restart(path);
+            return { kind: "refused", findings: atIndex(troubles, files) };
+          }
+          if (!reading.has_read) return wait(waitForSense) ?? conclude(files, cut);
+        } else {
+          await clock.sleep(pause_ms, signal);
+        }
+        // Every hash was taken before this look, so if every file still is as hashed, they all were at this moment.
+        await sightings.look(paths, signal);
+      }
+      const restless = wait(waitForRest);
+      if (restless !== undefined) return restless;
+      const moved = paths.filter((path) => hashOf(state, cut, path) === undefined);
+      for (const path of moved) settling.restart(path);
+      return { kind: "refused", findings: atIndex(moved.map(unstable), files) };
+    },
+
+    holds(files) {
+      if (last === undefined || last.length !== files.length) return false;
+      return last.every((known, index) => known.path === files[index]?.path && known.trusted && stands(disk, known));
+    },
+  };
+}
+
+function stands(disk: Files, { path, stat }: FileFingerprint): boolean {
+  try {
+    return sameStat(disk.statNow(path), stat);
+  } catch {
+    // Missing or unreadable: not as it was.
+    return false;
+  }
+}
+
+function unsettled(paths: readonly string[], wait_ms: (path: string) => number): Collected | undefined {
+  const waits = paths.map((path) => ({ path, wait_ms: Math.ceil(wait_ms(path)) })).filter((wait) => wait.wait_ms > 0);
+  if (waits.length === 0) return undefined;
+  return {
+    kind: "unsettled",
+    wait_ms: Math.max(...waits.map((wait) => wait.wait_ms)),
+    paths: waits.map(({ path }) => path),
+  };
+}
+
+/** Each finding at every place of the list that names its path, in the order of the list. */
+function atIndex(troubles: readonly Trouble[], files: readonly ConfigurationFile[]): readonly FileFinding[] {
+  const findings: FileFinding[] = [];
+  for (const [index, { path }] of files.entries()) {
+    for (const trouble of troubles) if (trouble.path === path) findings.push({ ...trouble, index });
+  }
+  return findings;
+}

@@ -1,0 +1,97 @@
+import type { Files } from "../platform/files.ts";
+import type { Trouble } from "./findings.ts";
+import { systemTrouble, unsuitable } from "./findings.ts";
+import type { CollectOptions } from "./fingerprint.ts";
+import type { HashRequest, HashResult } from "./hashing.ts";
+import { hashFiles } from "./hashing.ts";
+import { isParsable, parses } from "./parses.ts";
+import type { Sightings } from "./sightings.ts";
+import { sameStat } from "./sightings.ts";
+import type { Hashed, StatCache } from "./stat-cache.ts";
+import { racyWindow_ms } from "./stat-cache.ts";
+
+/** What one collect has read so far. */
+export interface Cut {
+  readonly hashes: Map<string, Hashed>;
+  read_bytes: number;
+  /** What the files that it set out to read held together. */
+  wanted_bytes: number;
+}
+
+export function createCut(): Cut {
+  return { hashes: new Map(), read_bytes: 0, wanted_bytes: 0 };
+}
+
+/** Where hashes and looks are kept between collects. */
+interface Memory {
+  readonly disk: Files;
+  readonly sightings: Sightings;
+  readonly cache: StatCache;
+  readonly limit_bytes: number;
+}
+
+/** The hash of the file as the last look showed it, from this collect or trusted from an earlier one. */
+export function hashOf({ sightings, cache }: Memory, cut: Cut, path: string): Hashed | undefined {
+  const view = sightings.view(path);
+  if (view?.kind !== "seen") return undefined;
+  const fresh = cut.hashes.get(path);
+  return fresh !== undefined && sameStat(fresh.stat, view.stat) ? fresh : cache.trusted(path, view.stat);
+}
+
+/**
+ * Reads every suitable file whose hash is not known.
+ *
+ * A file that moves meanwhile simply stays without a hash; the next look shows it as it then is.
+ */
+export async function readMissing(
+  memory: Memory,
+  cut: Cut,
+  paths: readonly string[],
+  { signal, onProgress }: CollectOptions,
+): Promise<{ readonly has_read: boolean; readonly troubles: readonly Trouble[] }> {
+  const requests = paths.map((path) => requestFor(memory, cut, path)).filter((request) => request !== undefined);
+  if (requests.length === 0) return { has_read: false, troubles: [] };
+  const troubles: Trouble[] = [];
+  cut.wanted_bytes += requests.reduce((total, { expected }) => total + expected.size_bytes, 0);
+
+  await hashFiles(memory.disk, requests, {
+    signal,
+    onBytes(count) {
+      cut.read_bytes += count;
+      onProgress?.(Math.min(cut.read_bytes, cut.wanted_bytes), cut.wanted_bytes);
+    },
+    async onResult(request, result) {
+      switch (result.kind) {
+        case "hashed": {
+          const hashed = await judge(memory.sightings, request, result);
+          cut.hashes.set(request.path, hashed);
+          memory.cache.store(request.path, hashed);
+          return;
+        }
+        case "failed":
+          troubles.push(await systemTrouble(memory.disk, request.path, result.code));
+          return;
+        case "moved":
+      }
+    },
+  });
+  return { has_read: true, troubles };
+}
+
+function requestFor(memory: Memory, cut: Cut, path: string): HashRequest | undefined {
+  const view = memory.sightings.view(path);
+  if (view?.kind !== "seen" || unsuitable(path, view.stat, memory.limit_bytes) !== undefined) return undefined;
+  if (hashOf(memory, cut, path) !== undefined) return undefined;
+  return { path, expected: view.stat, keep: isParsable(path, view.stat.size_bytes) };
+}
+
+async function judge(
+  sightings: Sightings,
+  { path, expected }: HashRequest,
+  { sha256, content }: Extract<HashResult, { kind: "hashed" }>,
+): Promise<Hashed> {
+  // The look came before the reading began, so what it proves held then.
+  const trusted = sightings.quiet_ms(path) > racyWindow_ms(expected);
+  const suspect = expected.size_bytes === 0 || (content !== undefined && !(await parses(path, content)));
+  return { sha256, stat: expected, trusted, suspect };
+}

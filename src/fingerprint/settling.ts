@@ -1,0 +1,71 @@
+import type { Clock } from "../platform/clock.ts";
+import { RACY_MS } from "./stat-cache.ts";
+
+export interface SettlingLimits {
+  /** How long a file must hold still before it is read. */
+  readonly settle_ms: number;
+  /** How long a file that does not hold still, or looks half-written, is waited for. */
+  readonly grace_ms: number;
+}
+
+/** The two kinds of patience with writers. Both end: what never settles is taken as it is. */
+export interface Settling {
+  /** Milliseconds to wait for a file that was quiet for `quiet_ms`; 0 when it holds still, or was waited for long enough. */
+  unrest_ms(path: string, quiet_ms: number): number;
+  /** Milliseconds to wait for content that looks half-written; 0 when the grace is over. Not to be asked more often than that. */
+  suspicion_ms(path: string, sha256: string, quiet_ms: number): number;
+  /** This content counts: what looks odd about it needs no patience again. */
+  accept(path: string, sha256: string): void;
+  /** The wait is over, one way or the other; the next unrest starts a new grace. */
+  restart(path: string): void;
+  /** What stands there makes sense, or nothing stands there: the next half-written content is a new one. */
+  clear(path: string): void;
+  retain(paths: ReadonlySet<string>): void;
+}
+
+export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
+  const still_ms = Math.max(limits.settle_ms, RACY_MS + 1);
+  /** Monotonic time of the first sight of unrest. */
+  const restless_since = new Map<string, number>();
+  /** Content that looks half-written, and when it was first seen. */
+  const suspects = new Map<string, { readonly sha256: string; readonly since_ms: number }>();
+  const accepted = new Map<string, string>();
+
+  return {
+    unrest_ms(path, quiet_ms) {
+      if (quiet_ms >= still_ms) {
+        restless_since.delete(path);
+        return 0;
+      }
+      const now_ms = clock.monotonic_ms();
+      const since_ms = restless_since.get(path) ?? now_ms;
+      restless_since.set(path, since_ms);
+      return Math.max(0, Math.min(still_ms - quiet_ms, since_ms + limits.grace_ms - now_ms));
+    },
+    suspicion_ms(path, sha256, quiet_ms) {
+      if (accepted.get(path) === sha256) return 0;
+      const now_ms = clock.monotonic_ms();
+      const known = suspects.get(path);
+      const suspect = known?.sha256 === sha256 ? known : { sha256, since_ms: now_ms };
+      suspects.set(path, suspect);
+      const remaining_ms = limits.grace_ms - Math.max(quiet_ms, now_ms - suspect.since_ms);
+      // Asked again now and then, in case that nobody reports the end of the writing; the last time is the end of the grace.
+      return Math.max(0, remaining_ms < 2 * still_ms ? remaining_ms : still_ms);
+    },
+    accept(path, sha256) {
+      accepted.set(path, sha256);
+      suspects.delete(path);
+    },
+    clear(path) {
+      suspects.delete(path);
+    },
+    restart(path) {
+      restless_since.delete(path);
+    },
+    retain(paths) {
+      for (const map of [restless_since, suspects, accepted]) {
+        for (const path of map.keys()) if (!paths.has(path)) map.delete(path);
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { FileStat } from "../platform/files.ts";
+import type { FileFingerprint } from "./fingerprint.ts";
+import { sameStat } from "./sightings.ts";
+
+/** What is known of a file that was read. */
+export interface Hashed {
+  readonly sha256: string;
+  /** The state of the file that the hash belongs to. */
+  readonly stat: FileStat;
+  /** A file that still has this stat still has these bytes. */
+  readonly trusted: boolean;
+  /** Empty, or not the JSON or YAML that its name promises: perhaps a writer is half-way through. */
+  readonly suspect: boolean;
+}
+
+/**
+ * Timestamps come from the kernel's tick, at most 10 ms long, so two writes within one leave the same stat. Like git's index
+ * (Documentation/technical/racy-git), a hash taken that close to the last change is not trusted to stand for the file.
+ */
+export const RACY_MS = 20;
+
+/** The same for filesystems that keep whole or even seconds only (ext3, FAT). */
+const RACY_WHOLE_SECONDS_MS = 2000;
+
+/** How long a file must have been as it is before a hash taken of it may be trusted. */
+export function racyWindow_ms({ mtime_ns, ctime_ns }: FileStat): number {
+  const has_whole_seconds = mtime_ns % 1_000_000_000n === 0n || ctime_ns % 1_000_000_000n === 0n;
+  return has_whole_seconds ? RACY_WHOLE_SECONDS_MS : RACY_MS;
+}
+
+/** The hashes of files by path, each valid as long as the file keeps its stat. */
+export interface StatCache {
+  /** Takes over what another process hashed. */
+  remember(files: readonly FileFingerprint[]): void;
+  /** The hash that stands for a file with this stat without reading it. */
+  trusted(path: string, stat: FileStat): Hashed | undefined;
+  store(path: string, hashed: Hashed): void;
+  retain(paths: ReadonlySet<string>): void;
+}
+
+export function createStatCache(): StatCache {
+  const entries = new Map<string, Hashed>();
+  return {
+    remember(files) {
+      for (const { path, sha256, stat, trusted, bytes } of files) {
+        entries.set(path, { sha256, stat, trusted, suspect: bytes === 0 });
+      }
+    },
+    trusted(path, stat) {
+      const entry = entries.get(path);
+      return entry?.trusted === true && sameStat(entry.stat, stat) ? entry : undefined;
+    },
+    store(path, hashed) {
+      entries.set(path, hashed);
+    },
+    retain(paths) {
+      for (const path of entries.keys()) if (!paths.has(path)) entries.delete(path);
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import { spawn } from "node:child_process";
+import { appendFile, rename, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { join } from "node:path";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import type { Interference } from "./machine.ts";
+import {
+  LIMITS,
+  REAL,
+  SteppedClock,
+  digestByTools,
+  listed,
+  meddledFiles,
+  snapshotOf,
+  temporaryFolder,
+} from "./machine.ts";
+
+/** Two files at rest, on a disk where something happens once while they are being hashed. */
+async function interfered(interfere: (paths: readonly string[]) => Interference) {
+  const folder = await temporaryFolder();
+  // The larger one is read first.
+  const paths = [join(folder, "a.conf"), join(folder, "b.conf")];
+  await writeFile(paths[0]!, "a".repeat(200));
+  await writeFile(paths[1]!, "b".repeat(100));
+  const clock = new SteppedClock();
+  clock.step(60_000);
+  const files = meddledFiles(interfere(paths));
+  return { folder, paths, clock, files, fingerprinter: createFingerprinter({ files, clock }, LIMITS) };
+}
+
+function once_only(action: () => Promise<void>): () => Promise<void> {
+  let is_done = false;
+  return async () => {
+    if (is_done) return;
+    is_done = true;
+    await action();
+  };
+}
+
+describe("collect: consistent cut", () => {
+  const edits: readonly (readonly [what: string, interfere: (paths: readonly string[]) => Interference])[] = [
+    [
+      "a file that was already hashed is overwritten",
+      ([a, b]) => {
+        const write = once_only(async () => {
+          // Give the other lanes the time to finish with the first file.
+          await new Promise((resolve) => setTimeout(resolve, 30));
+          await writeFile(a!, "A".repeat(200));
+        });
+        return { beforeRead: (path) => (path === b ? write() : undefined) };
+      },
+    ],
+    [
+      "a file that was already hashed is replaced",
+      ([a, b]) => {
+        const replace = once_only(async () => {
+          await new Promise((resolve) => setTimeout(resolve, 30));
+          await writeFile(`${a}.new`, "A".repeat(200));
+          await rename(`${a}.new`, a!);
+        });
+        return { beforeRead: (path) => (path === b ? replace() : undefined) };
+      },
+    ],
+    [
+      "the file that is being read is overwritten",
+      ([a]) => {
+        const write = once_only(() => writeFile(a!, "A".repeat(200)));
+        return { beforeRead: (path) => (path === a ? write() : undefined) };
+      },
+    ],
+    [
+      "the file that is being read is cut off",
+      ([a]) => {
+        const write = once_only(() => writeFile(a!, "A"));
+        return { beforeRead: (path) => (path === a ? write() : undefined) };
+      },
+    ],
+    [
+      "the file that is being read grows",
+      ([a]) => {
+        const write = once_only(() => appendFile(a!, "A"));
+        return { beforeRead: (path) => (path === a ? write() : undefined) };
+      },
+    ],
+    [
+      "a file is replaced between the look and the opening",
+      ([a]) => {
+        const replace = once_only(async () => {
+          await writeFile(`${a}.new`, "A".repeat(200));
+          await rename(`${a}.new`, a!);
+        });
+        return { beforeOpen: (path) => (path === a ? replace() : undefined) };
+      },
+    ],
+  ];
+
+  test.each(edits)("scenario 23: %s → read again, and the digest is of what is there", async (_what, interfere) => {
+    const { paths, files, fingerprinter } = await interfered(interfere);
+    const collected = await fingerprinter.collect(listed(...paths), { settle: false });
+    expect(snapshotOf(collected).digest).toBe(await digestByTools(...paths));
+    expect(files.opened.filter((path) => path === paths[0])).toHaveLength(2);
+    expect(files.opened.filter((path) => path === paths[1])).toHaveLength(1);
+    expect(files.open).toBe(0);
+  });
+
+  test.each(edits)("scenario 23: %s → with settle, it must hold still first", async (_what, interfere) => {
+    const { paths, clock, fingerprinter } = await interfered(interfere);
+    // Without a wall clock only what was watched counts.
+    clock.setWall(0);
+    await fingerprinter.collect(listed(...paths), { settle: true });
+    clock.step(500);
+    const collected = await fingerprinter.collect(listed(...paths), { settle: true });
+    expect(collected).toMatchObject({ kind: "unsettled", paths: [paths[0]] });
+    clock.step(500);
+    const settled = await fingerprinter.collect(listed(...paths), { settle: true });
+    expect(snapshotOf(settled).digest).toBe(await digestByTools(...paths));
+  });
+
+  test.each([false, true])(
+    "a file that changes at every read is a finding, after few reads (settle %s)",
+    async (settle) => {
+      let count = 0;
+      const { paths, clock, files, fingerprinter } = await interfered(([a]) => ({
+        beforeRead: async (path) => {
+          if (path === a) await writeFile(path, `${count++}`.padEnd(200));
+        },
+      }));
+      const collect = () => fingerprinter.collect(listed(...paths), { settle });
+      let collected = await collect();
+      let waited_ms = 0;
+      for (; collected.kind === "unsettled"; collected = await collect()) {
+        // It is written now and then between the collects as well.
+        await writeFile(paths[0]!, `${count++}`.padEnd(200));
+        const step_ms = Math.min(collected.wait_ms, 250);
+        clock.step(step_ms);
+        waited_ms += step_ms;
+      }
+      expect(collected).toEqual({
+        kind: "refused",
+        findings: [
+          {
+            id: "file_unstable",
+            severity: "error",
+            path: paths[0],
+            index: 0,
+            message: expect.stringContaining(paths[0]!),
+          },
+        ],
+      });
+      expect(files.opened.length).toBeLessThanOrEqual(10);
+      expect(waited_ms).toBe(settle ? 10_000 : 0);
+    },
+  );
+
+  test("scenario 23: a writer races the hashing, and no digest mixes two states", async () => {
+    const folder = await temporaryFolder();
+    const [a, b] = [join(folder, "a.bin"), join(folder, "b.bin")];
+    const SIZE = 1_500_000;
+    const bytesOf = (version: number) => Buffer.alloc(SIZE, `version ${version}\n`);
+    await writeFile(a, bytesOf(0));
+    await writeFile(b, bytesOf(0));
+    // Each replaced at once, but one after the other: b is never ahead of a, and never more than one behind.
+    const program = `
+      const { renameSync, writeFileSync } = require("node:fs");
+      const pause = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+      for (let version = 1; ; version++) {
+        for (const path of process.argv.slice(1)) {
+          writeFileSync(path + ".new", Buffer.alloc(${SIZE}, "version " + version + "\\n"));
+          renameSync(path + ".new", path);
+          pause(3);
+        }
+        pause(version % 40);
+      }`;
+    const writer = spawn(process.execPath, ["-e", program, a, b], { stdio: "inherit" });
+    onTestFinished(() => void writer.kill("SIGKILL"));
+
+    const versions = new Map<string, number>();
+    const versionOf = (sha256: string) => {
+      for (let version = versions.size; !versions.has(sha256) && version < 2000; version++) {
+        versions.set(createHash("sha256").update(bytesOf(version)).digest("hex"), version);
+      }
+      return versions.get(sha256) ?? -1;
+    };
+    const fingerprinter = createFingerprinter(REAL, LIMITS);
+    const seen: number[] = [];
+    const until_ms = performance.now() + 10_000;
+    while (new Set(seen).size < 8 && performance.now() < until_ms) {
+      const collected = await fingerprinter.collect(listed(a, b), { settle: false });
+      if (collected.kind !== "snapshot") continue;
+      const [first = -1, second = -1] = collected.snapshot.files.map(({ sha256 }) => versionOf(sha256));
+      expect(first).toBeGreaterThanOrEqual(0);
+      expect(first - second === 0 || first - second === 1).toBe(true);
+      seen.push(first);
+    }
+    writer.kill("SIGKILL");
+    await once(writer, "exit");
+    expect(new Set(seen).size).toBeGreaterThanOrEqual(8);
+  });
+});

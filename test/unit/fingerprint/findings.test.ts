@@ -1,0 +1,196 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import type { Interference } from "./machine.ts";
+import {
+  LIMITS,
+  REAL,
+  SteppedClock,
+  digestByTools,
+  listed,
+  meddledFiles,
+  snapshotOf,
+  temporaryFolder,
+} from "./machine.ts";
+
+const FAULTS: readonly (readonly [what: string, make: (path: string) => Promise<unknown> | unknown])[] = [
+  ["missing", () => {}],
+  ["link to nothing", (path) => symlink("/nonexistent/calibration.json", path)],
+  ["below a file", async (path) => writeFile(path.replace(/\/[^/]*$/, ""), "")],
+  ["directory", (path) => mkdir(path)],
+  ["link to a directory", (path) => symlink("/", path)],
+  ["FIFO", (path) => execFileSync("mkfifo", [path])],
+  [
+    "socket",
+    async (path) => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(path, resolve));
+      onTestFinished(() => void server.close());
+    },
+  ],
+  ["link to a device", (path) => symlink("/dev/null", path)],
+  ["link to itself", (path) => symlink(path, path)],
+  [
+    "sparse giant",
+    async (path) => {
+      await writeFile(path, "");
+      await truncate(path, 2 ** 40);
+    },
+  ],
+];
+
+async function makeFaults() {
+  const folder = await temporaryFolder();
+  const paths: string[] = [];
+  for (const [what, make] of FAULTS) {
+    const path = join(folder, what === "below a file" ? "file/x" : what.replaceAll(" ", "-"));
+    await make(path);
+    paths.push(path);
+  }
+  return { folder, paths };
+}
+
+function systemError(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+describe("collect: findings", () => {
+  test("scenario 27: every fault has its name, its place and its remedy, all at once", async () => {
+    const { folder, paths } = await makeFaults();
+    const fine = join(folder, "fine.conf");
+    await writeFile(fine, "fine");
+    const collected = await createFingerprinter(REAL, LIMITS).collect(listed(fine, ...paths), { settle: false });
+    if (collected.kind !== "refused") throw new Error(collected.kind);
+    expect(collected.findings.map(({ index }) => index)).toEqual(paths.map((_, index) => index + 1));
+    const lines = collected.findings.map(
+      ({ id, severity, message }) => `${severity} ${id}: ${message.replaceAll(folder, "/etc/r")}`,
+    );
+    expect(lines.join("\n")).toMatchInlineSnapshot(`
+      "error file_missing: Cannot find /etc/r/missing: create it, or correct the path in the manifest
+      error file_missing: Cannot find /etc/r/link-to-nothing: it is a symbolic link to /nonexistent/calibration.json, which is not there; create that file or correct the link
+      error file_missing: Cannot find /etc/r/file/x: a part of its path is not a directory; correct the path in the manifest
+      error file_not_regular: Cannot hash /etc/r/directory: it is a directory; list the files in it that matter, one by one
+      error file_not_regular: Cannot hash /etc/r/link-to-a-directory: it is a directory; list the files in it that matter, one by one
+      error file_not_regular: Cannot hash /etc/r/FIFO: it is a FIFO, socket or device; list a regular file
+      error file_not_regular: Cannot hash /etc/r/socket: it is a FIFO, socket or device; list a regular file
+      error file_not_regular: Cannot hash /etc/r/link-to-a-device: it is a FIFO, socket or device; list a regular file
+      error file_unreadable: Cannot read /etc/r/link-to-itself: its symbolic links lead in a circle; replace the link by one to a file
+      error file_too_large: Cannot hash /etc/r/sparse-giant: 1099511627776 bytes, the limit is 67108864; list only files that configure the robot, or raise the limit in the agent's configuration"
+    `);
+  });
+
+  test.each([
+    ["EACCES", "file_unreadable", "permission denied"],
+    ["EPERM", "file_unreadable", "permission denied"],
+    ["EMFILE", "file_unreadable", "LimitNOFILE"],
+    ["EIO", "file_unreadable", "EIO"],
+  ])("scenario 27: %s at open and at read → %s", async (code, id, words) => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "a.conf");
+    await writeFile(path, "a");
+    const fail = () => {
+      throw systemError(code);
+    };
+    const failures: readonly Interference[] = [{ beforeOpen: fail }, { beforeRead: fail }, { beforeStat: fail }];
+    for (const interference of failures) {
+      const files = meddledFiles(interference);
+      const collected = await createFingerprinter({ ...REAL, files }, LIMITS).collect(listed(path), { settle: false });
+      expect(collected).toMatchObject({
+        kind: "refused",
+        findings: [{ id, path, message: expect.stringContaining(words) }],
+      });
+      expect(files.open).toBe(0);
+    }
+  });
+
+  test("an error that is no system error is a bug and thrown as one", async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "a.conf");
+    await writeFile(path, "a");
+    const bug = new TypeError("bug");
+    const files = meddledFiles({
+      beforeRead() {
+        throw bug;
+      },
+    });
+    const fingerprinter = createFingerprinter({ ...REAL, files }, LIMITS);
+    await expect(fingerprinter.collect(listed(path), { settle: false })).rejects.toBe(bug);
+    expect(files.open).toBe(0);
+  });
+
+  test("scenario 27: a fault leaves the last snapshot and what was hashed, and ends when it ends", async () => {
+    const folder = await temporaryFolder();
+    const [a, b] = [join(folder, "a.conf"), join(folder, "b.conf")];
+    await writeFile(a, "a");
+    await writeFile(b, "b");
+    const clock = new SteppedClock();
+    clock.step(60_000);
+    const files = meddledFiles();
+    const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
+    const collect = () => fingerprinter.collect(listed(a, b), { settle: true });
+    snapshotOf(await collect());
+
+    await rm(b);
+    await mkdir(b);
+    expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_not_regular", index: 1 }] });
+    expect(fingerprinter.holds(listed(a, b))).toBe(false);
+
+    await rm(b, { recursive: true });
+    await writeFile(b, "repaired");
+    clock.step(60_000);
+    files.opened.length = 0;
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(a, b));
+    expect(files.opened).toEqual([b]);
+  });
+
+  test("scenario 27: a file at the limit is hashed, one byte more is refused", async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "a.conf");
+    await writeFile(path, "12345678");
+    const limits = { ...LIMITS, file_limit_bytes: 8 };
+    const collect = () => createFingerprinter(REAL, limits).collect(listed(path), { settle: false });
+    expect((await collect()).kind).toBe("snapshot");
+    await writeFile(path, "123456789");
+    expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_too_large" }] });
+  });
+
+  test("scenario 27: a file that grows past the limit while it is read is refused, and no more is read than it had", async () => {
+    const folder = await temporaryFolder();
+    const [path, other] = [join(folder, "a.conf"), join(folder, "b.conf")];
+    await writeFile(path, "1234");
+    await writeFile(other, new Uint8Array(1000));
+    let read_bytes = 0;
+    const files = meddledFiles({
+      beforeRead: (read) => (read === path ? writeFile(path, "1234".repeat(1_000_000)) : undefined),
+      onRead(read, count) {
+        if (read === path) read_bytes += count;
+      },
+    });
+    const fingerprinter = createFingerprinter({ ...REAL, files }, { ...LIMITS, file_limit_bytes: 1_000_000 });
+    const collected = await fingerprinter.collect(listed(path, other), { settle: false });
+    expect(collected).toMatchObject({ kind: "refused", findings: [{ id: "file_too_large", path }] });
+    expect(read_bytes).toBe(4);
+  });
+
+  test("scenario 27: a path that turns into a FIFO between look and opening does not hang", async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "a.conf");
+    await writeFile(path, "a");
+    let is_done = false;
+    const files = meddledFiles({
+      async beforeOpen() {
+        if (is_done) return;
+        is_done = true;
+        await rm(path);
+        execFileSync("mkfifo", [path]);
+      },
+    });
+    const collected = await createFingerprinter({ ...REAL, files }, LIMITS).collect(listed(path), { settle: false });
+    expect(collected).toMatchObject({ kind: "refused", findings: [{ id: "file_not_regular" }] });
+  });
+});

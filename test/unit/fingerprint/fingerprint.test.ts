@@ -1,0 +1,341 @@
+import { execFileSync } from "node:child_process";
+import { copyFile, link, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import type { Fingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import type { FileStat } from "../../../src/platform/files.ts";
+import {
+  LIMITS,
+  REAL,
+  SteppedClock,
+  digestByTools,
+  listed,
+  meddledFiles,
+  snapshotOf,
+  temporaryFolder,
+} from "./machine.ts";
+
+/** Files that are old enough by the clock of the machine to be read without waiting. */
+async function robot(...contents: readonly (string | Uint8Array)[]) {
+  const folder = await temporaryFolder();
+  const paths = contents.map((_, index) => join(folder, `${index}.conf`));
+  for (const [index, path] of paths.entries()) await writeFile(path, contents[index]!);
+  const clock = new SteppedClock();
+  clock.step(60_000);
+  const files = meddledFiles();
+  const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
+  return { folder, paths, clock, files, fingerprinter };
+}
+
+async function collect(fingerprinter: Fingerprinter, paths: readonly string[]) {
+  return snapshotOf(await fingerprinter.collect(listed(...paths), { settle: true }));
+}
+
+describe("collect: digest", () => {
+  const CHUNK = 512 * 1024;
+  test.each([1, 4096, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 7])(
+    "a file of %i bytes, as sha256sum has it",
+    async (size) => {
+      const bytes = Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 9)) % 251);
+      const { paths, fingerprinter } = await robot(bytes, "small", bytes.subarray(0, size >> 1));
+      const { digest, read_bytes } = await collect(fingerprinter, paths.slice(0, 2));
+      expect(digest).toBe(await digestByTools(...paths.slice(0, 2)));
+      expect(read_bytes).toBe(size + 5);
+    },
+  );
+
+  test("no files: the digest of nothing", async () => {
+    const { fingerprinter } = await robot();
+    const { digest } = await collect(fingerprinter, []);
+    expect(digest).toBe("sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  });
+
+  test("scenario 20: order counts; path, name, time, inode, links and locale do not", async () => {
+    const { folder, paths, fingerprinter } = await robot("left\n", "right\n");
+    const [left, right] = [paths[0]!, paths[1]!];
+    const { digest } = await collect(fingerprinter, [left, right]);
+
+    const copy = join(folder, "ein größerer name");
+    await copyFile(left, copy);
+    await utimes(copy, 1, 2);
+    const alias = join(folder, "alias");
+    await symlink(right, alias);
+    const twin = join(folder, "twin");
+    await link(right, twin);
+    expect((await collect(fingerprinter, [copy, alias])).digest).toBe(digest);
+    expect((await collect(fingerprinter, [left, twin])).digest).toBe(digest);
+    expect((await collect(fingerprinter, [right, left])).digest).not.toBe(digest);
+
+    for (const LC_ALL of ["C", "tr_TR.UTF-8"]) {
+      const command = 'sha256sum "$1" "$2" | cut -c1-64 | sha256sum';
+      const options = { encoding: "utf8", env: { ...process.env, LC_ALL } } as const;
+      expect(digest).toBe(`sha256:${execFileSync("sh", ["-c", command, "sh", left, right], options).slice(0, 64)}`);
+    }
+  });
+
+  test("a path that is listed twice counts twice and is read once", async () => {
+    const { paths, files, fingerprinter } = await robot("twice");
+    const { digest } = await collect(fingerprinter, [paths[0]!, paths[0]!]);
+    expect(digest).toBe(await digestByTools(paths[0]!, paths[0]!));
+    expect(files.opened).toHaveLength(1);
+  });
+});
+
+describe("collect: reads only what changed", () => {
+  test("nothing changed → no file is opened", async () => {
+    const { paths, files, fingerprinter } = await robot("a", "b", "c");
+    const first = await collect(fingerprinter, paths);
+    files.opened.length = 0;
+    const second = await collect(fingerprinter, paths);
+    expect(files.opened).toEqual([]);
+    expect(second).toEqual({ ...first, read_bytes: 0 });
+  });
+
+  test("one of three changed → that one is read", async () => {
+    const { paths, files, clock, fingerprinter } = await robot("a", "b", "c");
+    await collect(fingerprinter, paths);
+    files.opened.length = 0;
+    await writeFile(paths[1]!, "changed");
+    clock.step(60_000);
+    const { read_bytes, digest } = await collect(fingerprinter, paths);
+    expect(files.opened).toEqual([paths[1]]);
+    expect(read_bytes).toBe(7);
+    expect(digest).toBe(await digestByTools(...paths));
+  });
+
+  test("scenario 22: touch and a rewrite with the same content leave the digest", async () => {
+    const { folder, paths, clock, fingerprinter } = await robot("same", "other");
+    const { digest } = await collect(fingerprinter, paths);
+    const now = new Date();
+    await utimes(paths[0]!, now, now);
+    await writeFile(join(folder, "new"), "other");
+    await rename(join(folder, "new"), paths[1]!);
+    clock.step(60_000);
+    expect((await collect(fingerprinter, paths)).digest).toBe(digest);
+  });
+
+  test("scenario 24: a replacement with an older time is noticed", async () => {
+    const { folder, paths, clock, fingerprinter } = await robot("new", "b");
+    await collect(fingerprinter, paths);
+    const backup = join(folder, "backup");
+    await writeFile(backup, "old");
+    await utimes(backup, 1_000_000_000, 1_000_000_000);
+    await rename(backup, paths[0]!);
+    clock.step(60_000);
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+  });
+
+  test("scenario 24: an overwrite of the same size with the old time put back is noticed", async () => {
+    const { paths, clock, fingerprinter } = await robot("new", "b");
+    await utimes(paths[0]!, 1_000_000_000.5, 1_000_000_000.5);
+    const before = await stat(paths[0]!);
+    const { digest } = await collect(fingerprinter, paths);
+    await writeFile(paths[0]!, "odd");
+    await utimes(paths[0]!, 1_000_000_000.5, 1_000_000_000.5);
+    expect((await stat(paths[0]!)).mtimeMs).toBe(before.mtimeMs);
+    clock.step(60_000);
+    const after = await collect(fingerprinter, paths);
+    expect(after.digest).not.toBe(digest);
+    expect(after.digest).toBe(await digestByTools(...paths));
+  });
+});
+
+describe("collect: trust in stats", () => {
+  test("a filesystem with whole seconds: a second write within the second is noticed", async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "fat.conf");
+    const wholeSeconds = (ns: bigint) => (ns / 1_000_000_000n) * 1_000_000_000n;
+    const changeStat = (seen: FileStat): FileStat => ({
+      ...seen,
+      mtime_ns: wholeSeconds(seen.mtime_ns),
+      ctime_ns: wholeSeconds(seen.ctime_ns),
+    });
+    const files = meddledFiles({ changeStat });
+    const fingerprinter = createFingerprinter({ ...REAL, files }, { ...LIMITS, settle_ms: 0 });
+    await writeFile(path, "first");
+    const first = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
+    expect(first.files[0]?.trusted).toBe(false);
+    expect(fingerprinter.holds(listed(path))).toBe(false);
+    await writeFile(path, "other");
+    const second = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
+    expect(second.digest).toBe(await digestByTools(path));
+  });
+
+  test.each([
+    ["nanoseconds, by the wall clock", 1.5, 30, true],
+    ["whole seconds, young", 0, 2500, false],
+    ["whole seconds, old: the last write may be a second younger than it says", 0, 3500, true],
+  ])("%s", async (_what, fraction, age_ms, trusted) => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "x.conf");
+    await writeFile(path, "x");
+    const clock = new SteppedClock();
+    const base = BigInt(Math.floor(clock.wall_ms() / 1000)) * 1_000_000_000n + BigInt(fraction * 1e6);
+    const files = meddledFiles({ changeStat: (seen) => ({ ...seen, mtime_ns: base, ctime_ns: base }) });
+    clock.setWall(Number(base / 1_000_000n) + age_ms);
+    const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
+    const { files: hashed } = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
+    expect(hashed[0]?.trusted).toBe(trusted);
+    files.opened.length = 0;
+    await fingerprinter.collect(listed(path), { settle: false });
+    expect(files.opened).toHaveLength(trusted ? 0 : 1);
+  });
+
+  test("whole seconds: trusted once this process saw the same stat for more than two seconds", async () => {
+    const { paths, clock, fingerprinter } = await robot("x");
+    await utimes(paths[0]!, 4_000_000_000, 4_000_000_000);
+    expect((await fingerprinter.collect(listed(paths[0]!), { settle: true })).kind).toBe("unsettled");
+    clock.step(1000);
+    expect((await collect(fingerprinter, paths)).files[0]?.trusted).toBe(false);
+    clock.step(1500);
+    expect((await collect(fingerprinter, paths)).files[0]?.trusted).toBe(true);
+    expect((await collect(fingerprinter, paths)).read_bytes).toBe(0);
+  });
+
+  test("a file written this very moment is read after a pause of 21 ms", async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "x.conf");
+    const clock = new SteppedClock();
+    await writeFile(path, "x");
+    const fingerprinter = createFingerprinter({ ...REAL, clock }, LIMITS);
+    const { files } = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
+    expect(clock.sleeps_ms).toHaveLength(1);
+    expect(clock.sleeps_ms[0]).toBeLessThanOrEqual(21);
+    expect(files[0]?.trusted).toBe(true);
+  });
+});
+
+describe("remember", () => {
+  test("what another process hashed is not read again while the stat matches", async () => {
+    const { paths, files, clock, fingerprinter } = await robot("a", "b");
+    const { files: hashed, digest } = await collect(fingerprinter, paths);
+    const restarted = createFingerprinter({ files, clock }, LIMITS);
+    restarted.remember(hashed);
+    files.opened.length = 0;
+    expect(restarted.holds(listed(...paths))).toBe(true);
+    expect(await collect(restarted, paths)).toMatchObject({ digest, read_bytes: 0 });
+    expect(files.opened).toEqual([]);
+  });
+
+  test("a changed file is read, and one whose hash was not trusted", async () => {
+    const { paths, files, clock, fingerprinter } = await robot("a", "b", "c");
+    const { files: hashed } = await collect(fingerprinter, paths);
+    const restarted = createFingerprinter({ files, clock }, LIMITS);
+    restarted.remember([hashed[0]!, hashed[1]!, { ...hashed[2]!, trusted: false, sha256: "0".repeat(64) }]);
+    await writeFile(paths[0]!, "changed while nobody looked");
+    clock.step(60_000);
+    files.opened.length = 0;
+    expect(restarted.holds(listed(...paths))).toBe(false);
+    expect((await collect(restarted, paths)).digest).toBe(await digestByTools(...paths));
+    expect(files.opened.toSorted()).toEqual([paths[0], paths[2]]);
+  });
+
+  test("with the clock at 1970 an unchanged robot needs no wait", async () => {
+    const { paths, files, clock, fingerprinter } = await robot("a");
+    const { files: hashed } = await collect(fingerprinter, paths);
+    const clockless = new SteppedClock();
+    clockless.setWall(0);
+    const restarted = createFingerprinter({ files, clock: clockless }, LIMITS);
+    restarted.remember(hashed);
+    expect(await restarted.collect(listed(...paths), { settle: true })).toMatchObject({
+      kind: "snapshot",
+      snapshot: { read_bytes: 0 },
+    });
+    expect(clock.sleeps_ms).toEqual([]);
+  });
+});
+
+describe("holds", () => {
+  test("false before the first snapshot", async () => {
+    const { paths, fingerprinter } = await robot("a");
+    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+  });
+
+  const changes: readonly (readonly [
+    string,
+    boolean,
+    (paths: readonly string[]) => Promise<unknown> | readonly string[],
+  ])[] = [
+    ["nothing happened", true, (paths) => paths],
+    ["a file was written", false, (paths) => writeFile(paths[0]!, "b")],
+    ["a file was touched", false, (paths) => utimes(paths[1]!, 1, 1)],
+    [
+      "a file was replaced by a copy",
+      false,
+      async (paths) => {
+        await copyFile(paths[0]!, `${paths[0]}.copy`);
+        await rename(`${paths[0]}.copy`, paths[0]!);
+      },
+    ],
+    ["a file is gone", false, (paths) => rm(paths[0]!)],
+    ["the order is another one", false, (paths) => paths.toReversed()],
+    ["a file was taken off the list", false, (paths) => paths.slice(1)],
+    ["a file was added to the list", false, (paths) => [...paths, "/etc/hostname"]],
+  ];
+
+  test.each(changes)("%s → %s", async (_what, expected, change) => {
+    const { paths, fingerprinter } = await robot("a", "b");
+    await collect(fingerprinter, paths);
+    const changed = await change(paths);
+    expect(fingerprinter.holds(listed(...(Array.isArray(changed) ? changed : paths)))).toBe(expected);
+  });
+});
+
+describe("collect: progress and abort", () => {
+  test("progress grows to the total", async () => {
+    const { paths, fingerprinter } = await robot(new Uint8Array(3_000_000), new Uint8Array(1000));
+    const calls: (readonly [number, number])[] = [];
+    await fingerprinter.collect(listed(...paths), { settle: true, onProgress: (...call) => calls.push(call) });
+    expect(calls.length).toBeGreaterThan(5);
+    expect(calls.map(([done]) => done)).toEqual(calls.map(([done]) => done).toSorted((a, b) => a - b));
+    expect(calls.at(-1)).toEqual([3_001_000, 3_001_000]);
+    expect(new Set(calls.map(([, total]) => total))).toEqual(new Set([3_001_000]));
+  });
+
+  test("an abort before the first look reads nothing", async () => {
+    const { paths, files, fingerprinter } = await robot("a");
+    const reason = new Error("stop");
+    await expect(
+      fingerprinter.collect(listed(...paths), { settle: true, signal: AbortSignal.abort(reason) }),
+    ).rejects.toBe(reason);
+    expect(files.opened).toEqual([]);
+  });
+
+  test("an abort while reading ends it, and every file is closed", async () => {
+    const { paths, files, fingerprinter } = await robot(...Array.from({ length: 6 }, () => new Uint8Array(4_000_000)));
+    const aborter = new AbortController();
+    const reason = Object.assign(new Error("stop"), { code: "SIGTERM" });
+    let done_bytes = 0;
+    const onProgress = (done: number) => {
+      done_bytes = done;
+      if (done > 2_000_000) aborter.abort(reason);
+    };
+    await expect(
+      fingerprinter.collect(listed(...paths), { settle: true, signal: aborter.signal, onProgress }),
+    ).rejects.toBe(reason);
+    expect(done_bytes).toBeLessThan(8_000_000);
+    expect(files.open).toBe(0);
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+  });
+
+  test("an abort in the only file is the abort's reason, not a finding", async () => {
+    const { paths, fingerprinter } = await robot(new Uint8Array(4_000_000));
+    const aborter = new AbortController();
+    const reason = Object.assign(new Error("stop"), { code: "ABORT_ERR" });
+    const onProgress = () => aborter.abort(reason);
+    await expect(
+      fingerprinter.collect(listed(...paths), { settle: true, signal: aborter.signal, onProgress }),
+    ).rejects.toBe(reason);
+  });
+
+  test("few files are open at a time", async () => {
+    const { paths, files, fingerprinter } = await robot(...Array.from({ length: 64 }, (_, index) => `file ${index}`));
+    await collect(fingerprinter, paths);
+    expect(files.opened).toHaveLength(64);
+    expect(files.most_open).toBeLessThanOrEqual(3);
+    expect(files.open).toBe(0);
+  });
+});

@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { appendFile, truncate, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test, vi } from "vitest";
+
+import { startHashThread } from "../../../src/fingerprint/hash-thread.ts";
+import type { HashOptions, HashRequest } from "../../../src/fingerprint/hashing.ts";
+import { hashFiles } from "../../../src/fingerprint/hashing.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { meddledFiles, temporaryFolder } from "./machine.ts";
+
+/** More than enough to be worth a second thread. */
+const COUNT = 12;
+const SIZE_BYTES = 5_000_001;
+
+async function manyFiles() {
+  const folder = await temporaryFolder();
+  const expected = new Map<string, string>();
+  const requests: HashRequest[] = [];
+  for (let index = 0; index < COUNT; index++) {
+    const path = join(folder, `${index}`);
+    const bytes = Buffer.alloc(SIZE_BYTES, `file ${index} `);
+    await writeFile(path, bytes);
+    expected.set(path, createHash("sha256").update(bytes).digest("hex"));
+    requests.push({ path, expected: await systemFiles.stat(path), keep: false });
+  }
+  return { requests, expected };
+}
+
+async function hash(requests: readonly HashRequest[], options: Partial<HashOptions>) {
+  const results = new Map<string, string>();
+  const files = meddledFiles();
+  await hashFiles(files, requests, {
+    signal: undefined,
+    onBytes() {},
+    async onResult({ path }, result) {
+      expect(results.has(path)).toBe(false);
+      results.set(path, result.kind === "hashed" ? result.sha256 : result.kind);
+    },
+    ...options,
+  });
+  expect(files.open).toBe(0);
+  return results;
+}
+
+describe("hashFiles: much to read", () => {
+  test("a second thread takes its share", async () => {
+    const { requests, expected } = await manyFiles();
+    let started = 0;
+    const startThread: typeof startHashThread = async () => {
+      const thread = await startHashThread();
+      return thread && { ...thread, start: () => (started++, thread.start()) };
+    };
+    expect(await hash(requests, { startThread })).toEqual(expected);
+    expect(started).toBeGreaterThan(0);
+    expect(started).toBeLessThan(COUNT);
+  });
+
+  test("no thread to be had → this one does it all", async () => {
+    const { requests, expected } = await manyFiles();
+    expect(await hash(requests, { startThread: async () => undefined })).toEqual(expected);
+  });
+
+  test("the thread dies half-way → this one does the rest", async () => {
+    const { requests, expected } = await manyFiles();
+    let stop: (() => Promise<void>) | undefined;
+    let read_bytes = 0;
+    const startThread: typeof startHashThread = async () => {
+      const thread = await startHashThread();
+      stop = thread?.stop;
+      return thread;
+    };
+    const onBytes = (count: number) => {
+      read_bytes += count;
+      if (read_bytes < 10_000_000) return;
+      void stop?.();
+      stop = undefined;
+    };
+    expect(await hash(requests, { startThread, onBytes })).toEqual(expected);
+  });
+
+  test("the event loop goes on while hashing", async () => {
+    const { requests } = await manyFiles();
+    let turns = 0;
+    const timer = setInterval(() => turns++, 1);
+    await hash(requests, { startThread: async () => undefined });
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(3);
+  });
+});
+
+describe("hashFiles: one file", () => {
+  const moves: readonly (readonly [what: string, move: (path: string) => Promise<void>])[] = [
+    ["written", (path) => writeFile(path, "other")],
+    ["touched", (path) => utimes(path, 1, 1)],
+    ["made longer", (path) => appendFile(path, "r")],
+    ["emptied", (path) => truncate(path, 0)],
+  ];
+
+  test.each(moves)("%s while it is read → moved", async (_what, move) => {
+    const path = join(await temporaryFolder(), "a");
+    await writeFile(path, "first");
+    const request = { path, expected: await systemFiles.stat(path), keep: false };
+    for (const keep of [false, true]) {
+      const files = meddledFiles({ beforeRead: move });
+      const onResult = vi.fn<HashOptions["onResult"]>();
+      await hashFiles(files, [{ ...request, keep }], { signal: undefined, onBytes() {}, onResult });
+      expect(onResult.mock.calls.map(([, result]) => result)).toEqual([{ kind: "moved" }]);
+    }
+  });
+});
+
+describe("startHashThread", () => {
+  test("hashes are independent of each other", async () => {
+    const thread = await startHashThread();
+    if (thread === undefined) throw new Error("no thread");
+    const shared = (text: string) => {
+      const bytes = new Uint8Array(new SharedArrayBuffer(text.length));
+      bytes.set(Buffer.from(text));
+      return bytes;
+    };
+    const [one, other] = [thread.start(), thread.start()];
+    await one.update(shared("on"));
+    await other.update(shared("other"));
+    await one.update(shared("e"));
+    expect(await one.digest()).toBe(createHash("sha256").update("one").digest("hex"));
+    expect(await other.digest()).toBe(createHash("sha256").update("other").digest("hex"));
+    await thread.stop();
+    await expect(thread.start().digest()).rejects.toMatchObject({ name: "HashThreadLost" });
+  });
+});

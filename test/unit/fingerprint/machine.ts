@@ -1,0 +1,108 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { onTestFinished } from "vitest";
+
+import type { Collected, ConfigurationFile, Snapshot } from "../../../src/fingerprint/fingerprint.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import type { FileStat, Files } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+
+export const REAL = { files: systemFiles, clock: systemClock };
+
+export const LIMITS = { settle_ms: 500, grace_ms: 10_000, file_limit_bytes: 64 * 1024 * 1024 };
+
+/** A folder of the test's own, removed when it ends. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "fingerprint-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function listed(...paths: readonly string[]): readonly ConfigurationFile[] {
+  return paths.map((path) => ({ label: path, path }));
+}
+
+/** The digest as anyone can make it with standard tools. */
+export async function digestByTools(...paths: readonly string[]): Promise<string> {
+  const command = 'sha256sum "$@" | cut -c1-64 | sha256sum';
+  const { stdout } = await promisify(execFile)("sh", ["-c", command, "sh", ...paths]);
+  return `sha256:${stdout.slice(0, 64)}`;
+}
+
+export function snapshotOf(collected: Collected): Snapshot {
+  if (collected.kind !== "snapshot") throw new Error(`Expected a snapshot, got ${JSON.stringify(collected)}`);
+  return collected.snapshot;
+}
+
+/** Both clocks, moved by hand. Starts at the real time, so that files made now are new by it. Sleeping moves it too. */
+export class SteppedClock implements Clock {
+  #wall_ms = Date.now();
+  #monotonic_ms = 1000;
+  readonly sleeps_ms: number[] = [];
+  wall_ms = () => this.#wall_ms;
+  monotonic_ms = () => this.#monotonic_ms;
+  sleep = async (duration_ms: number) => {
+    this.sleeps_ms.push(duration_ms);
+    this.step(duration_ms);
+  };
+  step(duration_ms: number): void {
+    this.#wall_ms += duration_ms;
+    this.#monotonic_ms += duration_ms;
+  }
+  /** Somebody sets the wall clock. */
+  setWall(wall_ms: number): void {
+    this.#wall_ms = wall_ms;
+  }
+}
+
+/** What happens on the disk between two system calls of the program. */
+export interface Interference {
+  beforeStat?(path: string): Promise<void> | void;
+  beforeOpen?(path: string): Promise<void> | void;
+  beforeRead?(path: string, position: number): Promise<void> | void;
+  onRead?(path: string, count: number): void;
+  changeStat?(stat: FileStat): FileStat;
+}
+
+/** The real disk, with a count of what is opened and a chance to interfere at every call. */
+export function meddledFiles(
+  interference: Interference = {},
+): Files & { opened: string[]; open: number; most_open: number } {
+  const changeStat = interference.changeStat ?? ((stat: FileStat) => stat);
+  const meddled = {
+    ...systemFiles,
+    opened: [] as string[],
+    open: 0,
+    most_open: 0,
+    async stat(path: string) {
+      await interference.beforeStat?.(path);
+      return changeStat(await systemFiles.stat(path));
+    },
+    statNow: (path: string) => changeStat(systemFiles.statNow(path)),
+    async openForReading(path: string) {
+      await interference.beforeOpen?.(path);
+      const file = await systemFiles.openForReading(path);
+      meddled.opened.push(path);
+      meddled.most_open = Math.max(meddled.most_open, ++meddled.open);
+      return {
+        stat: async () => changeStat(await file.stat()),
+        async read(buffer: Uint8Array, position: number) {
+          await interference.beforeRead?.(path, position);
+          const count = await file.read(buffer, position);
+          interference.onRead?.(path, count);
+          return count;
+        },
+        async close() {
+          meddled.open--;
+          await file.close();
+        },
+      };
+    },
+  };
+  return meddled;
+}

@@ -1,0 +1,270 @@
+import { appendFile, open, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { describe, expect, test } from "vitest";
+
+import type { Collected } from "../../../src/fingerprint/fingerprint.ts";
+import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { LIMITS, REAL, SteppedClock, digestByTools, listed, snapshotOf, temporaryFolder } from "./machine.ts";
+
+/** A robot at rest for a minute, with a clock that is moved by hand. */
+async function robot(names: readonly string[] = ["a.conf"], content = "{}") {
+  const folder = await temporaryFolder();
+  const paths = names.map((name) => join(folder, name));
+  for (const path of paths) await writeFile(path, content);
+  const clock = new SteppedClock();
+  clock.step(60_000);
+  const fingerprinter = createFingerprinter({ files: systemFiles, clock }, LIMITS);
+  const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
+  /** Lets `age_ms` pass, and sets the wall clock so that the file was written when it began. */
+  const setClockAfter = async (path: string, age_ms: number) => {
+    const { mtime_ns, ctime_ns } = await systemFiles.stat(path);
+    clock.step(age_ms);
+    clock.setWall(Number((mtime_ns > ctime_ns ? mtime_ns : ctime_ns) / 1000n) / 1000 + age_ms);
+  };
+  return { folder, paths, path: paths[0]!, clock, fingerprinter, collect, setClockAfter };
+}
+
+function waitOf(collected: Collected): number {
+  if (collected.kind !== "unsettled") throw new Error(`Expected to be told to wait, got ${collected.kind}`);
+  return collected.wait_ms;
+}
+
+describe("collect: settle", () => {
+  test("files that were quiet for the settle time are read at once", async () => {
+    const { path, collect, setClockAfter } = await robot();
+    await setClockAfter(path, 501);
+    expect((await collect()).kind).toBe("snapshot");
+  });
+
+  test("a fresh file is waited for exactly as long as it lacks", async () => {
+    const { path, clock, collect, setClockAfter } = await robot();
+    await collect();
+    await writeFile(path, "new");
+    await setClockAfter(path, 120);
+    const first = await collect();
+    expect(first).toEqual({ kind: "unsettled", wait_ms: 380, paths: [path] });
+    clock.step(waitOf(first));
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+
+  test("another change starts the wait again", async () => {
+    const { path, clock, collect, setClockAfter } = await robot();
+    await writeFile(path, "one");
+    await setClockAfter(path, 0);
+    clock.step(waitOf(await collect()) - 10);
+    await writeFile(path, "three");
+    await setClockAfter(path, 0);
+    expect(waitOf(await collect())).toBe(500);
+  });
+
+  test("the slowest of several files decides, and a neighbour that is not listed does not count", async () => {
+    const { folder, paths, clock, collect, setClockAfter } = await robot(["a.conf", "b.conf", "c.conf"]);
+    await collect();
+    await writeFile(paths[1]!, "new");
+    await writeFile(join(folder, "busy.log"), "x");
+    await setClockAfter(paths[1]!, 300);
+    expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 200, paths: [paths[1]] });
+    await appendFile(join(folder, "busy.log"), "x");
+    clock.step(200);
+    expect((await collect()).kind).toBe("snapshot");
+  });
+
+  test.each([
+    ["a file from the future", async (path: string) => utimes(path, 4e9, 4e9), () => {}],
+    ["a clock at 1970", async () => {}, (clock: SteppedClock) => clock.setWall(0)],
+  ])("%s is still once it was seen unchanged for the settle time", async (_what, change, setClock) => {
+    const { path, clock, collect } = await robot();
+    await change(path);
+    setClock(clock);
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(499);
+    expect(waitOf(await collect())).toBe(1);
+    clock.step(1);
+    expect((await collect()).kind).toBe("snapshot");
+  });
+
+  test.each([
+    ["forward", 10 * 365 * 86_400_000],
+    ["back", -10 * 365 * 86_400_000],
+  ])("scenario 4: the wall clock steps ten years %s in mid-wait, and the wait is the same", async (_what, step_ms) => {
+    const { path, clock, collect, setClockAfter } = await robot();
+    await writeFile(path, "new");
+    await setClockAfter(path, 0);
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(100);
+    clock.setWall(clock.wall_ms() + step_ms);
+    expect(waitOf(await collect())).toBe(400);
+    clock.step(400);
+    expect((await collect()).kind).toBe("snapshot");
+  });
+
+  test("scenario 28: a file that never holds still is taken once per grace", async () => {
+    const { path, clock, collect, setClockAfter } = await robot();
+    const taken_ms: number[] = [];
+    for (let elapsed_ms = 0; elapsed_ms <= 25_000; elapsed_ms += 250) {
+      await writeFile(path, `state ${elapsed_ms}`);
+      await setClockAfter(path, 0);
+      const collected = await collect();
+      if (collected.kind === "snapshot") {
+        expect(collected.snapshot.digest).toBe(await digestByTools(path));
+        taken_ms.push(elapsed_ms);
+      }
+      clock.step(250);
+    }
+    expect(taken_ms).toEqual([10_000, 20_250]);
+    clock.step(500);
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+
+  test("the wait never goes beyond the end of the grace", async () => {
+    const { path, clock, collect, setClockAfter } = await robot();
+    await writeFile(path, "1");
+    await setClockAfter(path, 0);
+    await collect();
+    clock.step(9800);
+    await writeFile(path, "2");
+    await setClockAfter(path, 0);
+    expect(waitOf(await collect())).toBe(200);
+  });
+
+  test("a one-shot look does not wait for the settle time", async () => {
+    const { path, clock, fingerprinter, setClockAfter } = await robot();
+    await writeFile(path, "new");
+    await setClockAfter(path, 50);
+    const collected = await fingerprinter.collect(listed(path), { settle: false });
+    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(clock.sleeps_ms).toEqual([]);
+  });
+
+  test("scenario 21: deleted and recreated is one change; deleted for good is a finding", async () => {
+    const { path, clock, collect, setClockAfter } = await robot();
+    await collect();
+    await rm(path);
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(300);
+    await writeFile(path, "recreated");
+    await setClockAfter(path, 0);
+    clock.step(waitOf(await collect()));
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+
+    await rm(path);
+    clock.step(waitOf(await collect()));
+    expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing", path, index: 0 }] });
+  });
+});
+
+describe("collect: content that looks half-written", () => {
+  const suspects: readonly (readonly [what: string, name: string, content: string])[] = [
+    ["empty", "a.bin", ""],
+    ["torn JSON", "a.json", '{"a": '],
+    ["torn YAML", "a.yaml", 'a: "'],
+    ["JSON with comments", "a.json", "{} // mine"],
+  ];
+
+  test.each(suspects)("%s: waited for, then taken as it is with a warning", async (_what, name, content) => {
+    const { path, clock, collect, setClockAfter, fingerprinter } = await robot([name], "[1]");
+    await collect();
+    await writeFile(path, content);
+    await setClockAfter(path, 0);
+    const waits_ms: number[] = [];
+    let collected = await collect();
+    for (; collected.kind === "unsettled" && waits_ms.length < 100; collected = await collect()) {
+      waits_ms.push(collected.wait_ms);
+      clock.step(collected.wait_ms);
+    }
+    const total_ms = waits_ms.reduce((total, wait_ms) => total + wait_ms, 0);
+    expect(total_ms).toBe(10_000);
+    expect(Math.min(...waits_ms)).toBe(500);
+    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(collected).toMatchObject({ warnings: [{ id: "file_unparseable", severity: "warning", path, index: 0 }] });
+
+    // The same content is not waited for again, however it comes back, and the warning stays.
+    await utimes(path, 1_500_000_000.5, 1_500_000_000.5);
+    await setClockAfter(path, 600);
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable" }] });
+
+    // Nor by the next process.
+    const restarted = createFingerprinter({ files: systemFiles, clock }, LIMITS);
+    restarted.remember(snapshotOf(collected).files);
+    expect((await restarted.collect(listed(path), { settle: true })).kind).toBe("snapshot");
+
+    await writeFile(path, "[2]");
+    await setClockAfter(path, 600);
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [] });
+    expect(fingerprinter.holds(listed(path))).toBe(true);
+  });
+
+  test.each(suspects)("%s for longer than the grace already: taken at once", async (_what, name, content) => {
+    const { path, collect, setClockAfter } = await robot([name], content);
+    await setClockAfter(path, 10_001);
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable", path }] });
+  });
+
+  test("touching does not prolong the grace", async () => {
+    const { path, clock, collect, setClockAfter } = await robot(["a.json"], "{");
+    await setClockAfter(path, 500);
+    await collect();
+    for (let elapsed_ms = 0; elapsed_ms < 10_000; elapsed_ms += 1000) {
+      expect((await collect()).kind).toBe("unsettled");
+      await utimes(path, 1_600_000_000.5, 1_600_000_000.5 + elapsed_ms);
+      clock.step(400);
+      await setClockAfter(path, 600);
+    }
+    expect((await collect()).kind).toBe("snapshot");
+  });
+
+  test("a one-shot look takes it with the warning", async () => {
+    const { path, fingerprinter } = await robot(["a.json"], "{");
+    const collected = await fingerprinter.collect(listed(path), { settle: false });
+    expect(collected).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable" }] });
+  });
+
+  test("a writer in place in three chunks: only the whole content is ever taken", async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "calibration.json");
+    const old = JSON.stringify({ shoulder: 1 });
+    await writeFile(path, old);
+    const fingerprinter = createFingerprinter(REAL, { ...LIMITS, settle_ms: 50 });
+    const taken = new Set<string>();
+    const collectOnce = async () => {
+      const collected = await fingerprinter.collect(listed(path), { settle: true });
+      if (collected.kind === "snapshot") taken.add(collected.snapshot.digest);
+      return collected.kind;
+    };
+    while ((await collectOnce()) !== "snapshot") await sleep(5);
+    const before = await digestByTools(path);
+
+    const text = JSON.stringify({ joints: Array.from({ length: 50 }, (_, id) => ({ id, offset: id * 3 })) });
+    const third = Math.ceil(text.length / 3);
+    const write = async () => {
+      const file = await open(path, "w");
+      for (let at = 0; at < text.length; at += third) {
+        await sleep(150);
+        await file.write(text.slice(at, at + third));
+      }
+      await file.close();
+    };
+    const writing = new AbortController();
+    const written = write().finally(() => writing.abort());
+    while (!writing.signal.aborted) {
+      await collectOnce();
+      await sleep(5);
+    }
+    await written;
+    while ((await collectOnce()) !== "snapshot") await sleep(5);
+    expect([...taken]).toEqual([before, await digestByTools(path)]);
+  });
+
+  test("scenario 21: a rename over the file is one change", async () => {
+    const { folder, path, clock, collect, setClockAfter } = await robot(["a.json"]);
+    await collect();
+    await writeFile(join(folder, ".a.json.swp"), '{"new": 1}');
+    await rename(join(folder, ".a.json.swp"), path);
+    await setClockAfter(path, 0);
+    clock.step(waitOf(await collect()));
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+});
