@@ -1,0 +1,146 @@
+/**
+ * The client room: how the programs talk to a robot policy service.
+ *
+ * This file is the whole of it from outside: `createClient` gives one method per operation, and each call comes back as a
+ * value, whatever happened. Nothing here retries; the caller knows what a failure means to it (platform/retry.ts has the
+ * delays). A credential is asked for before each request, so that one replaced on disk counts at once (credentials.ts).
+ *
+ * transport.ts is the seam to the network. undici-transport.ts is the real one: proxies (proxy.ts), private certificate
+ * authorities (certificates.ts), time limits (limits.ts), loaded when the first request needs them.
+ */
+import type * as z from "zod";
+
+import type { ValidationError } from "../api/errors.ts";
+import type { RobotSetup, RobotView } from "../api/robots.ts";
+import type { Clock } from "../platform/clock.ts";
+import { operationUrl } from "./address.ts";
+import type { Credential, CredentialProblem } from "./credentials.ts";
+import type { HttpRequest, Timeouts, Transport, UnreachableReason } from "./transport.ts";
+import { DEFAULT_TIMEOUTS, TransportError } from "./transport.ts";
+
+/** What became of a call. Texts are one line, bounded, printable, and hold no credential. */
+export type CallResult<T> =
+  | { readonly kind: "ok"; readonly status: number; readonly value: T }
+  | {
+      /** The service said no (4xx) or could not (5xx). */
+      readonly kind: "refused";
+      readonly status: number;
+      readonly detail: string;
+      /** The findings of a 422, without `input` and `ctx`; null when the answer has none. */
+      readonly validation: readonly ValidationError[] | null;
+      /** What Retry-After asked for, at most an hour. */
+      readonly retry_after_ms: number | null;
+      readonly request_id: string | null;
+    }
+  | {
+      /** Somebody answered, but not as the service does: a captive portal, a redirect, a body beyond all bounds. */
+      readonly kind: "undecodable";
+      readonly status: number;
+      readonly detail: string;
+    }
+  | {
+      /** No answer; whether the request arrived is unknown. */
+      readonly kind: "unreachable";
+      readonly reason: UnreachableReason;
+      readonly code: string | null;
+      readonly detail: string;
+    }
+  | { readonly kind: "no-credential"; readonly problem: CredentialProblem };
+
+/** The operations of the service, each as one call. None of them throws but for bugs. */
+export interface ServiceClient {
+  setupRobot(body: RobotSetup, signal: AbortSignal): Promise<CallResult<{ readonly robot: RobotView }>>;
+  listRobots(signal: AbortSignal): Promise<CallResult<readonly RobotView[]>>;
+}
+
+export interface ClientOptions {
+  /** Address of the service without `/v1`, as `parseServiceUrl` accepts it; a path in it is kept as a prefix. */
+  readonly base_url: string;
+  readonly transport: Transport;
+  /** Called before each request. */
+  readonly credential: () => Promise<Credential | CredentialProblem>;
+  readonly clock: Clock;
+  readonly user_agent: string;
+  /** `DEFAULT_TIMEOUTS` unless given. */
+  readonly timeouts?: Timeouts;
+}
+
+export function createClient(options: ClientOptions): ServiceClient {
+  const call = <T>(operation: Operation<T>, input: Input, signal: AbortSignal) =>
+    callService(options, operation, input, signal);
+  return {
+    setupRobot: (body, signal) => call(operations.setupRobot, { body }, signal),
+    listRobots: (signal) => call(operations.listRobots, {}, signal),
+  };
+}
+
+interface Operation<T> {
+  readonly method: HttpRequest["method"];
+  /** Parameters are written `{like_this}`. */
+  readonly path: `/v1/${string}`;
+  /** Loaded with the first answer: the schemas would cost a start a third of its time (10 ms), and most starts need none. */
+  readonly loadAnswer: () => Promise<z.ZodType<T>>;
+  readonly answer_limit_bytes: number;
+}
+
+interface Input {
+  readonly parameters?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+const RECORD_LIMIT_BYTES = 1_048_576;
+const LIST_LIMIT_BYTES = 33_554_432;
+
+/** The service document, section 4, as far as a caller needs it. */
+const operations = {
+  setupRobot: {
+    method: "POST",
+    path: "/v1/robots/setup",
+    loadAnswer: async () => (await import("../api/robots.ts")).robotSetupAnswerSchema,
+    answer_limit_bytes: RECORD_LIMIT_BYTES,
+  },
+  listRobots: {
+    method: "GET",
+    path: "/v1/robots",
+    loadAnswer: async () => (await import("../api/robots.ts")).robotListSchema,
+    answer_limit_bytes: LIST_LIMIT_BYTES,
+  },
+} as const;
+
+async function callService<T>(
+  options: ClientOptions,
+  operation: Operation<T>,
+  input: Input,
+  signal: AbortSignal,
+): Promise<CallResult<T>> {
+  const credential = await options.credential();
+  if (credential.kind === "credential-problem") return { kind: "no-credential", problem: credential };
+  const { secret } = credential;
+
+  const url = operationUrl(options.base_url, operation.path, input.parameters ?? {});
+  const body = input.body === undefined ? null : JSON.stringify(input.body);
+  try {
+    const answer = await options.transport.send(
+      {
+        method: operation.method,
+        url,
+        headers: {
+          accept: "application/json",
+          authorization: `Bearer ${secret.reveal()}`,
+          "user-agent": options.user_agent,
+          ...(body === null ? {} : { "content-type": "application/json" }),
+        },
+        body,
+        timeouts: options.timeouts ?? DEFAULT_TIMEOUTS,
+        answer_limit_bytes: operation.answer_limit_bytes,
+      },
+      signal,
+    );
+    const wall_ms = options.clock.wall_ms();
+    const { readAnswer } = await import("./answer.ts");
+    return readAnswer(answer, { schema: await operation.loadAnswer(), url, wall_ms, secret });
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    return { kind: "unreachable", reason: error.reason, code: error.code, detail: secret.redactFrom(error.message) };
+  }
+}

@@ -1,0 +1,150 @@
+import type { Socket } from "node:net";
+import { connect, isIP } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+import { errorCode } from "../platform/files.ts";
+import { isUnknownIssuer } from "./certificates.ts";
+import type { Proxy } from "./proxy.ts";
+import { hostOf, portOf } from "./service-url.ts";
+import { TransportError } from "./transport.ts";
+import { openTunnel } from "./tunnel.ts";
+
+/**
+ * How long one address of a host may take before the next is tried. Node's 250 ms fail on mobile and satellite links
+ * (https://github.com/nodejs/node/issues/54359).
+ */
+const ADDRESS_ATTEMPT_MS = 1_000;
+
+/** How to get to where requests for one service go. */
+export interface Route {
+  /** The service. */
+  readonly url: URL;
+  /** A plain http request goes to the proxy itself; an https one through a tunnel. */
+  readonly proxy: Proxy | null;
+  /** Certificates to trust; undefined for Node's own. */
+  readonly certificates: readonly string[] | undefined;
+}
+
+/**
+ * Opens the connection a request can be written to: TCP, tunnel, TLS, as the route asks.
+ *
+ * @throws TransportError; what goes wrong with a proxy always has the reason `proxy`.
+ */
+export async function openConnection(route: Route, signal: AbortSignal): Promise<Socket> {
+  const { url, proxy, certificates } = route;
+  if (proxy === null) {
+    const socket = await openTcp(url, signal);
+    return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
+  }
+  const socket = await blamingProxy(proxy, signal, () => openProxy(proxy, url, certificates, signal));
+  return url.protocol === "https:" ? secure(socket, url, certificates, signal) : socket;
+}
+
+async function openProxy(
+  proxy: Proxy,
+  target: URL,
+  certificates: Route["certificates"],
+  signal: AbortSignal,
+): Promise<Socket> {
+  const tcp = await openTcp(proxy.url, signal);
+  const socket = proxy.url.protocol === "https:" ? await secure(tcp, proxy.url, certificates, signal) : tcp;
+  return target.protocol === "https:" ? openTunnel(socket, proxy, target, signal) : socket;
+}
+
+async function blamingProxy<T>(proxy: Proxy, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof TransportError) || error.reason === "aborted" || error.reason === "proxy") throw error;
+    // The signal's own error is shared with others; the blame is not.
+    const message =
+      error === signal.reason ? `${error.message} through proxy ${proxy.url.host}` : `proxy: ${error.message}`;
+    throw new TransportError("proxy", error.code, message);
+  }
+}
+
+async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted();
+  const host = hostOf(url);
+  const socket = connect({
+    host,
+    port: portOf(url),
+    noDelay: true,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+  });
+  return ready(socket, "connect", signal, (error) => {
+    const code = errorCode(error) ?? null;
+    if (isLookup(error)) return new TransportError("dns", code, `cannot find ${host} (${code})`);
+    if (code === "ETIMEDOUT") return new TransportError("timeout", code, `${url.host} does not answer (${code})`);
+    return new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
+  });
+}
+
+function isLookup(error: Error): boolean {
+  return "syscall" in error && error.syscall === "getaddrinfo";
+}
+
+/**
+ * Puts TLS on a connection. `rejectUnauthorized` is spelled out so that NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment
+ * changes nothing; there is no way to turn verification off.
+ */
+async function secure(
+  tcp: Socket,
+  url: URL,
+  certificates: Route["certificates"],
+  signal: AbortSignal,
+): Promise<Socket> {
+  const host = hostOf(url);
+  const socket = connectTls({
+    socket: tcp,
+    host,
+    // RFC 6066 section 3: an address is not a server name.
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    ...(certificates === undefined ? {} : { ca: [...certificates] }),
+    ALPNProtocols: ["http/1.1"],
+    rejectUnauthorized: true,
+  });
+  return ready(socket, "secureConnect", signal, (error) => {
+    const code = errorCode(error) ?? null;
+    if (code === "ECONNRESET" || code === "EPIPE") {
+      return new TransportError("reset", code, `${url.host} broke off the TLS handshake (${code})`);
+    }
+    return new TransportError("tls", code, `cannot trust ${url.host}: ${explain(code)} (${code})`);
+  });
+}
+
+function explain(code: string | null): string {
+  if (code === "CERT_HAS_EXPIRED") return "its certificate has expired, or the clock is wrong";
+  if (code === "CERT_NOT_YET_VALID") return "its certificate is not valid yet, or the clock is wrong";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "its certificate is for another host";
+  if (isUnknownIssuer(code)) return "its certificate comes from an unknown authority; a private one goes into ca_file";
+  return "the TLS handshake failed";
+}
+
+/** Waits for `event`; on an error or an abort the socket is gone. Later errors are for whoever reads from the socket. */
+function ready(
+  socket: Socket,
+  event: "connect" | "secureConnect",
+  signal: AbortSignal,
+  describe: (error: Error) => TransportError,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    // Stays: an error between two owners of the socket must not end the process.
+    socket.on("error", () => {});
+    const settle = (act: () => void) => {
+      socket.off(event, onReady).off("error", onError).off("close", onClose);
+      signal.removeEventListener("abort", onAbort);
+      act();
+    };
+    const onReady = () => settle(() => resolve(socket));
+    const onError = (error: Error) => settle(() => reject(describe(error)));
+    const onClose = () => onError(Object.assign(new Error("closed"), { code: "ECONNRESET" }));
+    const onAbort = () => {
+      settle(() => reject(signal.reason));
+      socket.destroy();
+    };
+    socket.on(event, onReady).on("error", onError).on("close", onClose);
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) onAbort();
+  });
+}

@@ -1,0 +1,203 @@
+import { errorCode } from "../platform/files.ts";
+import type { Files, FileStat, ReadableFile } from "../platform/files.ts";
+import { Secret } from "./secret.ts";
+
+/** A key is a line; anything larger is another file. */
+const KEY_FILE_LIMIT_BYTES = 4096;
+
+/** Longest key taken; it has to fit into a header with room to spare. */
+const KEY_LENGTH_LIMIT = 512;
+
+/** `sk_<marker>_<key>` (service document, section 5), of the characters a bearer token may have (RFC 6750 section 2.1). */
+const KEY_PATTERN = /^sk_[A-Za-z0-9]+_[A-Za-z0-9._~+/-]+=*$/;
+
+/** Name of the systemd credential: `LoadCredential=api-key:PATH`. */
+const CREDENTIAL_NAME = "api-key";
+
+/** Name of the environment variable that may hold the key, for provisioning. */
+export const KEY_VARIABLE = "ROBOT_POLICY_API_KEY";
+
+export interface Credential {
+  readonly kind: "credential";
+  readonly secret: Secret;
+  readonly source: CredentialSource;
+  /** The file it was read from, or the name of the variable. */
+  readonly where: string;
+}
+
+export type CredentialSource = "systemd" | "key-file" | "environment";
+
+export type CredentialProblemCode =
+  | "key-missing"
+  | "key-unreadable"
+  | "key-not-a-file"
+  | "key-too-large"
+  | "key-exposed"
+  | "key-owner"
+  | "key-empty"
+  | "key-line-ending"
+  | "key-several-lines"
+  | "key-space"
+  | "key-form";
+
+/** There is no usable key. The texts never repeat any of it. */
+export interface CredentialProblem {
+  readonly kind: "credential-problem";
+  readonly code: CredentialProblemCode;
+  readonly what: string;
+  readonly where: string;
+  /** What to do; a command where one does it. */
+  readonly fix: string;
+}
+
+/** Where a key may be. Empty texts count as absent. */
+export interface CredentialSources {
+  /** `$CREDENTIALS_DIRECTORY`, set by systemd. */
+  readonly credentials_directory?: string | undefined;
+  readonly key_file?: string | undefined;
+  /** Value of `ROBOT_POLICY_API_KEY`. */
+  readonly environment_key?: string | undefined;
+  /** The user this program runs as; a key file belongs to it or to root. */
+  readonly service_user_id: number;
+}
+
+/**
+ * Finds the API key: the systemd credential, else the key file, else the environment. A file that is there counts,
+ * however bad: its problem is the answer, not the next place.
+ *
+ * The key file must be nobody else's to read or write. A systemd credential is guarded by systemd.
+ *
+ * @throws nothing but bugs; call it again for each request, so that a replaced key is used at once.
+ */
+export async function loadCredential(
+  sources: CredentialSources,
+  files: Files,
+): Promise<Credential | CredentialProblem> {
+  const directory = sources.credentials_directory ?? "";
+  if (directory !== "") {
+    const path = `${directory.replace(/\/+$/, "")}/${CREDENTIAL_NAME}`;
+    const found = await readKeyFile(path, "systemd", sources.service_user_id, files);
+    if (found.kind === "credential" || found.code !== "key-missing") return found;
+  }
+  const key_file = sources.key_file ?? "";
+  const found = key_file === "" ? null : await readKeyFile(key_file, "key-file", sources.service_user_id, files);
+  if (found !== null && (found.kind === "credential" || found.code !== "key-missing")) return found;
+
+  const value = sources.environment_key ?? "";
+  if (value !== "") return parseKey(value, "environment", KEY_VARIABLE);
+  return (
+    found ?? problem("key-missing", KEY_VARIABLE, "there is no API key", "set service.key_file in the configuration")
+  );
+}
+
+async function readKeyFile(
+  path: string,
+  source: CredentialSource,
+  service_user_id: number,
+  files: Files,
+): Promise<Credential | CredentialProblem> {
+  let file: ReadableFile;
+  try {
+    file = await files.openForReading(path);
+  } catch (error) {
+    return unopened(error, path, service_user_id);
+  }
+  try {
+    // Of the open file, so that what is checked is what is read.
+    const stat = await file.stat();
+    const bad = checkFile(stat, path, source, service_user_id);
+    if (bad !== null) return bad;
+    const text = await readText(file);
+    if (text === null) return tooLarge(path);
+    return parseKey(text, source, path);
+  } catch (error) {
+    return unopened(error, path, service_user_id);
+  } finally {
+    // It was only read; a close that fails has lost nothing.
+    await file.close().catch(() => {});
+  }
+}
+
+function unopened(error: unknown, path: string, service_user_id: number): CredentialProblem {
+  const code = errorCode(error);
+  if (code === undefined) throw error;
+  if (code === "ENOENT" || code === "ENOTDIR") {
+    const fix = `install -m 600 -o ${service_user_id} /dev/stdin ${quote(path)}`;
+    return problem("key-missing", path, "the key file does not exist", `${fix} (then paste the key, Enter, Ctrl-D)`);
+  }
+  const fix = code === "EACCES" ? `chown ${service_user_id} ${quote(path)}` : `check ${path}`;
+  return problem("key-unreadable", path, `the key file cannot be read (${code})`, fix);
+}
+
+function checkFile(
+  stat: FileStat,
+  path: string,
+  source: CredentialSource,
+  service_user_id: number,
+): CredentialProblem | null {
+  if (stat.kind !== "file") {
+    return problem(
+      "key-not-a-file",
+      path,
+      "the key file is not a regular file",
+      "give the path of a file with the key",
+    );
+  }
+  if (stat.size_bytes > KEY_FILE_LIMIT_BYTES) return tooLarge(path);
+  if (source === "systemd") return null;
+  // Root provisions for a service user, whose own the file is then.
+  if (service_user_id !== 0 && stat.user_id !== 0 && stat.user_id !== service_user_id) {
+    const what = `the key file belongs to user ${stat.user_id}, neither root nor the agent`;
+    return problem("key-owner", path, what, `chown ${service_user_id} ${quote(path)}`);
+  }
+  if ((stat.mode & 0o066) !== 0) {
+    const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
+    const what = `the key file has mode ${mode}: others can read or write it`;
+    return problem("key-exposed", path, what, `chmod 600 ${quote(path)}`);
+  }
+  return null;
+}
+
+/** Null when the file grew beyond the limit after it was looked at. */
+async function readText(file: ReadableFile): Promise<string | null> {
+  const buffer = new Uint8Array(KEY_FILE_LIMIT_BYTES + 1);
+  let length = 0;
+  while (length < buffer.byteLength) {
+    const count = await file.read(buffer.subarray(length), length);
+    if (count === 0) return new TextDecoder("utf-8", { ignoreBOM: true }).decode(buffer.subarray(0, length));
+    length += count;
+  }
+  return null;
+}
+
+function parseKey(text: string, source: CredentialSource, where: string): Credential | CredentialProblem {
+  const bad = (code: CredentialProblemCode, what: string, fix: string) => problem(code, where, what, fix);
+  const rewrite = "write the key alone, on one line";
+  // One line feed at the end is what every editor and `echo` add.
+  const key = text.replace(/\n$/, "");
+  if (key.trim() === "") return bad("key-empty", "there is no key in it", rewrite);
+  if (key.includes("\r")) {
+    const fix = source === "environment" ? rewrite : `sed -i 's/\\r//g' ${quote(where)}`;
+    return bad("key-line-ending", "it has a Windows line ending after the key", fix);
+  }
+  if (key.includes("\n")) return bad("key-several-lines", "it has more than one line", rewrite);
+  if (/\s/.test(key)) return bad("key-space", "it has a space beside or inside the key", rewrite);
+  if (key.length > KEY_LENGTH_LIMIT || !KEY_PATTERN.test(key)) {
+    return bad("key-form", "what is in it does not look like an API key (sk_<marker>_<key>)", rewrite);
+  }
+  return { kind: "credential", secret: new Secret(key), source, where };
+}
+
+function tooLarge(path: string): CredentialProblem {
+  const what = `the key file is larger than ${KEY_FILE_LIMIT_BYTES} bytes`;
+  return problem("key-too-large", path, what, "write the key alone, on one line");
+}
+
+/** A path as one word of a shell command. */
+function quote(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function problem(code: CredentialProblemCode, where: string, what: string, fix: string): CredentialProblem {
+  return { kind: "credential-problem", code, what, where, fix };
+}

@@ -1,0 +1,44 @@
+import { RETRY_AFTER_CAP_MS } from "../platform/retry.ts";
+
+/** A date is 29 characters in its longest common form; a number of seconds is shorter. */
+const LONGEST_VALUE = 64;
+
+/** The three forms of RFC 9110 section 5.6.7. Date.parse alone takes nearly anything, "7" and "May" included. */
+const IMF_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const RFC_850_DATE = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * How long an answer asks us to stay away, RFC 9110 section 10.2.3.
+ *
+ * A date counts from the answer's own Date where there is one, because a robot's clock may be wrong by decades.
+ *
+ * @returns milliseconds, 0 for a date gone by, at most `RETRY_AFTER_CAP_MS`; null when nothing intelligible was asked.
+ */
+export function parseRetryAfter(
+  retry_after: string | undefined,
+  date: string | undefined,
+  wall_ms: number,
+): number | null {
+  if (retry_after === undefined || retry_after.length > LONGEST_VALUE) return null;
+  const value = retry_after.trim();
+  if (/^\d+(?:\.\d+)?$/.test(value)) return bounded(Number(value) * 1000);
+  const until_ms = parseHttpDate(value);
+  if (until_ms === null) return null;
+  return bounded(until_ms - (parseHttpDate(date?.trim() ?? "") ?? wall_ms));
+}
+
+function bounded(duration_ms: number): number {
+  return Math.min(RETRY_AFTER_CAP_MS, Math.max(0, Math.ceil(duration_ms)));
+}
+
+function parseHttpDate(text: string): number | null {
+  if (IMF_DATE.test(text) || RFC_850_DATE.test(text)) return valid(Date.parse(text));
+  // The form has no zone; it is GMT, and Date.parse would take it for local time.
+  if (ASCTIME_DATE.test(text)) return valid(Date.parse(`${text} GMT`));
+  return null;
+}
+
+function valid(time_ms: number): number | null {
+  return Number.isNaN(time_ms) ? null : time_ms;
+}

@@ -1,0 +1,77 @@
+import type { Socket } from "node:net";
+
+import { isUnknownIssuer, readCaFile, trustedCertificates } from "./certificates.ts";
+import type { Route } from "./connection.ts";
+import { openConnection } from "./connection.ts";
+import { exchange } from "./exchange.ts";
+import { startLimits } from "./limits.ts";
+import type { Proxy } from "./proxy.ts";
+import { chooseProxy } from "./proxy.ts";
+import { parseServiceUrl } from "./service-url.ts";
+import type { Transport } from "./transport.ts";
+import { TransportError } from "./transport.ts";
+import type { UndiciTransportOptions } from "./undici-transport.ts";
+
+/** The working half of undici-transport.ts, behind its lazy import. */
+export function createSender(options: UndiciTransportOptions): Transport["send"] {
+  let trustSystem = false;
+
+  /** Opens the connection; asks the machine's own certificate store only where Node's does not know the issuer. */
+  async function connect(url: URL, proxy: Proxy | null, signal: AbortSignal): Promise<Socket> {
+    const extra = usesTls(url, proxy) ? await readAuthorities(options) : [];
+    const open = (with_system: boolean) => {
+      const route: Route = { url, proxy, certificates: trustedCertificates(extra, with_system) };
+      return openConnection(route, signal);
+    };
+    try {
+      return await open(trustSystem);
+    } catch (error) {
+      if (trustSystem || !(error instanceof TransportError) || !isUnknownIssuer(error.code)) throw error;
+    }
+    const socket = await open(true);
+    trustSystem = true;
+    return socket;
+  }
+
+  return async (request, signal) => {
+    const url = safeUrl(request.url, options.allow_insecure);
+    const proxy = proxyFor(url, options);
+    using limits = startLimits(request.timeouts, options.clock, signal);
+    const socket = await connect(url, proxy, limits.signal);
+    limits.connected();
+    // Awaited here: returning ends the time limits.
+    return await exchange(socket, request, url.protocol === "http:" ? proxy : null, limits);
+  };
+}
+
+/** The last gate before the wire: whatever the configuration let through, no key leaves this machine unencrypted. */
+function safeUrl(text: string, allow_insecure: boolean): URL {
+  const url = new URL(text);
+  // What may follow the origin is the business of operations, not of this gate.
+  const checked = parseServiceUrl(url.origin, allow_insecure);
+  if (checked.kind === "url") return url;
+  throw new TransportError("other", "SERVICE_URL", `${checked.what}; ${checked.fix}`);
+}
+
+function proxyFor(url: URL, options: UndiciTransportOptions): Proxy | null {
+  const choice = chooseProxy(options, url);
+  switch (choice.kind) {
+    case "direct":
+      return null;
+    case "proxy":
+      return choice;
+    case "proxy-problem":
+      throw new TransportError("proxy", choice.code, choice.what);
+  }
+}
+
+function usesTls(url: URL, proxy: Proxy | null): boolean {
+  return url.protocol === "https:" || proxy?.url.protocol === "https:";
+}
+
+async function readAuthorities(options: UndiciTransportOptions): Promise<readonly string[]> {
+  if (options.ca_file === null) return [];
+  const result = await readCaFile(options.files, options.ca_file);
+  if (result.kind === "ca-problem") throw new TransportError("tls", result.code, result.what);
+  return result.certificates;
+}

@@ -1,0 +1,65 @@
+/** Longer addresses are mistakes; the limit keeps them out of messages and logs. */
+const LONGEST_URL = 2048;
+
+export type ServiceUrl =
+  | { readonly kind: "url"; readonly url: URL }
+  | { readonly kind: "url-problem"; readonly code: ServiceUrlProblem; readonly what: string; readonly fix: string };
+
+export type ServiceUrlProblem =
+  | "url-invalid"
+  | "url-scheme"
+  | "url-insecure"
+  | "url-credentials"
+  | "url-query"
+  | "url-versioned";
+
+/**
+ * The base address of a service, checked: https, or http where the key cannot leave the machine (loopback) or
+ * `allow_insecure` says that it may. A path is kept as a prefix; the messages never repeat a credential.
+ */
+export function parseServiceUrl(text: string, allow_insecure: boolean): ServiceUrl {
+  const url = text.length > LONGEST_URL ? null : URL.parse(text);
+  if (url === null) return problem("url-invalid", "is not a web address", "write it as https://HOST");
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    return problem("url-scheme", `begins with ${url.protocol}`, "write it as https://HOST");
+  }
+  if (url.username !== "" || url.password !== "") {
+    return problem(
+      "url-credentials",
+      "holds a user name or password",
+      "take it out; the API key goes into the key file",
+    );
+  }
+  if (url.search !== "" || url.hash !== "") {
+    return problem("url-query", "has a query or fragment", `write it as ${url.origin}${url.pathname}`);
+  }
+  if (/\/v1\/?$/.test(url.pathname)) {
+    return problem("url-versioned", "ends in /v1, which every request adds", "leave the /v1 out");
+  }
+  if (url.protocol === "http:" && !allow_insecure && !isLoopback(url.hostname)) {
+    return problem("url-insecure", "would send the API key unencrypted", "use https, or set allow_insecure");
+  }
+  return { kind: "url", url };
+}
+
+/** True for names and addresses of this machine (RFC 6761 section 6.3, RFC 1122, RFC 4291), in the form `URL.hostname` gives. */
+export function isLoopback(hostname: string): boolean {
+  const name = hostname.replace(/\.$/, "");
+  if (name === "localhost" || name.endsWith(".localhost") || name === "[::1]") return true;
+  // URL has brought every way of writing an IPv4 address (127.1, 0x7f000001) into this one.
+  return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
+}
+
+/** The name or address to connect to: as `URL.hostname`, without the brackets of an IPv6 address and the dot of a full name. */
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[(.+)\]$/, "$1").replace(/(?<=.)\.$/, "");
+}
+
+export function portOf(url: URL): number {
+  if (url.port !== "") return Number(url.port);
+  return url.protocol === "https:" ? 443 : 80;
+}
+
+function problem(code: ServiceUrlProblem, what: string, fix: string): ServiceUrl {
+  return { kind: "url-problem", code, what: `service address ${what}`, fix };
+}

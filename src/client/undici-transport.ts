@@ -1,0 +1,46 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Files } from "../platform/files.ts";
+import type { Environment } from "./proxy.ts";
+import type { Transport } from "./transport.ts";
+
+export interface UndiciTransportOptions {
+  /** PEM file of certificate authorities to trust beside the usual ones; null for none. Read anew for each connection. */
+  readonly ca_file: string | null;
+  /** See `ProxySettings`. */
+  readonly proxy: string | null;
+  /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */
+  readonly environment: Environment;
+  /** Allows plain http to other machines. */
+  readonly allow_insecure: boolean;
+  readonly files: Files;
+  readonly clock: Clock;
+}
+
+/**
+ * The transport over undici, sockets and TLS. All of it is loaded by the first request: a robot whose configuration did
+ * not change never makes one.
+ *
+ * Each request has a connection of its own, gone when the answer is read.
+ */
+export function createUndiciTransport(options: UndiciTransportOptions): Transport {
+  const closing = new AbortController();
+  let sender: Promise<Transport["send"]> | null = null;
+  return {
+    async send(request, signal) {
+      sender ??= load(options);
+      const send = await sender;
+      return send(request, AbortSignal.any([signal, closing.signal]));
+    },
+    prepare() {
+      sender ??= load(options);
+    },
+    async close() {
+      closing.abort();
+    },
+  };
+}
+
+async function load(options: UndiciTransportOptions): Promise<Transport["send"]> {
+  const { createSender } = await import("./sender.ts");
+  return createSender(options);
+}

@@ -1,0 +1,113 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { expect, test, vi } from "vitest";
+
+import { createAuthority } from "./authority.ts";
+import { BODY } from "./harness.ts";
+import { clientOf, PATIENT } from "./program.ts";
+import { serveDropped, serveProxy, serveRaw, serveTcp } from "./servers.ts";
+
+/** An abort is prompt when nobody could notice the wait. */
+const PROMPT_MS = 250;
+
+async function expectPromptAbort(client: ReturnType<typeof clientOf>, until: () => boolean): Promise<void> {
+  const abort = new AbortController();
+  const result = client.setupRobot(BODY, abort.signal);
+  await vi.waitFor(() => expect(until()).toBe(true), { timeout: 5_000, interval: 5 });
+  const start_ms = performance.now();
+  abort.abort(new Error("not to be seen"));
+  expect(await result).toEqual({
+    kind: "unreachable",
+    reason: "aborted",
+    code: "ABORTED",
+    detail: "the request was aborted",
+  });
+  expect(performance.now() - start_ms).toBeLessThan(PROMPT_MS);
+}
+
+test("scenario 38: an abort before the request ends it", async () => {
+  await expectPromptAbort(clientOf("http://127.0.0.1:1", { timeouts: PATIENT }), () => true);
+});
+
+test("scenario 38: an abort while connecting ends it", async () => {
+  await using server = await serveDropped();
+  const start_ms = performance.now();
+  await expectPromptAbort(clientOf(`http://127.0.0.1:${server.port}`), () => performance.now() - start_ms > 100);
+});
+
+test.each([
+  ["before the answer", ""],
+  ["in the middle of the body", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n["],
+])("scenario 38: an abort %s ends it and the connection", async (_name, sent) => {
+  let requested = false;
+  await using server = await serveTcp((socket) => {
+    socket.once("data", () => {
+      socket.write(sent);
+      requested = true;
+    });
+  });
+  await expectPromptAbort(clientOf(`http://127.0.0.1:${server.port}`), () => requested);
+  await vi.waitFor(() => expect(server.sockets.size).toBe(0));
+});
+
+test("scenario 38: an abort in the TLS handshake ends it and the connection", async () => {
+  let greeted = false;
+  await using server = await serveTcp((socket) => {
+    socket.once("data", () => (greeted = true));
+  });
+  await expectPromptAbort(clientOf(`https://127.0.0.1:${server.port}`), () => greeted);
+  await vi.waitFor(() => expect(server.sockets.size).toBe(0));
+});
+
+test("scenario 38: an abort while the proxy thinks ends it and the connection", async () => {
+  let asked = false;
+  await using proxy = await serveTcp((socket) => {
+    socket.once("data", () => (asked = true));
+  });
+  const client = clientOf("https://service.test", { proxy: `http://127.0.0.1:${proxy.port}` });
+  await expectPromptAbort(client, () => asked);
+  await vi.waitFor(() => expect(proxy.sockets.size).toBe(0));
+});
+
+test("close: aborts what is under way, and every later request", async () => {
+  let requested = false;
+  await using server = await serveTcp((socket) => {
+    socket.once("data", () => (requested = true));
+  });
+  const client = clientOf(`http://127.0.0.1:${server.port}`);
+  const result = client.listRobots(new AbortController().signal);
+  await vi.waitFor(() => expect(requested).toBe(true));
+  await client.close();
+  expect(await result).toMatchObject({ kind: "unreachable", reason: "aborted" });
+  expect(await client.listRobots(new AbortController().signal)).toMatchObject({ reason: "aborted" });
+  await vi.waitFor(() => expect(server.sockets.size).toBe(0));
+});
+
+test("send: leaves no connection behind, whatever the other side prefers", async () => {
+  using authority = createAuthority();
+  await using plain = await serveRaw(
+    "HTTP/1.1 200 OK\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\n[]",
+    "keep-open",
+  );
+  await using refusing = await serveProxy("Basic other");
+  for (const client of [
+    clientOf(`http://127.0.0.1:${plain.port}`),
+    clientOf("https://service.test", { proxy: `http://127.0.0.1:${refusing.port}`, ca_file: authority.ca_file }),
+  ]) {
+    await client.listRobots(new AbortController().signal);
+  }
+  await vi.waitFor(() => expect(plain.sockets.size + refusing.sockets.size).toBe(0));
+});
+
+test("send: leaves no timer behind that keeps a program alive", async () => {
+  await using server = await serveRaw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]", "keep-open");
+  const program = `
+    import { clientOf, never } from ${JSON.stringify(join(import.meta.dirname, "program.ts"))};
+    const timeouts = { connect_ms: 600_000, headers_ms: 600_000, total_ms: 600_000 };
+    const client = clientOf("http://127.0.0.1:${server.port}", { timeouts });
+    console.log((await client.listRobots(never())).kind);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+  expect(stdout.trim()).toBe("ok");
+});

@@ -1,0 +1,308 @@
+import { expect, test } from "vitest";
+
+import { BODY, listed, ROBOT } from "./harness.ts";
+import { CANARY, clientOf, never, PATIENT, transportOf } from "./program.ts";
+import { serveDropped, serveHttp, serveRaw, serveTcp } from "./servers.ts";
+
+const head = (status: string, ...headers: string[]) =>
+  `HTTP/1.1 ${status}\r\n${headers.map((h) => `${h}\r\n`).join("")}\r\n`;
+const raw = (status: string, body: string, ...headers: string[]) =>
+  head(status, `content-length: ${Buffer.byteLength(body)}`, ...headers) + body;
+
+test("setupRobot: posts the body with the key and decodes the robot", async () => {
+  const seen: unknown[] = [];
+  await using server = await serveHttp((request, response) => {
+    let text = "";
+    request.on("data", (chunk) => (text += chunk));
+    request.on("end", () => {
+      seen.push({ method: request.method, url: request.url, headers: request.headers, body: JSON.parse(text) });
+      response.end(JSON.stringify({ robot: { ...ROBOT, extra: 1 } }));
+    });
+  });
+  const result = await clientOf(`http://127.0.0.1:${server.port}/prefix/`).setupRobot(BODY, never());
+  expect(result).toEqual({ kind: "ok", status: 200, value: { robot: ROBOT } });
+  expect(seen).toEqual([
+    {
+      method: "POST",
+      url: "/prefix/v1/robots/setup",
+      body: BODY,
+      headers: {
+        host: `127.0.0.1:${server.port}`,
+        accept: "application/json",
+        authorization: `Bearer ${CANARY}`,
+        "content-type": "application/json",
+        "content-length": String(Buffer.byteLength(JSON.stringify(BODY))),
+        "user-agent": "test/1",
+        connection: "close",
+      },
+    },
+  ]);
+});
+
+test("setupRobot: sends nothing without a credential", async () => {
+  let requests = 0;
+  await using server = await serveHttp((_request, response) => {
+    requests += 1;
+    response.end();
+  });
+  const problem = { kind: "credential-problem", code: "key-missing", what: "no", where: "/key", fix: "make" } as const;
+  const client = clientOf(`http://127.0.0.1:${server.port}`, { credential: async () => problem });
+  expect(await client.setupRobot(BODY, never())).toEqual({ kind: "no-credential", problem });
+  expect(requests).toBe(0);
+});
+
+test("scenario 18: the key that is there at the time of the request is sent", async () => {
+  const seen: (string | undefined)[] = [];
+  await using server = await serveHttp((request, response) => {
+    seen.push(request.headers.authorization);
+    response.end("[]");
+  });
+  let key = "sk_test_old";
+  const client = clientOf(`http://127.0.0.1:${server.port}`, { key: () => key });
+  await client.listRobots(never());
+  key = "sk_test_new";
+  await client.listRobots(never());
+  expect(seen).toEqual(["Bearer sk_test_old", "Bearer sk_test_new"]);
+});
+
+test.each([
+  ["an empty list", raw("200 OK", "[]"), { kind: "ok", status: 200, value: [] }],
+  [
+    "chunked",
+    head("200 OK", "transfer-encoding: chunked") + "1\r\n[\r\n1\r\n]\r\n0\r\n\r\n",
+    { kind: "ok", value: [] },
+  ],
+  ["early hints before it", head("103 Early Hints", "link: </x>") + raw("200 OK", "[]"), { kind: "ok", status: 200 }],
+  ["more bytes than announced", raw("200 OK", "[]") + "trailing junk", { kind: "ok", value: [] }],
+  ["no content", head("204 No Content"), { kind: "undecodable", status: 204, detail: /empty body/ }],
+  ["JSON of another form", raw("200 OK", '[{"id":1}]'), { kind: "undecodable", detail: /at 0\.id/ }],
+  [
+    "bytes that are not UTF-8",
+    Buffer.from(raw("200 OK", '["\xff"]').replace("length: 6", "length: 5"), "latin1"),
+    { kind: "undecodable", detail: /instead of JSON/ },
+  ],
+  [
+    "scenario 2: a captive portal's page",
+    raw("200 OK", "<!DOCTYPE html><html>Log in</html>"),
+    { kind: "undecodable", status: 200, detail: /captive portal/ },
+  ],
+  [
+    "a redirect to elsewhere",
+    raw("302 Found", "", "location: https://evil.example/login?token=1"),
+    { kind: "undecodable", status: 302, detail: /redirects to https:\/\/evil\.example;/ },
+  ],
+  ["a redirect without a target", raw("307 No", ""), { kind: "undecodable", status: 307 }],
+  ["not modified", head("304 Not Modified"), { kind: "undecodable", status: 304 }],
+  ["a status beyond all classes", raw("799 What", "[]"), { kind: "undecodable", status: 799 }],
+  [
+    "a refusal",
+    raw("401 No", '{"detail":"Not authenticated"}', "x-request-id: req-1"),
+    { kind: "refused", status: 401, detail: "Not authenticated", validation: null, request_id: "req-1" },
+  ],
+  [
+    "a validation error",
+    raw(
+      "422 No",
+      '{"detail":[{"loc":["body","name"],"msg":"too long","type":"string_too_long","input":"x","ctx":{}},7]}',
+    ),
+    {
+      kind: "refused",
+      status: 422,
+      detail: "body.name: too long",
+      validation: [{ loc: ["body", "name"], msg: "too long", type: "string_too_long" }],
+    },
+  ],
+  [
+    "a gateway's page",
+    raw("502 Bad", "<html>", "content-type: text/html"),
+    { kind: "refused", status: 502, detail: /status 502 with a web page/ },
+  ],
+  [
+    "a refusal without a body",
+    head("503 No", "content-length: 0"),
+    { kind: "refused", status: 503, detail: /empty body/ },
+  ],
+  ["scenario 6: seconds to wait", raw("429 No", "{}", "retry-after: 7"), { kind: "refused", retry_after_ms: 7_000 }],
+  [
+    "scenario 6: a date to wait for, by the answer's own clock",
+    raw("503 No", "{}", "date: Thu, 01 Jan 1970 00:00:00 GMT", "retry-after: Thu, 01 Jan 1970 00:01:30 GMT"),
+    { kind: "refused", retry_after_ms: 90_000 },
+  ],
+  ["scenario 6: an absurd wait", raw("503 No", "{}", "retry-after: 1e400"), { kind: "refused", retry_after_ms: null }],
+  ["scenario 6: an endless wait", raw("503 No", "{}", `retry-after: ${"9".repeat(50)}`), { retry_after_ms: 3_600_000 }],
+  [
+    "terminal escapes in a refusal",
+    raw("400 No", JSON.stringify({ detail: "a\u001b[31mb\u0007\nc\u202ed" })),
+    { kind: "refused", detail: "a[31mb cd" },
+  ],
+  ["a long refusal", raw("400 No", JSON.stringify({ detail: "x".repeat(9_000) })), { detail: /^x{499}…$/ }],
+  ["something that is not HTTP", "SSH-2.0-OpenSSH_9\r\n", { kind: "unreachable", reason: "other", code: /^HPE_/ }],
+  ["nothing at all", "", { kind: "unreachable", reason: "reset", code: "UND_ERR_SOCKET" }],
+  ["half of its headers", "HTTP/1.1 200 OK\r\ncontent-le", { kind: "unreachable", reason: "reset" }],
+  [
+    "less than announced",
+    raw("200 OK", "[]").replace("length: 2", "length: 9"),
+    { kind: "unreachable", reason: "reset" },
+  ],
+  ["headers without end", head("200 OK", `x: ${"y".repeat(20_000)}`), { kind: "unreachable", reason: "other" }],
+])("listRobots: %s", async (_name, answer, expected: object) => {
+  await using server = await serveRaw(answer, "close");
+  const result = await listed(`http://127.0.0.1:${server.port}`);
+  for (const [name, value] of Object.entries(expected)) {
+    const actual = (result as unknown as Record<string, unknown>)[name];
+    if (value instanceof RegExp) expect(actual).toMatch(value);
+    else expect(actual).toEqual(value);
+  }
+});
+
+test("listRobots: an answer that is reset in the middle is no answer", async () => {
+  await using server = await serveTcp((socket) => {
+    socket.once("data", () => {
+      socket.write(`${head("200 OK", "content-length: 100")}[`, () => setImmediate(() => socket.resetAndDestroy()));
+    });
+  });
+  expect(await listed(`http://127.0.0.1:${server.port}`)).toMatchObject({ kind: "unreachable", reason: "reset" });
+});
+
+test.each(["200 OK", "500 No"])(
+  "setupRobot: a %s without end is read up to the limit and no further",
+  async (status) => {
+    let sent_bytes = 0;
+    await using server = await serveTcp((socket) => {
+      socket.once("data", () => {
+        socket.write(head(status, "content-length: 99999999999"));
+        const chunk = Buffer.alloc(65_536, " ");
+        const pour = () => {
+          while (!socket.destroyed && socket.write(chunk)) sent_bytes += chunk.byteLength;
+        };
+        socket.on("drain", pour);
+        pour();
+      });
+    });
+    const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
+    expect(result.kind).toBe(status === "200 OK" ? "undecodable" : "refused");
+    if (result.kind === "undecodable") expect(result.detail).toBe("the answer is larger than 1048576 bytes");
+    // What sits in socket buffers was sent and never read.
+    expect(sent_bytes).toBeLessThan(64 * 1_048_576);
+  },
+);
+
+test("listRobots: a long list is no oversized answer", async () => {
+  const robots = Array.from({ length: 10_000 }, (_, index) => ({
+    ...ROBOT,
+    id: `rob_${index}`,
+    site: "s".repeat(100),
+  }));
+  await using server = await serveHttp((_request, response) => response.end(JSON.stringify(robots)));
+  const result = await listed(`http://127.0.0.1:${server.port}`);
+  expect(result).toMatchObject({ kind: "ok", value: { length: 10_000 } });
+});
+
+test("listRobots: an answer nested without end does not exhaust the stack", async () => {
+  await using server = await serveHttp((_request, response) => {
+    response.statusCode = 422;
+    response.end(`{"detail":[{"loc":[],"msg":"m","type":"t","input":${"[".repeat(500_000)}${"]".repeat(500_000)}}]}`);
+  });
+  const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
+  expect(result).toMatchObject({ kind: "refused", validation: [{ msg: "m" }] });
+});
+
+test("listRobots: thousands of findings are cut to a few", async () => {
+  const finding = {
+    loc: Array.from({ length: 99 }, () => "x".repeat(999)),
+    msg: "m".repeat(999),
+    type: "t".repeat(999),
+  };
+  await using server = await serveHttp((_request, response) => {
+    response.statusCode = 422;
+    response.end(JSON.stringify({ detail: Array.from({ length: 200 }, () => finding) }));
+  });
+  const result = await listed(`http://127.0.0.1:${server.port}`);
+  expect(JSON.stringify(result).length).toBeLessThan(64 * (32 * 260 + 600));
+  expect(result).toMatchObject({ kind: "refused", validation: { length: 64, 63: { loc: { length: 32 } } } });
+});
+
+test("scenario 2: a name without an address is `dns`", async () => {
+  const result = await listed("https://service.invalid");
+  expect(result).toMatchObject({
+    kind: "unreachable",
+    reason: "dns",
+    code: expect.stringMatching(/^E(NOTFOUND|AI_AGAIN)$/),
+  });
+});
+
+test("scenario 2: a port where nobody listens is `connect`", async () => {
+  const server = await serveHttp(() => {});
+  await server[Symbol.asyncDispose]();
+  const result = await listed(`http://127.0.0.1:${server.port}`);
+  expect(result).toMatchObject({ kind: "unreachable", reason: "connect", code: "ECONNREFUSED" });
+});
+
+test("scenario 2: a port that drops what comes is a timeout", async () => {
+  await using server = await serveDropped();
+  const timeouts = { ...PATIENT, connect_ms: 200 };
+  const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code: "CONNECT_TIMEOUT" });
+});
+
+test.each([
+  { name: "no answer", sent: "", code: "HEADERS_TIMEOUT" },
+  { name: "half a head", sent: "HTTP/1.1 200 OK\r\nx: ", code: "HEADERS_TIMEOUT" },
+  { name: "early hints alone", sent: head("103 Early Hints"), code: "HEADERS_TIMEOUT" },
+  { name: "half a body", sent: `${head("200 OK", "content-length: 9")}[`, code: "TOTAL_TIMEOUT" },
+])("listRobots: $name for too long ends with $code", async ({ sent, code }) => {
+  await using server = await serveRaw(sent, "keep-open");
+  const timeouts = { connect_ms: 5_000, headers_ms: 200, total_ms: 400 };
+  const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code });
+});
+
+test("listRobots: an answer that takes its time, within the limits, is taken", async () => {
+  await using server = await serveHttp((_request, response) => {
+    // Longer than undici's timers need to notice anything.
+    setTimeout(() => response.end("[]"), 1_600);
+  });
+  expect(await listed(`http://127.0.0.1:${server.port}`)).toMatchObject({ kind: "ok" });
+});
+
+test("listRobots: a body that trickles in is cut by the time for everything", async () => {
+  await using server = await serveTcp((socket) => {
+    socket.write(head("200 OK", "content-length: 100000"));
+    const drip = setInterval(() => socket.write(" "), 20);
+    socket.on("close", () => clearInterval(drip));
+  });
+  const timeouts = { connect_ms: 5_000, headers_ms: 5_000, total_ms: 300 };
+  const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code: "TOTAL_TIMEOUT" });
+});
+
+test.each(["http://192.0.2.1", "ftp://192.0.2.1"])("send: refuses %s before any connection", async (url) => {
+  expect(await listed(url)).toMatchObject({ kind: "unreachable", reason: "other", code: "SERVICE_URL" });
+});
+
+test("send: any path and query of an operation goes through", async () => {
+  const seen: (string | undefined)[] = [];
+  await using server = await serveHttp((request, response) => {
+    seen.push(request.url);
+    response.end("[]");
+  });
+  const transport = transportOf({});
+  const url = `http://127.0.0.1:${server.port}/v1/models/v1?limit=1`;
+  const answer = await transport.send(
+    { method: "GET", url, headers: {}, body: null, timeouts: PATIENT, answer_limit_bytes: 9 },
+    never(),
+  );
+  expect(answer).toMatchObject({ status: 200, complete: true });
+  expect(seen).toEqual(["/v1/models/v1?limit=1"]);
+});
+
+test("listRobots: many at once get their own answers", async () => {
+  await using server = await serveHttp((request, response) => {
+    response.end(JSON.stringify([{ ...ROBOT, name: request.headers.authorization }]));
+  });
+  let count = 0;
+  const client = clientOf(`http://127.0.0.1:${server.port}`, { key: () => `sk_test_${(count += 1)}_` });
+  const results = await Promise.all(Array.from({ length: 50 }, () => client.listRobots(never())));
+  const names = results.flatMap((result) => (result.kind === "ok" ? result.value.map((robot) => robot.name) : []));
+  expect(new Set(names).size).toBe(50);
+});

@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import type { Authority } from "./authority.ts";
+import { createAuthority } from "./authority.ts";
+import { dump, listed } from "./harness.ts";
+import { serveHttp, serveHttps, serveProxy, serveRaw } from "./servers.ts";
+
+const PASSWORD = "pa55-w:rd@proxy";
+const USER_INFO = `robot:${encodeURIComponent(PASSWORD)}`;
+const BASIC = `Basic ${Buffer.from(`robot:${PASSWORD}`).toString("base64")}`;
+
+let authority: Authority;
+beforeAll(() => {
+  authority = createAuthority();
+});
+afterAll(() => authority[Symbol.dispose]());
+
+const answerEmpty = (_request: unknown, response: { end(text: string): void }) => response.end("[]");
+
+test.each([
+  ["service.proxy", (address: string) => ({ proxy: address })],
+  ["HTTPS_PROXY", (address: string) => ({ environment: { HTTPS_PROXY: address } })],
+  ["https_proxy", (address: string) => ({ environment: { https_proxy: address, HTTPS_PROXY: "http://127.0.0.1:1" } })],
+])(
+  "scenario 11: an authenticated proxy given by %s carries the request, end to end encrypted",
+  async (_name, settings) => {
+    await using server = await serveHttps(authority.issue("service.test"), answerEmpty);
+    await using proxy = await serveProxy(BASIC);
+    const result = await listed(`https://service.test:${server.port}`, {
+      ca_file: authority.ca_file,
+      ...settings(`http://${USER_INFO}@127.0.0.1:${proxy.port}`),
+    });
+    expect(result).toEqual({ kind: "ok", status: 200, value: [] });
+    expect(proxy.asked).toEqual([{ what: `CONNECT service.test:${server.port}`, authorization: BASIC }]);
+  },
+);
+
+test("scenario 11: an https proxy is reached over TLS", async () => {
+  await using server = await serveHttps(authority.issue("service.test"), answerEmpty);
+  await using proxy = await serveProxy(null, authority.issue("localhost"));
+  const url = `https://service.test:${server.port}`;
+  const settings = { proxy: `https://localhost:${proxy.port}` };
+  expect(await listed(url, { ...settings, ca_file: authority.ca_file })).toMatchObject({ kind: "ok" });
+  expect(await listed(url, settings)).toMatchObject({
+    kind: "unreachable",
+    reason: "proxy",
+    code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  });
+});
+
+test("scenario 11: a proxy cannot stand in for the service", async () => {
+  await using server = await serveHttps(authority.issue("other.test"), answerEmpty);
+  await using proxy = await serveProxy(null);
+  const result = await listed(`https://service.test:${server.port}`, {
+    ca_file: authority.ca_file,
+    proxy: `http://127.0.0.1:${proxy.port}`,
+  });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code: "ERR_TLS_CERT_ALTNAME_INVALID" });
+});
+
+test("scenario 11: a proxy forwards plain http where that is allowed", async () => {
+  await using proxy = await serveProxy(BASIC);
+  const settings = { allow_insecure: true, environment: { HTTP_PROXY: `http://${USER_INFO}@127.0.0.1:${proxy.port}` } };
+  expect(await listed("http://service.test/a", settings)).toMatchObject({ kind: "ok" });
+  expect(proxy.asked).toEqual([{ what: "GET http://service.test/a/v1/robots", authorization: BASIC }]);
+});
+
+test("scenario 11: NO_PROXY goes direct", async () => {
+  await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
+  const result = await listed(`https://localhost:${server.port}`, {
+    ca_file: authority.ca_file,
+    environment: { HTTPS_PROXY: "http://127.0.0.1:1", NO_PROXY: "example.com, localhost" },
+  });
+  expect(result).toMatchObject({ kind: "ok" });
+});
+
+test("scenario 11: a service on this machine over plain http is never asked for through a proxy of the environment", async () => {
+  await using server = await serveHttp(answerEmpty);
+  const environment = { HTTP_PROXY: "http://127.0.0.1:1", http_proxy: "http://127.0.0.1:1" };
+  expect(await listed(`http://127.0.0.1:${server.port}`, { environment })).toMatchObject({ kind: "ok" });
+});
+
+interface Failure {
+  readonly name: string;
+  readonly answer: string;
+  readonly code: string;
+}
+
+test.each<Failure>([
+  { name: "other credentials", answer: "HTTP/1.1 407 No\r\n\r\n", code: "HTTP_407" },
+  { name: "its permission", answer: "HTTP/1.1 403 No\r\n\r\n", code: "HTTP_403" },
+  { name: "a way to the service", answer: "HTTP/1.1 503 No\r\n\r\n", code: "HTTP_503" },
+  { name: "an answer", answer: "", code: "PROXY_NO_ANSWER" },
+  { name: "HTTP", answer: "SSH-2.0-x\r\n", code: "PROXY_NO_ANSWER" },
+])("scenarios 11 and 16: a proxy without $name is `proxy`, its password unseen", async ({ answer, code }) => {
+  await using proxy = await serveRaw(answer, "close");
+  const result = await listed("https://service.test", { proxy: `http://${USER_INFO}@127.0.0.1:${proxy.port}` });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code });
+  expectUnseen(result);
+});
+
+test("scenarios 11 and 16: a proxy that refuses plain http is `proxy`, its password unseen", async () => {
+  await using proxy = await serveProxy("Basic other");
+  const settings = { allow_insecure: true, proxy: `http://${USER_INFO}@127.0.0.1:${proxy.port}` };
+  const result = await listed("http://service.test", settings);
+  expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code: "HTTP_407" });
+  expectUnseen(result);
+});
+
+test.each([
+  ["not there", `http://${USER_INFO}@127.0.0.1:1`, "ECONNREFUSED"],
+  ["without an address", `http://${USER_INFO}@proxy.invalid`, /^E(NOTFOUND|AI_AGAIN)$/],
+  ["not to be read", `http://${USER_INFO}@:x`, "PROXY_URL"],
+  ["of another kind", `socks5://${USER_INFO}@127.0.0.1:1`, "PROXY_SCHEME"],
+  ["wrongly encoded", "http://robot:%zz@127.0.0.1:1", "PROXY_URL"],
+])("scenarios 11 and 16: a proxy that is %s is `proxy`, its password unseen", async (_name, proxy, code) => {
+  const result = await listed("https://service.test", { proxy });
+  expect(result).toMatchObject({
+    kind: "unreachable",
+    reason: "proxy",
+    code: code instanceof RegExp ? expect.stringMatching(code) : code,
+  });
+  expectUnseen(result);
+});
+
+test("scenario 11: a proxy that never answers is `proxy`, in time", async () => {
+  await using proxy = await serveRaw("", "keep-open");
+  const timeouts = { connect_ms: 200, headers_ms: 5_000, total_ms: 5_000 };
+  const result = await listed("https://service.test", {
+    proxy: `http://${USER_INFO}@127.0.0.1:${proxy.port}`,
+    timeouts,
+  });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code: "CONNECT_TIMEOUT" });
+  expectUnseen(result);
+});
+
+test("scenario 16: a key in plain http is not shown to a proxy on another machine", async () => {
+  const result = await listed("http://127.0.0.1:1", { proxy: "http://192.0.2.1:3128" });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "proxy", code: "PROXY_INSECURE" });
+});
+
+function expectUnseen(result: unknown): void {
+  for (const secret of [PASSWORD, encodeURIComponent(PASSWORD), BASIC.slice("Basic ".length), "%zz"]) {
+    expect(dump(result)).not.toContain(secret);
+  }
+}

@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { createServer as createHttpServer } from "node:http";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo, Server, Socket } from "node:net";
+import { connect, createServer as createTcpServer } from "node:net";
+import { Worker } from "node:worker_threads";
+
+import type { Certified } from "./authority.ts";
+
+export interface Listening extends AsyncDisposable {
+  readonly port: number;
+  /** Connections open now. */
+  readonly sockets: ReadonlySet<Socket>;
+}
+
+/** Serves on loopback until disposed of, then cuts every connection. */
+async function listen(server: Server): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+export function serveHttp(handler: RequestListener): Promise<Listening> {
+  return listen(createHttpServer(handler));
+}
+
+export function serveHttps(certified: Certified, handler: RequestListener): Promise<Listening> {
+  return listen(createHttpsServer(certified, handler));
+}
+
+/** A server that speaks for itself: `talk` gets each connection. */
+export function serveTcp(talk: (socket: Socket) => void): Promise<Listening> {
+  return listen(createTcpServer(talk));
+}
+
+/** Waits for the end of the request's head, then writes `answer` as it stands. */
+export function serveRaw(answer: string | Uint8Array, after: "close" | "reset" | "keep-open"): Promise<Listening> {
+  return serveTcp((socket) => {
+    socket.once("data", () => {
+      socket.write(answer, () => {
+        if (after === "close") socket.end();
+        if (after === "reset") socket.resetAndDestroy();
+      });
+    });
+  });
+}
+
+/** A port where connecting is never answered: its queue of unaccepted connections is full, and Linux drops what comes. */
+export async function serveDropped(): Promise<{ readonly port: number } & AsyncDisposable> {
+  const worker = new Worker(
+    `const { parentPort } = require("node:worker_threads");
+     const server = require("node:net").createServer();
+     server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+       parentPort.postMessage(server.address().port);
+       setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
+     });`,
+    { eval: true },
+  );
+  const [port] = (await once(worker, "message")) as [number];
+  const fillers: Socket[] = [];
+  for (;;) {
+    const filler = connect(port, "127.0.0.1").on("error", () => {});
+    fillers.push(filler);
+    const connected = await Promise.race([
+      once(filler, "connect").then(() => true),
+      new Promise<false>((resolve) => setTimeout(resolve, 300, false)),
+    ]);
+    if (!connected) break;
+  }
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      for (const filler of fillers) filler.destroy();
+      await worker.terminate();
+    },
+  };
+}
+
+export interface ProxyServer extends Listening {
+  /** What was asked for: `CONNECT host:port` or `GET http://…`, with the credentials given. */
+  readonly asked: { readonly what: string; readonly authorization: string | undefined }[];
+}
+
+/**
+ * A forwarding proxy that finds every host on loopback, so that tests can use names nobody resolves.
+ *
+ * @param wanted value of Proxy-Authorization to insist on, or null.
+ */
+export async function serveProxy(wanted: string | null, certified?: Certified): Promise<ProxyServer> {
+  const asked: ProxyServer["asked"] = [];
+  const admits = (what: string, request: IncomingMessage) => {
+    const authorization = request.headers["proxy-authorization"];
+    asked.push({ what, authorization });
+    return wanted === null || authorization === wanted;
+  };
+  const forward: RequestListener = (request: IncomingMessage, response: ServerResponse) => {
+    if (!admits(`${request.method} ${request.url}`, request)) {
+      response.writeHead(407, { "proxy-authenticate": "Basic" }).end(`you sent ${JSON.stringify(request.headers)}`);
+      return;
+    }
+    response.setHeader("content-type", "application/json");
+    response.end("[]");
+  };
+  const server = certified === undefined ? createHttpServer(forward) : createHttpsServer(certified, forward);
+  server.on("connect", (request: IncomingMessage, socket: Socket) => {
+    socket.on("error", () => {});
+    if (!admits(`CONNECT ${request.url}`, request)) {
+      socket.end(`HTTP/1.1 407 No\r\nproxy-authenticate: Basic\r\n\r\nyou sent ${JSON.stringify(request.headers)}`);
+      return;
+    }
+    const upstream = connect(Number(request.url?.split(":").at(-1)), "127.0.0.1");
+    upstream.on("error", () => socket.end("HTTP/1.1 502 Bad Gateway\r\n\r\n"));
+    upstream.on("connect", () => {
+      socket.write("HTTP/1.1 200 Connection Established\r\n\r\n");
+      upstream.pipe(socket).pipe(upstream);
+    });
+    socket.on("close", () => upstream.destroy());
+    upstream.on("close", () => socket.destroy());
+  });
+  const listening = await listen(server);
+  return Object.assign(listening, { asked });
+}

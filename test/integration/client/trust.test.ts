@@ -1,0 +1,139 @@
+import { execFile, execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
+import { looksLikeClock } from "../../../src/client/clock-error.ts";
+import type { Authority } from "./authority.ts";
+import { createAuthority } from "./authority.ts";
+import { listed } from "./harness.ts";
+import { clientOf, never } from "./program.ts";
+import { serveHttp, serveHttps, serveTcp } from "./servers.ts";
+
+let authority: Authority;
+beforeAll(() => {
+  authority = createAuthority();
+});
+afterAll(() => authority[Symbol.dispose]());
+
+const answerEmpty = (_request: unknown, response: { end(text: string): void }) => response.end("[]");
+
+test("scenario 11: a service with a private authority is trusted by ca_file", async () => {
+  await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
+  const url = `https://localhost:${server.port}`;
+  expect(await listed(url, { ca_file: authority.ca_file })).toMatchObject({ kind: "ok" });
+  expect(await listed(url)).toMatchObject({
+    kind: "unreachable",
+    reason: "tls",
+    code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+    detail: expect.stringContaining("ca_file"),
+  });
+});
+
+test("scenario 11: an address in place of a name is checked against the certificate too", async () => {
+  await using server = await serveHttps(authority.issue("127.0.0.1"), answerEmpty);
+  const url = `https://127.0.0.1:${server.port}`;
+  expect(await listed(url, { ca_file: authority.ca_file })).toMatchObject({ kind: "ok" });
+});
+
+test.each([
+  ["expired", "localhost", "past", "CERT_HAS_EXPIRED", true],
+  ["not valid yet", "localhost", "future", "CERT_NOT_YET_VALID", true],
+  ["for another host", "other.example", "now", "ERR_TLS_CERT_ALTNAME_INVALID", false],
+] as const)("scenario 3: a certificate that is %s is refused", async (_name, host, validity, code, clock) => {
+  await using server = await serveHttps(authority.issue(host, validity), () => {
+    throw new Error("a request got through");
+  });
+  const result = await listed(`https://localhost:${server.port}`, { ca_file: authority.ca_file });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code });
+  expect(looksLikeClock(code)).toBe(clock);
+});
+
+test("scenario 3: NODE_TLS_REJECT_UNAUTHORIZED=0 does not turn verification off", async () => {
+  await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
+  vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+  try {
+    expect(await listed(`https://localhost:${server.port}`)).toMatchObject({ kind: "unreachable", reason: "tls" });
+  } finally {
+    vi.unstubAllEnvs();
+  }
+});
+
+test("listRobots: a server that does not speak TLS is `tls`", async () => {
+  await using server = await serveHttp(answerEmpty);
+  const result = await listed(`https://127.0.0.1:${server.port}`);
+  expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code: expect.stringMatching(/^ERR_SSL_/) });
+});
+
+test("listRobots: a handshake that is broken off is `reset`", async () => {
+  await using server = await serveTcp((socket) => socket.once("data", () => socket.resetAndDestroy()));
+  expect(await listed(`https://127.0.0.1:${server.port}`)).toMatchObject({ kind: "unreachable", reason: "reset" });
+});
+
+test("scenario 11: ca_file may hold several certificates and text between them", async () => {
+  using other = createAuthority();
+  const bundle = join(authority.directory, "bundle.pem");
+  writeFileSync(
+    bundle,
+    `# ours\n${readFileSync(other.ca_file, "utf8")}\n# theirs\r\n${readFileSync(authority.ca_file, "utf8")}`,
+  );
+  await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
+  expect(await listed(`https://localhost:${server.port}`, { ca_file: bundle })).toMatchObject({ kind: "ok" });
+});
+
+test("scenario 11: a replaced ca_file counts for the next request", async () => {
+  using other = createAuthority();
+  const ca_file = join(authority.directory, "replaced.pem");
+  await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
+  const client = clientOf(`https://localhost:${server.port}`, { ca_file });
+  writeFileSync(ca_file, readFileSync(other.ca_file));
+  expect(await client.listRobots(never())).toMatchObject({ kind: "unreachable", reason: "tls" });
+  writeFileSync(ca_file, readFileSync(authority.ca_file));
+  expect(await client.listRobots(never())).toMatchObject({ kind: "ok" });
+});
+
+test.each([
+  ["missing", null, "CA_FILE_MISSING"],
+  ["without a certificate", "hello", "CA_FILE_NOT_PEM"],
+  ["cut off", "-----BEGIN CERTIFICATE-----\nMIIB", "CA_FILE_BAD_CERTIFICATE"],
+  ["damaged", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", "CA_FILE_BAD_CERTIFICATE"],
+  ["a private key", "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n", "CA_FILE_PRIVATE_KEY"],
+  ["far too large", "x".repeat(1_048_577), "CA_FILE_TOO_LARGE"],
+])("scenario 11: a ca_file that is %s is named", async (_name, content, code) => {
+  const ca_file = join(authority.directory, content === null ? "absent.pem" : "bad.pem");
+  if (content !== null) writeFileSync(ca_file, content);
+  const result = await listed("https://localhost:1", { ca_file });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code, detail: expect.stringContaining(ca_file) });
+});
+
+test("scenario 11: a ca_file that is a folder is named", async () => {
+  const result = await listed("https://localhost:1", { ca_file: authority.directory });
+  expect(result).toMatchObject({
+    reason: "tls",
+    code: "CA_FILE_UNREADABLE",
+    detail: expect.stringContaining("EINVAL"),
+  });
+});
+
+test("scenario 11: an authority in the machine's own store is trusted without ca_file", async () => {
+  await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
+  const program = `
+    import { clientOf, never } from ${JSON.stringify(join(import.meta.dirname, "program.ts"))};
+    const client = clientOf("https://localhost:${server.port}");
+    console.log((await client.listRobots(never())).kind, (await client.listRobots(never())).kind);`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
+    env: { PATH: "/usr/bin:/bin", SSL_CERT_FILE: authority.ca_file, SSL_CERT_DIR: "/nonexistent" },
+  });
+  expect(stdout.trim()).toBe("ok ok");
+});
+
+test("createAuthority: makes certificates that openssl itself verifies", () => {
+  const { cert } = authority.issue("localhost");
+  const path = join(authority.directory, "leaf-to-verify.pem");
+  writeFileSync(path, cert);
+  expect(() =>
+    execFileSync("openssl", ["verify", "-CAfile", authority.ca_file, path], { stdio: "pipe" }),
+  ).not.toThrow();
+});

@@ -1,0 +1,205 @@
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import type { Credential, CredentialProblem } from "../../../src/client/credentials.ts";
+import { loadCredential } from "../../../src/client/credentials.ts";
+import type { Files } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+
+const KEY = "sk_rps_CANARYcanary0123456789abcdef";
+const { uid } = userInfo();
+
+let folder: string;
+let key_file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "credentials-"));
+  key_file = join(folder, "api-key");
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function write(path: string, content: string | Uint8Array, mode = 0o600): void {
+  writeFileSync(path, content);
+  chmodSync(path, mode);
+}
+
+const load = (files: Files = systemFiles, service_user_id = uid) =>
+  loadCredential({ key_file, service_user_id }, files);
+
+function keyOf(found: Credential | CredentialProblem): string {
+  return found.kind === "credential" ? `${found.source} ${found.secret.reveal()}` : found.code;
+}
+
+test.each([
+  ["as it is", KEY],
+  ["with a line feed", `${KEY}\n`],
+  ["short", "sk_a_b"],
+  ["with every character a bearer token may have", "sk_A9_a-._~+/z=="],
+])("loadCredential: takes a key %s", async (_name, content) => {
+  write(key_file, content);
+  expect(keyOf(await load())).toBe(`key-file ${content.trim()}`);
+});
+
+test.each([
+  ["nothing", "", "key-empty"],
+  ["a line feed", "\n", "key-empty"],
+  ["a Windows line ending", `${KEY}\r\n`, "key-line-ending"],
+  ["a second line", `${KEY}\nmore\n`, "key-several-lines"],
+  ["a line before the key", `\n${KEY}`, "key-several-lines"],
+  ["a space after the key", `${KEY} \n`, "key-space"],
+  ["a space inside", `${KEY.slice(0, 20)} ${KEY.slice(20)}`, "key-space"],
+  ["a byte order mark", `\uFEFF${KEY}`, "key-space"],
+  ["a variable", `ROBOT_POLICY_API_KEY=${KEY}`, "key-form"],
+  ["quotes", `"${KEY}"`, "key-form"],
+  ["a placeholder", "sk_<marker>_<API_KEY>", "key-form"],
+  ["a zero byte", `${KEY}\0`, "key-form"],
+  ["bytes that are not text", new Uint8Array([0xff, 0xfe, 0x73]), "key-form"],
+  ["half a key", "sk_rps_", "key-form"],
+  ["another secret", "ghp_0123456789", "key-form"],
+  ["a key longer than any", `sk_rps_${"x".repeat(600)}`, "key-form"],
+  ["a file larger than any key", KEY.repeat(1_000), "key-too-large"],
+])("loadCredential: %s is named and not repeated", async (_name, content, code) => {
+  write(key_file, content);
+  const found = await load();
+  expect(found).toMatchObject({ kind: "credential-problem", code, where: key_file });
+  expect(JSON.stringify(found)).not.toContain("CANARY");
+});
+
+test.each([
+  [0o600, "key-file"],
+  [0o400, "key-file"],
+  [0o700, "key-file"],
+  [0o640, "key-exposed"],
+  [0o604, "key-exposed"],
+  [0o620, "key-exposed"],
+  [0o602, "key-exposed"],
+  [0o644, "key-exposed"],
+  [0o666, "key-exposed"],
+])("scenario 17: a key file of mode %o: %s", async (mode, expected) => {
+  write(key_file, KEY, mode);
+  expect(keyOf(await load()).split(" ")[0]).toBe(expected);
+});
+
+test("scenario 17: the fix for an exposed key file is a command that fixes it", async () => {
+  key_file = join(folder, "it's a key");
+  write(key_file, KEY, 0o644);
+  const found = await load();
+  if (found.kind !== "credential-problem") throw new Error("expected a problem");
+  expect(found.what).toBe("the key file has mode 0644: others can read or write it");
+  expect(found.fix).toBe(`chmod 600 '${folder}/it'\\''s a key'`);
+  execFileSync("sh", ["-c", found.fix]);
+  expect(keyOf(await load())).toBe(`key-file ${KEY}`);
+});
+
+test("scenario 17: the fix for Windows line endings is a command that fixes it", async () => {
+  write(key_file, `${KEY}\r\n`);
+  const found = await load();
+  if (found.kind !== "credential-problem") throw new Error("expected a problem");
+  execFileSync("sh", ["-c", found.fix]);
+  expect(keyOf(await load())).toBe(`key-file ${KEY}`);
+});
+
+test("scenario 17: a key file of another user is refused with the exact chown", async () => {
+  write(key_file, KEY);
+  // Root can give files away; anybody else is the wrong owner for a service of another user.
+  if (uid === 0) chownSync(key_file, 12_345, 12_345);
+  const service = uid === 0 ? 54_321 : uid + 1;
+  expect(await load(systemFiles, service)).toMatchObject({
+    code: "key-owner",
+    fix: `chown ${service} ${key_file}`,
+  });
+});
+
+test.runIf(uid === 0)("scenario 17: a key file of root or of the service is taken", async () => {
+  write(key_file, KEY);
+  expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
+  chownSync(key_file, 54_321, 54_321);
+  expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
+});
+
+test("loadCredential: a key file that may not be read is named with the chown", async () => {
+  const denying: Files = {
+    ...systemFiles,
+    openForReading: () => Promise.reject(Object.assign(new Error("denied"), { code: "EACCES" })),
+  };
+  expect(await load(denying)).toMatchObject({ code: "key-unreadable", fix: `chown ${uid} ${key_file}` });
+});
+
+test("loadCredential: a disk that fails in the middle is a problem, not a crash", async () => {
+  write(key_file, KEY);
+  const failing: Files = {
+    ...systemFiles,
+    async openForReading(path) {
+      const file = await systemFiles.openForReading(path);
+      return { ...file, read: () => Promise.reject(Object.assign(new Error("bad disk"), { code: "EIO" })) };
+    },
+  };
+  expect(await load(failing)).toMatchObject({ code: "key-unreadable", what: expect.stringContaining("EIO") });
+});
+
+test.each([
+  ["a folder", () => mkdirSync(key_file), "key-not-a-file"],
+  ["a FIFO", () => execFileSync("mkfifo", [key_file]), "key-not-a-file"],
+  ["a link to itself", () => symlinkSync(key_file, key_file), "key-unreadable"],
+  ["a link to nothing", () => symlinkSync("/nonexistent/key", key_file), "key-missing"],
+  ["absent", () => {}, "key-missing"],
+])("loadCredential: a key file that is %s is named", async (_name, make, code) => {
+  make();
+  expect(await load()).toMatchObject({ code, where: key_file });
+});
+
+test("loadCredential: follows a link, as secrets of Kubernetes are", async () => {
+  write(join(folder, "real"), KEY);
+  symlinkSync("real", key_file);
+  expect(keyOf(await load())).toBe(`key-file ${KEY}`);
+});
+
+test("loadCredential: systemd before the key file before the environment", async () => {
+  const credentials_directory = join(folder, "credentials");
+  mkdirSync(credentials_directory);
+  const sources = { credentials_directory, key_file, environment_key: "sk_env_3", service_user_id: uid };
+  write(join(credentials_directory, "api-key"), "sk_systemd_1", 0o440);
+  write(key_file, "sk_file_2");
+  expect(keyOf(await loadCredential(sources, systemFiles))).toBe("systemd sk_systemd_1");
+  rmSync(join(credentials_directory, "api-key"));
+  expect(keyOf(await loadCredential(sources, systemFiles))).toBe("key-file sk_file_2");
+  rmSync(key_file);
+  expect(keyOf(await loadCredential(sources, systemFiles))).toBe("environment sk_env_3");
+  expect(await loadCredential({ ...sources, environment_key: "" }, systemFiles)).toMatchObject({
+    code: "key-missing",
+    where: key_file,
+  });
+  expect(await loadCredential({ service_user_id: uid }, systemFiles)).toMatchObject({ code: "key-missing" });
+});
+
+test("loadCredential: a bad file is not passed over for the next place", async () => {
+  write(key_file, KEY, 0o644);
+  const found = await loadCredential({ key_file, environment_key: KEY, service_user_id: uid }, systemFiles);
+  expect(found).toMatchObject({ code: "key-exposed" });
+});
+
+test("loadCredential: a bad key in the environment is named by its variable", async () => {
+  const found = await loadCredential({ environment_key: `"${KEY}"`, service_user_id: uid }, systemFiles);
+  expect(found).toMatchObject({ code: "key-form", where: "ROBOT_POLICY_API_KEY" });
+});
+
+test("scenario 18: a key that is replaced atomically is the one found next", async () => {
+  write(key_file, "sk_old_1");
+  expect(keyOf(await load())).toBe("key-file sk_old_1");
+  write(join(folder, "new"), "sk_new_2");
+  renameSync(join(folder, "new"), key_file);
+  expect(keyOf(await load())).toBe("key-file sk_new_2");
+});
+
+test("scenario 16: a credential shows its key in no way of printing", async () => {
+  write(key_file, KEY);
+  const found = await load();
+  const shown = [inspect(found, { depth: Infinity, showHidden: true }), JSON.stringify(found)];
+  if (found.kind === "credential") shown.push(`${String(found.secret)}${found.secret}`);
+  expect(shown.join(" ")).not.toContain("CANARY");
+  expect(shown.join(" ")).toContain("[secret]");
+});

@@ -1,0 +1,104 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+
+import { operationUrl } from "../../../src/client/address.ts";
+import { printable } from "../../../src/client/printable.ts";
+import { Secret } from "../../../src/client/secret.ts";
+import { isLoopback, parseServiceUrl } from "../../../src/client/service-url.ts";
+
+test.each([
+  ["https://api.example.com", false, "https://api.example.com/"],
+  ["https://api.example.com:8443/prefix/", false, "https://api.example.com:8443/prefix/"],
+  ["http://127.0.0.1:8080", false, "http://127.0.0.1:8080/"],
+  ["http://127.1", false, "http://127.0.0.1/"],
+  ["http://localhost:8080", false, "http://localhost:8080/"],
+  ["http://lab.localhost", false, "http://lab.localhost/"],
+  ["http://[::1]:8080", false, "http://[::1]:8080/"],
+  ["http://10.0.0.1", true, "http://10.0.0.1/"],
+  ["http://10.0.0.1", false, "url-insecure"],
+  ["http://127.0.0.1.example.com", false, "url-insecure"],
+  ["http://localhost.example.com", false, "url-insecure"],
+  ["http://0.0.0.0", false, "url-insecure"],
+  ["ftp://api.example.com", true, "url-scheme"],
+  ["api.example.com", false, "url-invalid"],
+  ["", false, "url-invalid"],
+  [`https://${"x".repeat(3_000)}`, false, "url-invalid"],
+  ["https://user:hidden@api.example.com", false, "url-credentials"],
+  ["https://api.example.com/?hidden=1", false, "url-query"],
+  ["https://api.example.com/#a", false, "url-query"],
+  ["https://api.example.com/v1", false, "url-versioned"],
+  ["https://api.example.com/v1/", false, "url-versioned"],
+])("parseServiceUrl: %s, allow_insecure %s", (text, allow_insecure, expected) => {
+  const parsed = parseServiceUrl(text, allow_insecure);
+  expect(parsed.kind === "url" ? parsed.url.href : parsed.code).toBe(expected);
+  expect(JSON.stringify(parsed)).not.toContain("hidden");
+});
+
+test.each([
+  ["localhost", true],
+  ["localhost.", true],
+  ["127.255.0.1", true],
+  ["[::1]", true],
+  ["128.0.0.1", false],
+  ["[::2]", false],
+  ["notlocalhost", false],
+])("isLoopback: %s: %s", (hostname, expected) => {
+  expect(isLoopback(hostname)).toBe(expected);
+});
+
+test.each([
+  ["https://h", "/v1/robots", {}, "https://h/v1/robots"],
+  ["https://h/", "/v1/robots", {}, "https://h/v1/robots"],
+  ["https://h/a/b//", "/v1/robots", {}, "https://h/a/b/v1/robots"],
+  ["https://h", "/v1/fleets/{fleet_id}/model", { fleet_id: "fleet_1" }, "https://h/v1/fleets/fleet_1/model"],
+  ["https://h", "/v1/models/{slug}", { slug: "a/../b?c#d é" }, "https://h/v1/models/a%2F..%2Fb%3Fc%23d%20%C3%A9"],
+])("operationUrl: %s and %s", (base_url, path, parameters, expected) => {
+  expect(operationUrl(base_url, path, parameters)).toBe(expected);
+});
+
+test.each(["", ".", ".."])("operationUrl: refuses %j, which would leave its place in the path", (slug) => {
+  expect(() => operationUrl("https://h", "/v1/models/{slug}", { slug })).toThrow(RangeError);
+});
+
+test("operationUrl: a parameter stays one segment, whatever it is", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", minLength: 1 }), (slug) => {
+      fc.pre(slug !== "." && slug !== "..");
+      const url = new URL(operationUrl("https://h/p", "/v1/models/{slug}", { slug }));
+      return url.pathname.split("/").length === 5 && decodeURIComponent(url.pathname.split("/")[4] ?? "") === slug;
+    }),
+  );
+});
+
+test.each([
+  ["plain", "plain"],
+  ["  a \t\r\n b\u2028c ", "a b c"],
+  ["\u001b]0;title\u0007red\u001b[31m", "]0;titlered[31m"],
+  ["a\u202eb\u200bc", "abc"],
+  ["half \ud800 pair", "half \ufffd pair"],
+  ["0123456789abcdef", "012345678…"],
+  ["012345678😀 and more", "012345678…"],
+  ["01234567😀 and more", "01234567…"],
+])("printable: %j", (text, expected) => {
+  expect(printable(text, 10 + (text.length < 16 || !text.startsWith("0") ? 90 : 0))).toBe(expected);
+});
+
+test("printable: any text becomes one bounded, well-formed line without control characters", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.integer({ min: 1, max: 40 }), (text, limit) => {
+      const line = printable(text, limit);
+      return line.length <= limit && line.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(line);
+    }),
+  );
+});
+
+test("Secret: gives its value to `reveal` alone", () => {
+  const secret = new Secret("hidden");
+  expect(secret.reveal()).toBe("hidden");
+  expect(`${secret} ${JSON.stringify({ secret })} ${Object.values(secret).join("")}`).not.toContain("hidden");
+  expect(structuredClone({ ...secret })).toEqual({});
+  expect(secret.redactFrom("a hidden b hidden")).toBe("a [secret] b [secret]");
+  expect(secret.equals(new Secret("hidden"))).toBe(true);
+  expect(secret.equals(new Secret("other"))).toBe(false);
+  expect(new Secret("").redactFrom("text")).toBe("text");
+});
