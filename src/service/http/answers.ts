@@ -1,0 +1,45 @@
+import type { ErrorCode } from "../../api/errors.ts";
+import type { Finding } from "../validation/finding.ts";
+import { validationAnswer } from "../validation/answer.ts";
+
+/** What goes back: a status and a JSON text, both final. */
+export interface Answer {
+  readonly status: number;
+  readonly json: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Status of each code, so that the two never disagree. */
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  Unauthorized: 401,
+  Forbidden: 403,
+  NotFound: 404,
+  MethodNotAllowed: 405,
+  Conflict: 409,
+  PayloadTooLarge: 413,
+  RateLimited: 429,
+  Unavailable: 503,
+};
+
+export function answerJson(json: string): Answer {
+  return { status: 200, json };
+}
+
+/** A refusal other than 422. `detail` is one sentence for a person. */
+export function refuse(code: ErrorCode, detail: string, headers: Readonly<Record<string, string>> = {}): Answer {
+  return { status: STATUS[code], json: JSON.stringify({ detail, message: detail, code }), headers };
+}
+
+/** A request that broke HTTP or its encoding before it could mean anything; FastAPI sends `detail` alone there. */
+export function refuseUnreadable(status: number, detail: string): Answer {
+  return { status, json: JSON.stringify({ detail }) };
+}
+
+/** A bug of ours. The client learns that it was not its fault, the log learns the rest. */
+export function answerBroken(): Answer {
+  return { ...refuse("Unavailable", "The service failed to answer this request"), status: 500 };
+}
+
+export function refuseInvalid(findings: readonly Finding[]): Answer {
+  return { status: 422, json: validationAnswer(findings) };
+}

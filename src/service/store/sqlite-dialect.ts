@@ -1,0 +1,141 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import type { CompiledQuery, DatabaseConnection, Dialect, Driver, Kysely, QueryResult } from "kysely";
+
+/** Prepared statements kept; the queries of the service are fewer. */
+const STATEMENTS_MAXIMUM = 256;
+
+/**
+ * Kysely over node:sqlite: one connection, used by one transaction at a time.
+ *
+ * A transaction begins immediate, so that it waits for the write lock at its begin and never fails with a snapshot that
+ * turned stale under it (sqlite.org/lang_transaction.html).
+ */
+export class NodeSqliteDialect implements Dialect {
+  readonly #database: DatabaseSync;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  createDriver(): Driver {
+    return new NodeSqliteDriver(this.#database);
+  }
+
+  createQueryCompiler(): SqliteQueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+
+  createAdapter(): TransactionalSqliteAdapter {
+    return new TransactionalSqliteAdapter();
+  }
+
+  createIntrospector(database: Kysely<unknown>): SqliteIntrospector {
+    return new SqliteIntrospector(database);
+  }
+}
+
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  /** SQLite's DDL is transactional; a migration happens whole or not at all. */
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class NodeSqliteDriver implements Driver {
+  readonly #database: DatabaseSync;
+  readonly #connection: NodeSqliteConnection;
+  #last: Promise<void> = Promise.resolve();
+  #release: () => void = () => {};
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    this.#connection = new NodeSqliteConnection(database);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<DatabaseConnection> {
+    const before = this.#last;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#last = promise;
+    await before;
+    this.#release = resolve;
+    return this.#connection;
+  }
+
+  async releaseConnection(): Promise<void> {
+    this.#release();
+  }
+
+  async beginTransaction(): Promise<void> {
+    this.#database.exec("begin immediate");
+  }
+
+  async commitTransaction(): Promise<void> {
+    this.#database.exec("commit");
+  }
+
+  async rollbackTransaction(): Promise<void> {
+    // A full disk or an I/O error makes SQLite roll back on its own.
+    if (this.#database.isTransaction) this.#database.exec("rollback");
+  }
+
+  async destroy(): Promise<void> {
+    this.#database.close();
+  }
+}
+
+class NodeSqliteConnection implements DatabaseConnection {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, Prepared>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { statement, hasRows } = this.#prepare(query.sql);
+    const parameters = query.parameters.filter(isBindable);
+    if (parameters.length !== query.parameters.length) throw new Error(`Cannot bind a parameter of: ${query.sql}`);
+    if (hasRows) return { rows: rowsOf<R>(statement.all(...parameters)) };
+    const { changes } = statement.run(...parameters);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  /** In one piece: the file is local, and SQLite answers at once. */
+  async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
+    yield await this.executeQuery<R>(query);
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    if (this.#statements.size >= STATEMENTS_MAXIMUM) this.#statements.clear();
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+}
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
+
+function isBindable(value: unknown): value is SQLInputValue {
+  return (
+    value === null ||
+    typeof value === "string" ||
+    typeof value === "number" ||
+    typeof value === "bigint" ||
+    value instanceof Uint8Array
+  );
+}
+
+/** Kysely knows from the query what its rows are; the database does not. */
+function rowsOf<R>(rows: readonly unknown[]): R[] {
+  return rows.filter((row): row is R => row !== null);
+}

@@ -1,0 +1,203 @@
+import { once } from "node:events";
+import { createServer, request as sendRequest } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+
+/** What happens to a request instead of being forwarded and answered. */
+export type Fault =
+  /** Answered here; the service never sees it. */
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: string;
+    }
+  /** The connection breaks before the service saw the request. */
+  | { readonly kind: "drop-before" }
+  /** The service did what was asked; its answer is lost. */
+  | { readonly kind: "drop-after" }
+  /** The service did what was asked; the connection breaks in the middle of its answer. */
+  | { readonly kind: "truncate" }
+  /** Forwarded, the answer held back this long. */
+  | { readonly kind: "delay"; readonly delay_ms: number }
+  /** Forwarded, the answer held back until `release()`. */
+  | { readonly kind: "hold" }
+  /** Neither forwarded nor answered. */
+  | { readonly kind: "hang" };
+
+export interface ProxiedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+  /** `performance.now()` when it had arrived whole. */
+  readonly at_ms: number;
+}
+
+/** A real HTTP proxy in front of a service, that can be told to fail. */
+export interface FaultProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Every request that arrived, oldest first, failed ones too. */
+  readonly requests: readonly ProxiedRequest[];
+  /** Fails the next `times` requests so, then forwards again; faults injected later come after. */
+  inject(fault: Fault, times?: number): void;
+  /** Forgets the faults that have not happened yet. */
+  clear(): void;
+  /** Sends on what is held. */
+  release(): void;
+  /** Forwards to another place from now on. */
+  retarget(url: string): void;
+  /** Resolves once this many requests arrived. Bounded by the test's own timeout. */
+  arrived(count: number): Promise<void>;
+  /** Stops listening: connections are refused until `listen()`. */
+  refuse(): Promise<void>;
+  /** Listens again, on the same port. */
+  listen(): Promise<void>;
+}
+
+export async function startFaultProxy(target: string): Promise<FaultProxy> {
+  const requests: ProxiedRequest[] = [];
+  const faults: { readonly fault: Fault; times: number }[] = [];
+  const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  let held: (() => void)[] = [];
+  let upstream = target;
+  let port = 0;
+
+  const server = createServer((incoming, response) => {
+    // A client that goes away in the middle is one of the cases to test, not a failure of the proxy.
+    response.on("error", () => {});
+    void handle(incoming, response).catch(() => response.destroy());
+  });
+
+  async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await readAll(incoming);
+    const { method = "", url = "", headers } = incoming;
+    requests.push({ method, path: url, headers, body: body.toString("utf8"), at_ms: performance.now() });
+    for (const waiter of waiting.splice(0)) {
+      if (requests.length >= waiter.count) waiter.resolve();
+      else waiting.push(waiter);
+    }
+    await answer(nextFault(), { method, url, headers, body }, response);
+  }
+
+  function nextFault(): Fault | null {
+    const next = faults[0];
+    if (next === undefined) return null;
+    next.times -= 1;
+    if (next.times <= 0) faults.shift();
+    return next.fault;
+  }
+
+  async function answer(fault: Fault | null, forwarded: Forwarded, response: ServerResponse): Promise<void> {
+    switch (fault?.kind) {
+      case undefined:
+        return deliver(await forward(upstream, forwarded), response);
+      case "answer":
+        response.writeHead(fault.status, { ...fault.headers }).end(fault.body ?? "");
+        return;
+      case "drop-before":
+        response.socket?.resetAndDestroy();
+        return;
+      case "drop-after":
+        await forward(upstream, forwarded);
+        response.socket?.resetAndDestroy();
+        return;
+      case "truncate": {
+        const answered = await forward(upstream, forwarded);
+        response.writeHead(answered.status, answered.headers);
+        response.write(answered.body.subarray(0, Math.floor(answered.body.byteLength / 2)), () =>
+          response.socket?.destroy(),
+        );
+        return;
+      }
+      case "delay": {
+        const answered = await forward(upstream, forwarded);
+        setTimeout(() => deliver(answered, response), fault.delay_ms).unref();
+        return;
+      }
+      case "hold": {
+        const answered = await forward(upstream, forwarded);
+        held.push(() => deliver(answered, response));
+        return;
+      }
+      case "hang":
+        return;
+    }
+  }
+
+  async function listen(): Promise<void> {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+    const address = server.address();
+    if (address !== null && typeof address !== "string") port = address.port;
+  }
+
+  async function refuse(): Promise<void> {
+    const closed = once(server, "close");
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  }
+
+  await listen();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    inject: (fault, times = 1) => void faults.push({ fault, times }),
+    clear: () => void faults.splice(0),
+    release() {
+      for (const sendOn of held) sendOn();
+      held = [];
+    },
+    retarget(url) {
+      upstream = url;
+    },
+    arrived(count) {
+      if (requests.length >= count) return Promise.resolve();
+      return new Promise((resolve) => {
+        waiting.push({ count, resolve });
+      });
+    },
+    refuse,
+    listen,
+    async [Symbol.asyncDispose]() {
+      if (server.listening) await refuse();
+    },
+  };
+}
+
+interface Forwarded {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+interface Answered {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+}
+
+/** A connection of its own for each request: the proxy must not hide what connections do. */
+async function forward(target: string, { method, url, headers, body }: Forwarded): Promise<Answered> {
+  const { hostname, port } = new URL(target);
+  const { "transfer-encoding": _chunked, connection: _connection, ...passed } = headers;
+  const outgoing = sendRequest({ hostname, port, method, path: url, agent: false, headers: passed });
+  outgoing.end(body);
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.once("response", resolve);
+    outgoing.once("error", reject);
+  });
+  return { status: response.statusCode ?? 502, headers: response.headers, body: await readAll(response) };
+}
+
+function deliver({ status, headers, body }: Answered, response: ServerResponse): void {
+  const { connection: _connection, "keep-alive": _keepAlive, ...passed } = headers;
+  response.writeHead(status, passed).end(body);
+}
+
+async function readAll(stream: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}

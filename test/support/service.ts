@@ -1,0 +1,108 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import * as z from "zod";
+
+import type { RobotView } from "../../src/api/robots.ts";
+import { robotListSchema } from "../../src/api/robots.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { systemFiles } from "../../src/platform/files.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import type { HttpLimits } from "../../src/service/http/limits.ts";
+import { createLog } from "../../src/service/log.ts";
+import { createService } from "../../src/service/service.ts";
+
+export interface ServiceOptions {
+  /** A directory to start on again; one of its own, removed in the end, when not given. */
+  readonly data_directory?: string;
+  /** 0 takes any free port. */
+  readonly port?: number;
+  readonly limits?: Partial<HttpLimits>;
+  readonly clock?: Clock;
+}
+
+/** One request as the service logged it. */
+export interface LoggedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+}
+
+/** The real service, in this process, on a port of its own, over a store in a temporary folder. */
+export interface RunningService extends AsyncDisposable {
+  readonly url: string;
+  /** An API key that may do everything. */
+  readonly key: string;
+  readonly data_directory: string;
+  readonly key_file: string;
+  /** Every request answered so far, oldest first. */
+  readonly requests: readonly LoggedRequest[];
+  /** Everything logged so far, to look for what must not be there. */
+  log(): string;
+  /** What `GET /v1/robots` answers. */
+  robots(): Promise<RobotView[]>;
+  /** One request with the key; `body` is sent as JSON. */
+  send(method: string, path: string, body?: unknown): Promise<Response>;
+}
+
+const loggedRequestSchema = z.object({
+  event: z.literal("request"),
+  method: z.string(),
+  path: z.string(),
+  status: z.int(),
+});
+
+export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
+  const folder = options.data_directory ?? (await mkdtemp(join(tmpdir(), "policy-service-")));
+  const key_file = join(folder, "bootstrap-key");
+  const lines: string[] = [];
+  const requests: LoggedRequest[] = [];
+  const log = createLog("debug", {
+    write(line) {
+      lines.push(line);
+      const request = loggedRequestSchema.safeParse(JSON.parse(line));
+      if (request.success) requests.push(request.data);
+    },
+  });
+  const service = createService(
+    {
+      data_directory: folder,
+      listen: { host: "127.0.0.1", port: options.port ?? 0 },
+      bootstrap_key_file: key_file,
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+    },
+    { clock: options.clock ?? systemClock, files: systemFiles, random: systemRandom, log },
+  );
+  const started = await service.start();
+  if (started.state === "failed") {
+    await service[Symbol.asyncDispose]();
+    throw new Error(`${started.problem.code}: ${started.problem.what} (${started.problem.where})`);
+  }
+  const { url } = started;
+  const key = (await readFile(key_file, "utf8")).trim();
+  const send = (method: string, path: string, body?: unknown) =>
+    fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  return {
+    url,
+    key,
+    key_file,
+    data_directory: folder,
+    requests,
+    log: () => lines.join(""),
+    send,
+    robots: async () => robotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      if (options.data_directory === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
