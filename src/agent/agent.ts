@@ -1,0 +1,269 @@
+/**
+ * The daemon: a level-triggered loop that keeps the service's picture of this robot equal to what is on its disk.
+ *
+ * Whatever happens (a file event, a timer, a signal, a person) only rings the alarm; the loop then looks at the whole truth
+ * (collector.ts), decides without side effects (decide.ts), acts and records (reconciler.ts). A lost event costs at most one resync
+ * period. Nothing here touches the operating system but through `Machine`, so the same code runs under test/simulation.
+ */
+import type { RobotManifest } from "../manifest/manifest.ts";
+import type { Log } from "../platform/log.ts";
+import type { Machine } from "../platform/machine.ts";
+import { createAlarm } from "./alarm.ts";
+import { createCollector } from "./collector.ts";
+import type { AgentConfiguration } from "./configuration.ts";
+import { describeAgent } from "./describe-agent.ts";
+import type { DocumentInput } from "./document-input.ts";
+import type { LocatedFinding } from "./findings.ts";
+import { documentFindings } from "./findings.ts";
+import type { Connection, Step } from "./reconciler.ts";
+import { createReconciler } from "./reconciler.ts";
+import type { Registration } from "./registration.ts";
+import { createReporter } from "./reporter.ts";
+import type { AgentState, StatusDocument } from "./status.ts";
+import type { WatchPlan } from "./watch-plan.ts";
+import { isLocal, planHolds, planWatches } from "./watch-plan.ts";
+import { createWatcher } from "./watcher.ts";
+
+export interface Agent {
+  /** Finds out what to watch; with that done the agent is ready. No network. */
+  prepare(): Promise<void>;
+  /** The loop: watches and reconciles until stopped. Rejects only for a bug. */
+  run(): Promise<void>;
+  /** Stops promptly, in the middle of a request too: the next start repeats it, and setup is an upsert. */
+  stop(): void;
+  status(): StatusDocument;
+  /** Looks at everything again, as after a file event. */
+  trigger(): void;
+  /** Registers now, changed or not, and resolves with what came of it. */
+  register(): Promise<StatusDocument>;
+  /** Looks at everything again, and says whether edits of configuration and manifest are in force, and everything that is wrong. */
+  reload(): Promise<Reload>;
+}
+
+export interface Reload {
+  readonly reloaded: boolean;
+  readonly findings: readonly LocatedFinding[];
+}
+
+export interface AgentOptions {
+  readonly machine: Machine;
+  readonly log: Log;
+  readonly version: string;
+  readonly process_id: number;
+  readonly state_directory: string;
+  readonly configuration: DocumentInput<AgentConfiguration>;
+  /** The configuration to start with, read without errors. */
+  readonly initial: AgentConfiguration;
+  readonly registration: Registration | null;
+  openManifest(path: string, settle_ms: () => number): DocumentInput<RobotManifest>;
+  connect(configuration: AgentConfiguration): Connection;
+}
+
+export function createAgent(options: AgentOptions): Agent {
+  const { machine, log } = options;
+  const { clock, files } = machine;
+  const stopping = new AbortController();
+  const alarm = createAlarm(clock);
+  const started_at = new Date(clock.wall_ms()).toISOString();
+  const counts = { attempts: 0, registrations: 0, runs: 0 };
+
+  let state: AgentState = "starting";
+  let connection = options.connect(options.initial);
+  let plan: WatchPlan = { directories: new Map() };
+  let planned_paths = "";
+  /** Something moved: links and folders may lead elsewhere now. */
+  let plan_is_stale = true;
+  let is_running = false;
+  /** Something moved during a run, perhaps where the run had looked already. */
+  let moved_meanwhile = false;
+  /** When the last run wants to be repeated, and when everything is looked at anyway; monotonic. */
+  let step_due_ms = 0;
+  let resync_due_ms = 0;
+  /** A person asked to register, whatever is registered. */
+  let forced = false;
+  /** Those who asked for a run and wait for what comes of it. */
+  const waiting: PromiseWithResolvers<void>[] = [];
+
+  const collector = createCollector({
+    ...options,
+    onConfiguration(configuration) {
+      connection = options.connect(configuration);
+      log.info("configuration-changed", { path: options.configuration.path });
+    },
+  });
+  const reconciler = createReconciler({
+    ...options,
+    collector,
+    connection: () => connection,
+    onRegistering() {
+      counts.attempts += 1;
+      state = "registering";
+    },
+  });
+  const reporter = createReporter({ log, notify: machine.notify });
+  const watcher = createWatcher({
+    events: machine.events,
+    onChange() {
+      plan_is_stale = true;
+      if (is_running) moved_meanwhile = true;
+      // While files are being written the settle timer looks again anyway; a thousand events are one look.
+      else if (state !== "settling") alarm.ring();
+    },
+    onMode: () => reporter.mode(watcher.mode()),
+  });
+
+  function trigger(): void {
+    plan_is_stale = true;
+    alarm.ring();
+  }
+
+  function status(): StatusDocument {
+    const watching = { ...watcher.mode(), directories: plan.directories.size };
+    const daemon = { version: options.version, process_id: options.process_id, started_at, ...counts };
+    return describeAgent({
+      state,
+      collector,
+      reconciler,
+      service_url: connection.service_url,
+      watching,
+      daemon,
+      clock,
+    });
+  }
+
+  function watchedPaths(): readonly string[] {
+    return [...collector.paths(), ...connection.credential_paths];
+  }
+
+  async function replan(): Promise<void> {
+    plan_is_stale = false;
+    const paths = watchedPaths();
+    planned_paths = paths.join("\n");
+    plan = await planWatches(files, paths);
+  }
+
+  /** The net under the events: true when a few synchronous stats show that there is nothing to do. */
+  function holds(): boolean {
+    return isLocal(plan) && planHolds(files, plan) && reconciler.holds();
+  }
+
+  async function reconcile(): Promise<void> {
+    counts.runs += 1;
+    is_running = true;
+    moved_meanwhile = false;
+    if (plan_is_stale) await replan();
+    watcher.follow(plan);
+    reporter.mode(watcher.mode());
+    // Who asks while this runs is answered by the next run.
+    const answering = waiting.splice(0);
+    const is_forced = forced;
+    forced = false;
+    const step = await reconciler.reconcile({ forced: is_forced, signal: stopping.signal });
+    is_running = false;
+    if (moved_meanwhile && step.kind !== "unsettled") alarm.ring();
+    if (watchedPaths().join("\n") !== planned_paths) trigger();
+    if (step.kind === "registered") counts.registrations += 1;
+    state = stateAfter(step);
+    step_due_ms = clock.monotonic_ms() + delayAfter(step, clock.monotonic_ms());
+    reporter.status(status());
+    if (step.kind === "unsettled") {
+      waiting.unshift(...answering);
+      forced ||= is_forced;
+    } else {
+      for (const { resolve } of answering) resolve();
+    }
+  }
+
+  async function loop(): Promise<void> {
+    for (;;) {
+      const woken = await alarm.wait(Math.min(step_due_ms, resync_due_ms), stopping.signal);
+      const now_ms = clock.monotonic_ms();
+      if (now_ms >= resync_due_ms) watcher.retry();
+      const is_quiet = woken === "due" && now_ms < step_due_ms && holds();
+      if (!is_quiet) {
+        // A step that is due only looks again at what it waited for; anything else may have moved links and folders.
+        if (now_ms < step_due_ms) plan_is_stale = true;
+        if (woken === "due" && now_ms < step_due_ms) watcher.renew();
+        await reconcile();
+      }
+      resync_due_ms = clock.monotonic_ms() + resyncPeriod();
+    }
+  }
+
+  function resyncPeriod(): number {
+    const { poll_s, resync_s } = collector.configuration.watch;
+    return 1000 * (watcher.mode().mode === "polling" ? poll_s : resync_s);
+  }
+
+  function answered(): Promise<void> {
+    const answer = Promise.withResolvers<void>();
+    waiting.push(answer);
+    trigger();
+    return answer.promise;
+  }
+
+  return {
+    async prepare() {
+      // An edit in progress is left to the loop; what can be read now says which files to watch.
+      await collector.documents.manifest.refresh(true);
+      await replan();
+    },
+    async run() {
+      try {
+        await loop();
+      } catch (error) {
+        if (!stopping.signal.aborted) throw error;
+      } finally {
+        watcher.close();
+        for (const { resolve } of waiting) resolve();
+        await connection.close();
+      }
+    },
+    stop: () => stopping.abort(),
+    status,
+    trigger,
+    async register() {
+      forced = true;
+      await answered();
+      return status();
+    },
+    async reload() {
+      await answered();
+      const { configuration, manifest } = collector.documents;
+      const edits = [...documentFindings(configuration), ...documentFindings(manifest)];
+      return { reloaded: edits.every(({ severity }) => severity !== "error"), findings: collector.findings };
+    },
+  };
+}
+
+/** The state that a run leaves the agent in. */
+export function stateAfter(step: Step): AgentState {
+  switch (step.kind) {
+    case "unsettled":
+      return "settling";
+    case "unchanged":
+    case "registered":
+      return "registered";
+    case "refused":
+      return step.reason;
+    case "failed":
+      return step.failure.state;
+    case "waiting":
+      return step.failure?.state ?? "rate-capped";
+  }
+}
+
+function delayAfter(step: Step, now_ms: number): number {
+  switch (step.kind) {
+    case "unsettled":
+      return step.wait_ms;
+    case "waiting":
+      return step.until_ms - now_ms;
+    case "failed":
+      return step.failure.retry_at_ms - now_ms;
+    case "unchanged":
+    case "registered":
+    case "refused":
+      return Number.POSITIVE_INFINITY;
+  }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from "../platform/clock.ts";
+
+/** The one thing the agent waits on: somebody rings, or the time is up. Rings while nobody waits are kept, as one. */
+export interface Alarm {
+  ring(): void;
+  /** @param due_ms monotonic milliseconds; @throws `signal.reason` when the signal aborts. */
+  wait(due_ms: number, signal: AbortSignal): Promise<"rung" | "due">;
+}
+
+/** Nothing needs a longer sleep, and it keeps timers in range. */
+const LONGEST_WAIT_MS = 24 * 60 * 60_000;
+
+export function createAlarm(clock: Clock): Alarm {
+  let rung = false;
+  let waker: AbortController | null = null;
+  return {
+    ring() {
+      rung = true;
+      waker?.abort();
+    },
+    async wait(due_ms, signal) {
+      for (;;) {
+        signal.throwIfAborted();
+        if (rung) {
+          rung = false;
+          return "rung";
+        }
+        // Timers know whole milliseconds only and fire up to one early; "due" is not said before it is true.
+        const wait_ms = due_ms - clock.monotonic_ms();
+        if (wait_ms <= 0) return "due";
+        waker = new AbortController();
+        try {
+          await clock.sleep(Math.min(wait_ms, LONGEST_WAIT_MS), AbortSignal.any([signal, waker.signal]));
+        } catch (error) {
+          if (!rung && !signal.aborted) throw error;
+        } finally {
+          waker = null;
+        }
+      }
+    },
+  };
+}

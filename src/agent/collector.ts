@@ -1,0 +1,181 @@
+import { isDeepStrictEqual } from "node:util";
+
+import type { ConfigurationFile, Fingerprinter, Snapshot } from "../fingerprint/fingerprint.ts";
+import { createFingerprinter } from "../fingerprint/fingerprint.ts";
+import type { RobotManifest } from "../manifest/manifest.ts";
+import type { Machine } from "../platform/machine.ts";
+import type { AgentConfiguration } from "./configuration.ts";
+import type { Wanted } from "./decide.ts";
+import type { DocumentInput } from "./document-input.ts";
+import type { LocatedFinding } from "./findings.ts";
+import { documentFindings, fileFindings, locate } from "./findings.ts";
+import type { Registration } from "./registration.ts";
+import { buildRobotSetup, checkName, configurationFiles, robotName } from "./robot-setup.ts";
+
+/** Files are being written; come back after `wait_ms`. */
+export interface Unsettled {
+  readonly kind: "unsettled";
+  readonly wait_ms: number;
+  readonly paths: readonly string[];
+}
+
+/** What should be registered, and the machine that it was said on. */
+export interface Collection {
+  readonly kind: "collected";
+  readonly wanted: Wanted;
+  readonly machine_id: string | null;
+}
+
+/** The first half of a run: configuration, manifest and configuration files become the body to register, or findings. */
+export interface Collector {
+  /** @param settle false for a look at what is there without waiting for writers. */
+  collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled>;
+  /** True when nothing that was collected has moved since: synchronous stats only. Local filesystems only. */
+  holds(): boolean;
+  /** Files whose change calls for another look. */
+  paths(): readonly string[];
+  /** The configuration in force: the last good one. */
+  readonly configuration: AgentConfiguration;
+  /** null while the manifest has an error. */
+  readonly manifest: RobotManifest | null;
+  readonly documents: {
+    readonly configuration: DocumentInput<AgentConfiguration>;
+    readonly manifest: DocumentInput<RobotManifest>;
+  };
+  readonly findings: readonly LocatedFinding[];
+  /** The last consistent cut. */
+  readonly snapshot: Snapshot | null;
+  readonly robot_name: string;
+}
+
+export interface CollectorOptions {
+  readonly machine: Machine;
+  readonly configuration: DocumentInput<AgentConfiguration>;
+  /** The configuration to start with, read without errors. */
+  readonly initial: AgentConfiguration;
+  readonly registration: Registration | null;
+  openManifest(path: string, settle_ms: () => number): DocumentInput<RobotManifest>;
+  /** The configuration in force is another one now. */
+  onConfiguration(configuration: AgentConfiguration): void;
+  /** How far hashing is. */
+  onProgress?(done_bytes: number, total_bytes: number): void;
+}
+
+/** How long an in-place writer may take from the first byte to the last. */
+const GRACE_MS = 10_000;
+
+export function createCollector(options: CollectorOptions): Collector {
+  const { machine, configuration } = options;
+  const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress };
+  let current = options.initial;
+  let manifest = options.openManifest(current.manifest, () => current.watch.settle_ms);
+  let fingerprinter = startFingerprinter();
+  let snapshot: Snapshot | null = null;
+  let file_findings: readonly LocatedFinding[] = [];
+  let robot_name = current.robot.name;
+  let hostname = machine.identity.hostname();
+
+  function startFingerprinter(): Fingerprinter {
+    const { settle_ms, file_limit_bytes } = current.watch;
+    const started = createFingerprinter(machine, { settle_ms, grace_ms: settle_ms + GRACE_MS, file_limit_bytes });
+    started.remember(options.registration?.files ?? []);
+    return started;
+  }
+
+  /** Takes over a good edit of the configuration; of a bad one only the findings are shown and the last good one stays. */
+  function adopt(next: AgentConfiguration | null): void {
+    // A comment is no other configuration.
+    if (next === null || isDeepStrictEqual(next, current)) return;
+    const previous = current;
+    current = next;
+    if (next.manifest !== previous.manifest)
+      manifest = options.openManifest(next.manifest, () => current.watch.settle_ms);
+    if (JSON.stringify(next.watch) !== JSON.stringify(previous.watch)) {
+      fingerprinter = startFingerprinter();
+      fingerprinter.remember(snapshot?.files ?? []);
+    }
+    options.onConfiguration(next);
+  }
+
+  async function refreshDocuments(settle: boolean): Promise<Unsettled | null> {
+    const configuration_wait_ms = await configuration.refresh(settle);
+    if (configuration_wait_ms > 0)
+      return { kind: "unsettled", wait_ms: configuration_wait_ms, paths: [configuration.path] };
+    adopt(configuration.reading.value);
+    const manifest_wait_ms = await manifest.refresh(settle);
+    return manifest_wait_ms > 0 ? { kind: "unsettled", wait_ms: manifest_wait_ms, paths: [manifest.path] } : null;
+  }
+
+  function listedFiles(): readonly ConfigurationFile[] {
+    const { value } = manifest.reading;
+    const resolved = value === null ? null : configurationFiles(current, value);
+    return resolved?.kind === "files" ? resolved.files : [];
+  }
+
+  async function collectFiles(
+    settle: boolean,
+    signal: AbortSignal,
+    machine_id: string | null,
+  ): Promise<Wanted | Unsettled> {
+    const { value } = manifest.reading;
+    file_findings = [];
+    hostname = machine.identity.hostname();
+    const parts = { hostname, machine: machine_id };
+    robot_name = robotName(current, parts);
+    if (value === null) return { kind: "invalid" };
+    const resolved = configurationFiles(current, value);
+    if (resolved.kind === "finding") {
+      file_findings = [locate(manifest, resolved.finding)];
+      return { kind: "invalid" };
+    }
+    const collected = await fingerprinter.collect(resolved.files, { settle, signal, ...progress });
+    switch (collected.kind) {
+      case "unsettled":
+        return collected;
+      case "refused":
+        file_findings = fileFindings(collected.findings, manifest, value.configuration_files);
+        return { kind: "invalid" };
+      case "snapshot":
+        break;
+    }
+    snapshot = collected.snapshot;
+    file_findings = fileFindings(collected.warnings, manifest, value.configuration_files);
+    const name_finding = checkName(current, parts);
+    if (name_finding !== null) {
+      file_findings = [...file_findings, locate(configuration, name_finding)];
+      return { kind: "invalid" };
+    }
+    if (value.status === "draft") return { kind: "draft" };
+    return { kind: "body", body: buildRobotSetup(current, value, snapshot.digest, robot_name) };
+  }
+
+  return {
+    async collect(settle, signal) {
+      const unsettled = await refreshDocuments(settle);
+      if (unsettled !== null) return unsettled;
+      const machine_id = await machine.identity.machine();
+      const wanted = await collectFiles(settle, signal, machine_id);
+      return wanted.kind === "unsettled" ? wanted : { kind: "collected", wanted, machine_id };
+    },
+    holds: () => configuration.holds() && manifest.holds() && fingerprinter.holds(listedFiles()),
+    paths: () => [configuration.path, manifest.path, ...listedFiles().map(({ path }) => path)],
+    get configuration() {
+      return current;
+    },
+    get manifest() {
+      return manifest.reading.value;
+    },
+    get documents() {
+      return { configuration, manifest };
+    },
+    get findings() {
+      return [...documentFindings(configuration), ...documentFindings(manifest), ...file_findings];
+    },
+    get snapshot() {
+      return snapshot;
+    },
+    get robot_name() {
+      return robot_name;
+    },
+  };
+}

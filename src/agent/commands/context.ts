@@ -1,0 +1,23 @@
+import type { Machine } from "../../platform/machine.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { FolderOptions } from "../folders.ts";
+
+/** What every command of the agent is given; none reaches for `process` itself. */
+export interface CommandContext {
+  readonly terminal: Terminal;
+  readonly machine: Machine;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Aborts at the first SIGINT or SIGTERM. */
+  readonly signal: AbortSignal;
+  /** Calls back at each SIGHUP. */
+  onHangup(callback: () => void): void;
+  readonly version: string;
+  readonly process_id: number;
+  readonly user_id: number;
+}
+
+export interface CommonOptions extends FolderOptions {
+  readonly json?: boolean;
+}
+
+export type Command<Options> = (options: Options, context: CommandContext) => Promise<ExitCode>;

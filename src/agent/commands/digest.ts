@@ -1,0 +1,44 @@
+import { EXIT } from "../../platform/terminal.ts";
+import { explainDigest } from "../../fingerprint/explain.ts";
+import type { LocatedFinding } from "../findings.ts";
+import { documentFindings } from "../findings.ts";
+import { resolveFolders } from "../folders.ts";
+import { openOneShot } from "../one-shot.ts";
+import type { Command, CommonOptions } from "./context.ts";
+import { hashProgress, hasError, showFindings } from "./show-findings.ts";
+import { showProblem } from "./show-problem.ts";
+
+export interface DigestOptions extends CommonOptions {
+  /** Show how it is made, with the command that repeats it. */
+  readonly explain?: boolean;
+}
+
+/** `digest`: the configuration digest of what is on the disk now. */
+export const digest: Command<DigestOptions> = async (options, context) => {
+  const { terminal } = context;
+  const opened = await openOneShot({
+    machine: context.machine,
+    folders: resolveFolders(options, context.environment),
+    state: "unread",
+    onProgress: hashProgress(terminal),
+  });
+  if (opened.kind === "problem") {
+    return showProblem(opened.problem, { digest: null, files: [], findings: [] }, options, terminal);
+  }
+  if (opened.kind === "invalid") return refuse(documentFindings(opened.configuration));
+  const { collector } = opened.one_shot;
+  await collector.collect(false, context.signal);
+  const { snapshot, findings } = collector;
+  if (snapshot === null || hasError(findings)) return refuse(findings);
+  const files = snapshot.files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes }));
+  if (options.json === true) terminal.json({ digest: snapshot.digest, files });
+  else if (options.explain === true) for (const line of explainDigest(snapshot)) terminal.print(line);
+  else terminal.print(snapshot.digest);
+  return EXIT.ok;
+
+  async function refuse(found: readonly LocatedFinding[]): Promise<typeof EXIT.invalid> {
+    if (options.json === true) terminal.json({ digest: null, files: [], findings: found });
+    else await showFindings(found, context);
+    return EXIT.invalid;
+  }
+};

@@ -1,0 +1,56 @@
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { CheckResult, Verdict } from "../doctor/check.ts";
+import { CHECK_IDS } from "../doctor/check.ts";
+import { diagnose } from "../doctor/diagnosis.ts";
+import { resolveFolders } from "../folders.ts";
+import type { Command, CommonOptions } from "./context.ts";
+
+const SCHEMA_VERSION = 1;
+const STATUS_COLUMN = 6;
+const ID_COLUMN = Math.max(...CHECK_IDS.map((id) => id.length)) + 2;
+
+const STYLES = { ok: "good", warn: "warn", fail: "bad", skip: "dim" } as const;
+
+/** Which failure names the exit code when there are several: the one to mend first. */
+const FIRST_TO_MEND = [
+  EXIT.invalid,
+  EXIT.unreachable,
+  EXIT.unauthorized,
+  EXIT.conflict,
+  EXIT.rejected,
+  EXIT.failed,
+] as const;
+
+/** `doctor`: looks at everything that can keep this robot from being registered, each thing by itself, with a remedy. */
+export const doctor: Command<CommonOptions> = async (options, context) => {
+  const { terminal } = context;
+  const results: CheckResult[] = [];
+  for await (const result of diagnose(context, resolveFolders(options, context.environment))) {
+    results.push(result);
+    if (options.json !== true) show(result, terminal);
+  }
+  const exit_code = exitCodeOf(results.map(({ verdict }) => verdict));
+  if (options.json === true) {
+    const checks = results.map(({ id, verdict, duration_ms }) => ({
+      id,
+      status: verdict.status,
+      what: verdict.what,
+      remedy: "remedy" in verdict ? verdict.remedy : null,
+      duration_ms,
+    }));
+    terminal.json({ schema_version: SCHEMA_VERSION, healthy: exit_code === EXIT.ok, checks });
+  }
+  return exit_code;
+};
+
+function show({ id, verdict }: CheckResult, terminal: Terminal): void {
+  const status = verdict.status.padEnd(STATUS_COLUMN);
+  terminal.print(`${terminal.style(STYLES[verdict.status], status)}${id.padEnd(ID_COLUMN)}${verdict.what}`);
+  if ("remedy" in verdict) terminal.print(`${" ".repeat(STATUS_COLUMN + ID_COLUMN)}→ ${verdict.remedy}`);
+}
+
+function exitCodeOf(verdicts: readonly Verdict[]): ExitCode {
+  const failures = new Set(verdicts.flatMap((verdict) => (verdict.status === "fail" ? [verdict.exit_code] : [])));
+  return FIRST_TO_MEND.find((exit_code) => failures.has(exit_code)) ?? EXIT.ok;
+}

@@ -1,0 +1,202 @@
+import { dirname, isAbsolute, join, resolve } from "node:path";
+
+import { parseServiceUrl } from "../../client/service-url.ts";
+import { readManifest } from "../../manifest/manifest.ts";
+import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
+import { replaceDurably } from "../../platform/durable-file.ts";
+import type { Files } from "../../platform/files.ts";
+import { errorCode } from "../../platform/files.ts";
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { DEFAULTS, readConfiguration } from "../configuration.ts";
+import { resolveFolders } from "../folders.ts";
+import { configurationText } from "../init/configuration-text.ts";
+import { manifestText } from "../init/manifest-text.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
+
+export interface InitOptions extends CommonOptions {
+  readonly type?: string;
+  readonly url?: string;
+  readonly region?: string;
+  readonly keyFile?: string;
+  readonly name?: string;
+  /** Configuration files, in digest order. */
+  readonly file?: readonly string[];
+  /** Where both files go. */
+  readonly dir?: string;
+  readonly force?: boolean;
+}
+
+/** Somebody who can answer. */
+export interface Questions {
+  /** @returns what was typed; null at the end of the input. */
+  ask(question: string): Promise<string | null>;
+  close(): void;
+}
+
+export interface InitContext extends CommandContext {
+  /** null where nobody sits at the terminal. */
+  openQuestions(): Questions | null;
+}
+
+interface Paths {
+  readonly configuration: string;
+  readonly manifest: string;
+}
+
+const HINT = "Written by robot-policy-agent init. After an edit: robot-policy-agent check";
+/** Neither file holds a secret, and both are for people to read. */
+const FILE_MODE = 0o644;
+const DIRECTORY_MODE = 0o755;
+/** How often a question is repeated before the answer is left to the editor. */
+const ATTEMPTS = 3;
+
+/** `init`: writes a commented configuration and manifest. Asks for what is missing where somebody can answer, else marks it in the files. */
+export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const { config_path } = resolveFolders(options, context.environment);
+  const directory = resolve(options.dir ?? dirname(config_path));
+  const paths: Paths = {
+    configuration: options.dir === undefined ? resolve(config_path) : join(directory, "config.yaml"),
+    manifest: join(directory, DEFAULTS.manifest),
+  };
+  if (options.force !== true) {
+    const taken = await findExisting(machine.files, [paths.configuration, paths.manifest]);
+    if (taken !== null) return fail(context, taken);
+  }
+  const answers = await answer(options, context);
+  const files = (options.file ?? []).map((path) => ({ label: null, path: absolute(path) }));
+  const configuration = configurationText(
+    {
+      ...answers,
+      key_file: options.keyFile === undefined ? join(directory, "api-key") : absolute(options.keyFile),
+      name: options.name ?? DEFAULTS.name,
+      site: null,
+      labels: {},
+    },
+    HINT,
+  );
+  const manifest = manifestText({ robot_type_id: answers.type, display_name: null, files }, HINT);
+
+  const findings = [
+    ...readConfiguration(Buffer.from(configuration), { path: paths.configuration }).findings,
+    ...readManifest(Buffer.from(manifest), READY_CATALOG).findings,
+  ];
+  const wrong = findings.find(({ severity, id }) => severity === "error" && id !== "placeholder");
+  if (wrong !== undefined) {
+    const what = `${wrong.loc}: ${wrong.message}`;
+    terminal.problem({ code: "bad-answer", what, fix: "correct the flag; nothing was written" });
+    return EXIT.usage;
+  }
+  try {
+    await machine.files.makeDirectory(directory, DIRECTORY_MODE);
+    await replaceDurably(machine.files, paths.configuration, Buffer.from(configuration), FILE_MODE);
+    await replaceDurably(machine.files, paths.manifest, Buffer.from(manifest), FILE_MODE);
+  } catch (error) {
+    return fail(context, unwritable(error, directory));
+  }
+  const open = findings.filter(({ id }) => id === "placeholder").length;
+  explainNext(context, paths, open, options.dir === undefined && options.config === undefined);
+  return EXIT.ok;
+}
+
+/** Nothing that a person wrote is lost for a command typed twice. */
+async function findExisting(files: Files, paths: readonly string[]): Promise<Problem | null> {
+  for (const path of paths) {
+    try {
+      await files.linkStat(path);
+    } catch (error) {
+      if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") continue;
+      return unwritable(error, path);
+    }
+    return { code: "exists", what: "the file is there already", where: path, fix: "to replace it: --force" };
+  }
+  return null;
+}
+
+interface Answers {
+  readonly url: string | null;
+  readonly region: string | null;
+  readonly type: string | null;
+}
+
+async function answer(options: InitOptions, context: InitContext): Promise<Answers> {
+  const { url = null, region = null, type = null } = options;
+  if (url !== null && region !== null && type !== null) return { url, region, type };
+  const questions = context.openQuestions();
+  if (questions === null) return { url, region, type };
+  try {
+    context.terminal.note("Enter alone leaves an answer open; it is marked in the file.");
+    return {
+      url: url ?? (await ask(questions, "Address of the service (https://HOST): ", urlProblem, context)),
+      region: region ?? (await ask(questions, "Cloud region nearest to the robot: ", () => null, context)),
+      type:
+        type ?? (await ask(questions, "Type of the robot (see: robot-policy-agent catalog): ", typeProblem, context)),
+    };
+  } finally {
+    questions.close();
+  }
+}
+
+async function ask(
+  questions: Questions,
+  question: string,
+  problemOf: (answer: string) => string | null,
+  { terminal, signal }: CommandContext,
+): Promise<string | null> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const line = await questions.ask(question);
+    signal.throwIfAborted();
+    const written = line?.trim() ?? "";
+    if (written === "") return null;
+    const problem = problemOf(written);
+    if (problem === null) return written;
+    terminal.note(problem);
+  }
+  return null;
+}
+
+function urlProblem(answer: string): string | null {
+  const parsed = parseServiceUrl(answer, false);
+  return parsed.kind === "url" ? null : `${parsed.what}; ${parsed.fix}`;
+}
+
+function typeProblem(answer: string): string | null {
+  const text = manifestText({ robot_type_id: answer, display_name: null, files: [] }, HINT);
+  const { findings } = readManifest(Buffer.from(text), READY_CATALOG);
+  return findings.find(({ severity }) => severity === "error")?.message ?? null;
+}
+
+/** `~/` stays: whose home that is, the configuration says. */
+function absolute(path: string): string {
+  return isAbsolute(path) || path.startsWith("~/") ? path : resolve(path);
+}
+
+function unwritable(error: unknown, where: string): Problem {
+  const code = errorCode(error);
+  if (code === undefined) throw error;
+  const fix =
+    code === "EACCES" || code === "EPERM"
+      ? "run it as root, or write elsewhere: --dir DIR"
+      : "choose another place: --dir DIR";
+  return { code: "not-writable", what: `cannot write there (${code})`, where, fix };
+}
+
+function fail({ terminal }: CommandContext, problem: Problem): ExitCode {
+  terminal.problem(problem);
+  return EXIT.failed;
+}
+
+function explainNext({ terminal }: CommandContext, paths: Paths, open: number, is_standard: boolean): void {
+  terminal.print(`Wrote ${paths.configuration}`);
+  terminal.print(`Wrote ${paths.manifest}`);
+  const named = is_standard ? "" : ` --config ${paths.configuration}`;
+  const steps = [
+    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
+    "put the API key where service.key_file points",
+    `robot-policy-agent check${named}`,
+    `robot-policy-agent --setup${named}`,
+  ];
+  terminal.print("Next:");
+  for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
+}

@@ -1,0 +1,39 @@
+import { describeRegistration } from "../describe-agent.ts";
+import type { DocumentInput } from "../document-input.ts";
+import { documentFindings } from "../findings.ts";
+import type { Folders } from "../folders.ts";
+import { openState } from "../open.ts";
+import type { StatusDocument } from "../status.ts";
+import { summarize } from "../status.ts";
+import type { CommandContext } from "./context.ts";
+
+/** The status document where the configuration cannot be read: the last registration still stands, and is what is known of the robot. */
+export async function describeInvalid(
+  configuration: DocumentInput<unknown>,
+  folders: Folders,
+  { machine }: CommandContext,
+): Promise<StatusDocument> {
+  const state = await openState(machine, folders.state_directory, false);
+  const registration = state.kind === "state" ? state.registration : null;
+  const robot_name = registration?.request.name ?? "";
+  const findings = documentFindings(configuration);
+  return {
+    schema_version: 1,
+    state: "invalid",
+    healthy: false,
+    summary: summarize({ state: "invalid", robot_name, findings, detail: null }),
+    robot: {
+      name: robot_name,
+      robot_type_id: registration?.request.robot_type_id ?? null,
+      view: registration?.robot ?? null,
+    },
+    service: { url: registration?.service_url ?? null },
+    registration: registration === null ? null : describeRegistration(registration),
+    configuration_digest: null,
+    failure: null,
+    findings,
+    watching: null,
+    state_problem: null,
+    daemon: null,
+  };
+}

@@ -1,0 +1,109 @@
+import { EXIT } from "../../platform/terminal.ts";
+import { createAgent } from "../agent.ts";
+import { connect } from "../connect.ts";
+import { serveControlSocket } from "../control-socket.ts";
+import { errorCode } from "../../platform/files.ts";
+import type { Agent } from "../agent.ts";
+import type { Folders } from "../folders.ts";
+import { controlSocketPath, resolveFolders } from "../folders.ts";
+import { lockState } from "../lock.ts";
+import { openConfiguration, openManifest, openState } from "../open.ts";
+import { createLog } from "../../platform/pino-log.ts";
+import type { Log } from "../../platform/log.ts";
+import type { Command, CommandContext, CommonOptions } from "./context.ts";
+import { showFindings } from "./show-findings.ts";
+import { documentFindings } from "../findings.ts";
+
+/** `run`: the daemon, until SIGTERM. */
+export const run: Command<CommonOptions> = async (options, context) => {
+  const { machine, terminal } = context;
+  const folders = resolveFolders(options, context.environment);
+
+  const configuration = openConfiguration(machine, folders.config_path);
+  await configuration.refresh(false);
+  const initial = configuration.reading.value;
+  if (initial === null) {
+    await showFindings(documentFindings(configuration), context);
+    return EXIT.invalid;
+  }
+  const taken = await lockState(machine.files, folders.state_directory);
+  if (taken.kind !== "lock") {
+    terminal.problem(
+      taken.kind === "problem"
+        ? taken.problem
+        : {
+            code: "already-running",
+            what: "another agent works on this state directory",
+            where: folders.state_directory,
+            fix: "see it with: robot-policy-agent status",
+          },
+    );
+    return EXIT.failed;
+  }
+  await using _lock = taken.lock;
+
+  const state = await openState(machine, folders.state_directory, true);
+  if (state.kind === "problem") {
+    terminal.problem(state.problem);
+    return EXIT.failed;
+  }
+
+  const log = createLog(initial.log);
+  const agent = createAgent({
+    machine,
+    log,
+    version: context.version,
+    process_id: context.process_id,
+    state_directory: folders.state_directory,
+    configuration,
+    initial,
+    registration: state.registration,
+    openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
+    connect: (current) => connect(current, { ...context, folders }),
+  });
+  await agent.prepare();
+  machine.notify.ready("Starting");
+  if (state.set_aside !== null) log.warn("state-set-aside", { path: state.set_aside });
+  // Awaited here: returning gives the lock back.
+  return await serve(agent, folders, log, context);
+};
+
+async function serve(agent: Agent, folders: Folders, log: Log, context: CommandContext): Promise<typeof EXIT.ok> {
+  const { machine, signal } = context;
+  const stop = () => {
+    machine.notify.stopping();
+    agent.stop();
+  };
+  // An abort before now is not told again.
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop);
+  context.onHangup(() => {
+    log.info("reload", { by: "SIGHUP" });
+    agent.trigger();
+  });
+  if (machine.notify.watchdog_ms !== null) void feedWatchdog(context, machine.notify.watchdog_ms / 2);
+  const running = agent.run();
+  await using _control = await openControlSocket(agent, folders, log);
+  await running;
+  log.info("stopped");
+  return EXIT.ok;
+}
+
+/** Without the socket the agent does its work all the same; only status, reload and register from outside are missing. */
+async function openControlSocket(agent: Agent, folders: Folders, log: Log): Promise<AsyncDisposable | null> {
+  const path = controlSocketPath(folders);
+  try {
+    return await serveControlSocket(agent, path);
+  } catch (error) {
+    log.warn("control-socket-failed", { path, code: errorCode(error) });
+    return null;
+  }
+}
+
+/** A sign of life that needs a turning event loop, and nothing else: a service that is down is no reason to restart the agent. */
+async function feedWatchdog({ machine, signal }: CommandContext, period_ms: number): Promise<void> {
+  while (!signal.aborted) {
+    machine.notify.watchdog();
+    await machine.clock.sleep(period_ms, signal).catch(() => {});
+  }
+}

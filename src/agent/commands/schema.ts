@@ -1,0 +1,20 @@
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { loadCatalog } from "../../manifest/catalog.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
+
+/** `schema manifest|config`: a JSON Schema for editors, on stdout. */
+export async function schema(
+  _options: CommonOptions,
+  { terminal }: CommandContext,
+  document: string | undefined,
+): Promise<ExitCode> {
+  if (document === "manifest") {
+    const { manifestSchema } = await import("../../manifest/schema.ts");
+    terminal.json(manifestSchema(await loadCatalog()));
+  } else {
+    const { configurationSchema } = await import("../configuration-schema.ts");
+    terminal.json(configurationSchema());
+  }
+  return EXIT.ok;
+}

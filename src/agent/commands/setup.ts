@@ -1,0 +1,220 @@
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { stateAfter } from "../agent.ts";
+import { connect } from "../connect.ts";
+import { askDaemon } from "../control-client.ts";
+import { decide } from "../decide.ts";
+import type { DocumentInput } from "../document-input.ts";
+import { documentFindings } from "../findings.ts";
+import type { Folders } from "../folders.ts";
+import { controlSocketPath, resolveFolders } from "../folders.ts";
+import { lockState } from "../lock.ts";
+import type { OneShot } from "../one-shot.ts";
+import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
+import type { Step } from "../reconciler.ts";
+import type { Registration } from "../registration.ts";
+import { createReconciler } from "../reconciler.ts";
+import type { StatusDocument } from "../status.ts";
+import { exitCodeOf, isStatusDocument } from "../status.ts";
+import { statusProblem } from "../status-problem.ts";
+import type { Command, CommandContext, CommonOptions } from "./context.ts";
+import { daemonProblem } from "./daemon-problem.ts";
+import { describeInvalid } from "./invalid-status.ts";
+import { hashProgress, showFindings } from "./show-findings.ts";
+import { showProblem } from "./show-problem.ts";
+
+export interface SetupOptions extends CommonOptions {
+  /** Show what would be sent; no request, nothing written. */
+  readonly dryRun?: boolean;
+  /** Nothing when the service has this registration already. */
+  readonly ifChanged?: boolean;
+}
+
+/** `--setup`: registers once and says how it went; through the daemon where one runs. */
+export const setup: Command<SetupOptions> = async (options, context) => {
+  const folders = resolveFolders(options, context.environment);
+  if (options.dryRun === true) return dryRun(folders, options, context);
+  const taken = await lockState(context.machine.files, folders.state_directory);
+  switch (taken.kind) {
+    case "problem":
+      return showProblem(taken.problem, {}, options, context.terminal);
+    case "held": {
+      const status = await throughDaemon(folders, options, context);
+      context.signal.throwIfAborted();
+      if ("fix" in status) return showProblem(status, {}, options, context.terminal);
+      return conclude(status, options, context, null);
+    }
+    case "lock": {
+      await using _lock = taken.lock;
+      return await withoutDaemon(folders, options, context);
+    }
+  }
+};
+
+async function withoutDaemon(folders: Folders, options: SetupOptions, context: CommandContext): Promise<ExitCode> {
+  const { machine, terminal } = context;
+  const opened = await openOneShot({ machine, folders, state: "mend", onProgress: hashProgress(terminal) });
+  switch (opened.kind) {
+    case "problem":
+      return showProblem(opened.problem, {}, options, terminal);
+    case "invalid":
+      return conclude(await describeInvalid(opened.configuration, folders, context), options, context, null);
+    case "opened": {
+      const status = await alone(opened.one_shot, folders, options, context);
+      context.signal.throwIfAborted();
+      return conclude(status, options, context, opened.one_shot.registration);
+    }
+  }
+}
+
+async function dryRun(folders: Folders, options: SetupOptions, context: CommandContext): Promise<ExitCode> {
+  const { machine, terminal } = context;
+  const opened = await openOneShot({ machine, folders, state: "read", onProgress: hashProgress(terminal) });
+  switch (opened.kind) {
+    case "problem":
+      return showProblem(opened.problem, {}, options, terminal);
+    case "invalid":
+      return refusePreview(opened.configuration, options, context);
+    case "opened":
+      return preview(opened.one_shot, options, context);
+  }
+}
+
+async function alone(
+  one_shot: OneShot,
+  folders: Folders,
+  options: SetupOptions,
+  context: CommandContext,
+): Promise<StatusDocument> {
+  const { collector, registration } = one_shot;
+  const { machine, signal } = context;
+  const connections = new Map<unknown, ReturnType<typeof connect>>();
+  const reconciler = createReconciler({
+    machine,
+    collector,
+    state_directory: folders.state_directory,
+    registration,
+    connection() {
+      const known =
+        connections.get(collector.configuration) ?? connect(collector.configuration, { ...context, folders });
+      connections.set(collector.configuration, known);
+      return known;
+    },
+    onRegistering() {},
+  });
+  let step: Step;
+  do {
+    step = await reconciler.reconcile({ forced: options.ifChanged !== true, signal });
+    if (step.kind === "unsettled") await machine.clock.sleep(step.wait_ms, signal);
+  } while (step.kind === "unsettled");
+  for (const connection of connections.values()) await connection.close();
+  return describeOneShot(one_shot, stateAfter(step), reconciler);
+}
+
+/** The daemon has the files watched and the backoff running; two writers of one state would be one too many. */
+async function throughDaemon(
+  folders: Folders,
+  options: SetupOptions,
+  { signal }: CommandContext,
+): Promise<StatusDocument | Problem> {
+  const path = controlSocketPath(folders);
+  const asked = options.ifChanged === true ? "/reload" : "/register";
+  const answer = await askDaemon(path, "POST", asked, signal);
+  const status =
+    asked === "/register" || answer.kind !== "answer" ? answer : await askDaemon(path, "GET", "/status", signal);
+  if (status.kind === "answer" && isStatusDocument(status.body)) return status.body;
+  return daemonProblem(status, path);
+}
+
+/** @param before the registration that was there before. */
+async function conclude(
+  status: StatusDocument,
+  options: SetupOptions,
+  context: CommandContext,
+  before: Registration | null,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const verb = status.registration?.registered_at === before?.registered_at ? "Already registered:" : "Registered";
+  if (options.json === true) terminal.json(status);
+  else {
+    await showFindings(status.findings, context);
+    if (status.registration !== null && status.state === "registered") {
+      terminal.print(
+        `${verb} ${status.robot.name} as ${status.robot.view?.id ?? "?"} at ${status.registration.service_url}`,
+      );
+      terminal.print(`Configuration ${status.registration.configuration_digest}`);
+    }
+    if (status.state_problem !== null)
+      terminal.note(`State not saved: ${status.state_problem}; the next start registers again.`);
+  }
+  const problem = statusProblem(status) ?? notYet(status);
+  if (problem !== null) terminal.problem(problem);
+  // Being on the way is fine for a daemon; who asked for a registration has none yet.
+  return status.state === "registered" || statusProblem(status) !== null ? exitCodeOf(status) : EXIT.failed;
+}
+
+function notYet({ state, summary }: StatusDocument): Problem | null {
+  if (state === "registered") return null;
+  return {
+    code: "not-yet",
+    what: `not registered yet: ${summary}`,
+    fix: "see how it goes with: robot-policy-agent status --watch",
+  };
+}
+
+async function refusePreview(
+  configuration: DocumentInput<unknown>,
+  options: SetupOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const findings = documentFindings(configuration);
+  if (options.json === true) {
+    context.terminal.json({ would: "refuse", method: "POST", url: null, request: null, files: [], findings });
+  } else await showFindings(findings, context);
+  return EXIT.invalid;
+}
+
+/** What would be sent, and whether it would be. */
+async function preview(one_shot: OneShot, options: SetupOptions, context: CommandContext): Promise<ExitCode> {
+  const { collector, registration } = one_shot;
+  const { terminal, machine } = context;
+  const { wanted, machine_id } = await collectSettled(one_shot, context.signal);
+  const decision = decide({
+    wanted,
+    registration,
+    last_failure: null,
+    credential_version: "",
+    machine: machine_id,
+    service_url: collector.configuration.service.url,
+    forced: options.ifChanged !== true,
+    rate_capped_until_ms: Number.NEGATIVE_INFINITY,
+    now_ms: machine.clock.monotonic_ms(),
+  });
+  const request = wanted.kind === "body" ? wanted.body : null;
+  const files = (collector.snapshot?.files ?? []).map(({ label, path, sha256, bytes }) => ({
+    label,
+    path,
+    sha256,
+    bytes,
+  }));
+  const url = `${collector.configuration.service.url.replace(/\/+$/, "")}/v1/robots/setup`;
+  if (options.json === true) {
+    terminal.json({ would: decision.kind, method: "POST", url, request, files, findings: collector.findings });
+  } else {
+    await showFindings(collector.findings, context);
+    if (request !== null) {
+      terminal.print(
+        `${decision.kind === "register" ? "Would send" : "Would send nothing; registered already is"} POST ${url}`,
+      );
+      terminal.print(JSON.stringify(request, null, 2));
+      terminal.table(
+        ["sha256", "bytes", "file"],
+        files.map(({ sha256, bytes, path }) => [sha256, String(bytes), path]),
+      );
+    }
+  }
+  if (decision.kind !== "refuse") return EXIT.ok;
+  const problem = statusProblem(describeOneShot(one_shot, decision.reason, null));
+  if (problem !== null) terminal.problem(problem);
+  return exitCodeOf({ state: decision.reason, healthy: false });
+}

@@ -1,0 +1,42 @@
+import { renderFindings } from "../../manifest/excerpt.ts";
+import { readBounded } from "../../platform/durable-file.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import type { LocatedFinding } from "../findings.ts";
+import type { CommandContext } from "./context.ts";
+
+/** Readers refuse larger files; their findings need no source line. */
+const EXCERPT_LIMIT_BYTES = 1024 * 1024;
+
+/** Shows findings with their source lines, on stderr: by file, in the order of the file. */
+export async function showFindings(
+  findings: readonly LocatedFinding[],
+  context: Pick<CommandContext, "terminal" | "machine">,
+): Promise<void> {
+  const { terminal } = context;
+  for (const path of new Set(findings.map(({ file }) => file))) {
+    const of_file = findings
+      .filter(({ file }) => file === path)
+      .toSorted((a, b) => a.line - b.line || a.column - b.column);
+    const bytes = await readForExcerpt(path, context);
+    for (const text of renderFindings(of_file, { path, bytes, columns: terminal.columns })) terminal.note(text);
+  }
+}
+
+export function hasError(findings: readonly { readonly severity: "error" | "warning" }[]): boolean {
+  return findings.some(({ severity }) => severity === "error");
+}
+
+/** A progress bar for hashing. */
+export function hashProgress(terminal: Terminal): (done_bytes: number, total_bytes: number) => void {
+  return (done_bytes, total_bytes) => terminal.progress("hashing", total_bytes === 0 ? 1 : done_bytes / total_bytes);
+}
+
+async function readForExcerpt(path: string, { machine }: Pick<CommandContext, "machine">): Promise<Uint8Array | null> {
+  try {
+    const bytes = await readBounded(machine.files, path, EXCERPT_LIMIT_BYTES);
+    return bytes === "too-large" ? null : bytes;
+  } catch {
+    // The finding itself says why it cannot be read.
+    return null;
+  }
+}

@@ -1,0 +1,117 @@
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { askDaemon } from "../control-client.ts";
+import type { Folders } from "../folders.ts";
+import { controlSocketPath, resolveFolders } from "../folders.ts";
+import { openOneShot, describeOneShot } from "../one-shot.ts";
+import type { StatusDocument } from "../status.ts";
+import { exitCodeOf, isStatusDocument } from "../status.ts";
+import { statusProblem } from "../status-problem.ts";
+import type { Command, CommandContext, CommonOptions } from "./context.ts";
+import { daemonProblem } from "./daemon-problem.ts";
+import { describeInvalid } from "./invalid-status.ts";
+import { showFindings } from "./show-findings.ts";
+import { showProblem } from "./show-problem.ts";
+
+export interface StatusOptions extends CommonOptions {
+  /** Show it again at each change until interrupted. */
+  readonly watch?: boolean;
+}
+
+/** How often `--watch` looks; the daemon answers from memory. */
+const WATCH_PERIOD_MS = 1000;
+
+/** `status`: what the daemon knows, or, with the daemon down, what it left on the disk. */
+export const status: Command<StatusOptions> = async (options, context) => {
+  const folders = resolveFolders(options, context.environment);
+  let shown = "";
+  for (;;) {
+    const found = await look(folders, options, context);
+    if (typeof found === "number") return found;
+    const key = JSON.stringify({ ...found, daemon: found.daemon?.process_id, failure: found.failure?.detail });
+    if (key !== shown) await show(found, options, context);
+    shown = key;
+    if (options.watch !== true) return exitCodeOf(found);
+    await context.machine.clock.sleep(WATCH_PERIOD_MS, context.signal);
+  }
+};
+
+async function look(
+  folders: Folders,
+  options: StatusOptions,
+  context: CommandContext,
+): Promise<StatusDocument | ExitCode> {
+  const path = controlSocketPath(folders);
+  const answer = await askDaemon(path, "GET", "/status", context.signal);
+  context.signal.throwIfAborted();
+  if (answer.kind === "not-running") return fromDisk(folders, options, context);
+  if (answer.kind === "answer" && isStatusDocument(answer.body)) return answer.body;
+  return showProblem(daemonProblem(answer, path), {}, options, context.terminal);
+}
+
+async function fromDisk(
+  folders: Folders,
+  options: StatusOptions,
+  context: CommandContext,
+): Promise<StatusDocument | ExitCode> {
+  const opened = await openOneShot({ machine: context.machine, folders, state: "read" });
+  switch (opened.kind) {
+    case "problem":
+      return showProblem(opened.problem, {}, options, context.terminal);
+    case "invalid":
+      return describeInvalid(opened.configuration, folders, context);
+    case "opened":
+      await opened.one_shot.collector.collect(false, context.signal);
+      return describeOneShot(opened.one_shot, "stopped", null);
+  }
+}
+
+async function show(document: StatusDocument, options: StatusOptions, context: CommandContext): Promise<void> {
+  const { terminal } = context;
+  if (options.json === true) {
+    terminal.json(document);
+    return;
+  }
+  if (document.service.url !== null) describe(document, terminal);
+  await showFindings(document.findings, context);
+  const problem = statusProblem(document);
+  if (problem !== null) terminal.problem(problem);
+}
+
+/** Not for a robot of which nothing is known: neither its configuration can be read nor was it ever registered. */
+function describe(document: StatusDocument, terminal: Terminal): void {
+  const { registration, robot, watching } = document;
+  const mark = terminal.style(document.healthy ? "good" : "bad", document.healthy ? "●" : "○");
+  terminal.print(`${mark} ${document.summary}`);
+  terminal.table(
+    ["", ""],
+    [
+      ["robot", `${robot.name}${robot.view === null ? "" : ` (${robot.view.id})`}`],
+      ["type", robot.robot_type_id ?? "unknown"],
+      ["service", document.service.url ?? "unknown"],
+      [
+        "registered",
+        registration === null ? "never" : `${registration.registered_at}  ${registration.configuration_digest}`,
+      ],
+      ["on disk", describeDisk(document, terminal)],
+      ...(document.failure === null ? [] : [["next attempt", document.failure.next_attempt_at]]),
+      ...(watching === null
+        ? []
+        : [
+            [
+              "watching",
+              watching.mode === "events"
+                ? `${watching.directories} folder${watching.directories === 1 ? "" : "s"} by events`
+                : `by polling: ${watching.reason ?? ""}`,
+            ],
+          ]),
+      ...(document.state_problem === null ? [] : [["state", document.state_problem]]),
+    ],
+  );
+}
+
+function describeDisk(document: StatusDocument, terminal: Terminal): string {
+  const { configuration_digest: digest, registration } = document;
+  if (digest === null) return "unknown";
+  if (registration === null) return digest;
+  return digest === registration.configuration_digest ? "the same" : terminal.style("warn", `${digest} (differs)`);
+}

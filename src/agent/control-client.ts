@@ -1,0 +1,62 @@
+import { request as httpRequest } from "node:http";
+
+import { errorCode } from "../platform/files.ts";
+
+export type ControlAnswer =
+  | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
+  /** Nobody listens: the daemon is down, or lives elsewhere. */
+  | { readonly kind: "not-running" }
+  | { readonly kind: "denied"; readonly path: string }
+  | { readonly kind: "failed"; readonly detail: string };
+
+/** A registration may wait for files to settle and for the whole request timeout. */
+const ANSWER_TIMEOUT_MS = 120_000;
+const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** Asks the running daemon through its control socket. */
+export function askDaemon(
+  socket_path: string,
+  method: "GET" | "POST",
+  path: string,
+  signal: AbortSignal,
+): Promise<ControlAnswer> {
+  return new Promise((resolve) => {
+    const request = httpRequest(
+      { socketPath: socket_path, method, path, signal, timeout: ANSWER_TIMEOUT_MS, agent: false },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let length = 0;
+        response.on("data", (chunk: Buffer) => {
+          length += chunk.byteLength;
+          if (length > ANSWER_LIMIT_BYTES) response.destroy(new Error("the daemon's answer is too long"));
+          else chunks.push(chunk);
+        });
+        response.on("end", () => resolve(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
+        response.on("error", (error) => resolve({ kind: "failed", detail: error.message }));
+      },
+    );
+    request.on("timeout", () => request.destroy(new Error("the daemon does not answer")));
+    request.on("error", (error) => resolve(describe(error, socket_path)));
+    request.end();
+  });
+}
+
+function decode(status: number, body: Buffer): ControlAnswer {
+  try {
+    return { kind: "answer", status, body: JSON.parse(body.toString("utf8")) };
+  } catch {
+    return { kind: "failed", detail: "the daemon's answer is not JSON" };
+  }
+}
+
+function describe(error: Error, path: string): ControlAnswer {
+  switch (errorCode(error)) {
+    case "ENOENT":
+    case "ECONNREFUSED":
+      return { kind: "not-running" };
+    case "EACCES":
+      return { kind: "denied", path };
+    default:
+      return { kind: "failed", detail: error.message };
+  }
+}

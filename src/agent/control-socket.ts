@@ -1,0 +1,138 @@
+import { chmodSync, mkdirSync, unlinkSync } from "node:fs";
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from "node:http";
+import type { Server, Socket } from "node:net";
+import { createConnection, createServer } from "node:net";
+import { dirname } from "node:path";
+
+import { errorCode } from "../platform/files.ts";
+import type { Agent } from "./agent.ts";
+import { renderMetrics } from "./metrics.ts";
+
+/** Owner and group may speak to the agent; whoever may write here may make it register, and no more. */
+const SOCKET_MODE = 0o660;
+/** Commands carry no body; who has not sent one in this time is sent away. */
+const REQUEST_TIMEOUT_MS = 10_000;
+const CONNECTION_LIMIT = 32;
+
+/**
+ * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register.
+ *
+ * @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory.
+ */
+export async function serveControlSocket(agent: Agent, path: string): Promise<AsyncDisposable> {
+  const connections = new Set<Socket>();
+  let http: Promise<HttpServer> | null = null;
+
+  async function accept(connection: Socket): Promise<void> {
+    connections.add(connection);
+    connection.on("error", () => {});
+    connection.on("close", () => connections.delete(connection));
+    http ??= openHttp(agent);
+    (await http).emit("connection", connection);
+    connection.resume();
+  }
+
+  // Half-open, as HTTP wants it, and paused until HTTP listens.
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (connection) => void accept(connection));
+  server.maxConnections = CONNECTION_LIMIT;
+  // systemd makes it (RuntimeDirectory=); a person who runs the agent by hand may not have.
+  mkdirSync(dirname(path), { recursive: true });
+  await removeStaleSocket(path);
+  await listen(server, path);
+  chmodSync(path, SOCKET_MODE);
+  return {
+    async [Symbol.asyncDispose]() {
+      for (const connection of connections) connection.destroy();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+/**
+ * HTTP over connections that are handed to it, as the documentation of `http.Server`'s event `connection` allows. It is loaded when
+ * somebody asks, which on most robots is never (2 MB), and it never listens itself: then it would look for late clients every few
+ * seconds, for as long as the robot lives.
+ */
+async function openHttp(agent: Agent): Promise<HttpServer> {
+  const http = await import("node:http");
+  const server = http.createServer((request, response) => {
+    clearTimeout(deadlines.get(request.socket));
+    void answer(agent, request, response);
+  });
+  const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
+  server.on("connection", (connection: Socket) => {
+    const deadline = setTimeout(() => connection.destroy(), REQUEST_TIMEOUT_MS);
+    deadlines.set(connection, deadline);
+    connection.on("close", () => clearTimeout(deadline));
+  });
+  return server;
+}
+
+async function answer(agent: Agent, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  request.resume();
+  const { method = "", url = "" } = request;
+  switch (`${method} ${url}`) {
+    case "GET /status":
+      return json(response, 200, agent.status());
+    case "GET /healthz":
+      return json(response, 200, { status: "ok" });
+    case "GET /readyz": {
+      const { healthy, state, summary } = agent.status();
+      return json(response, healthy ? 200 : 503, { ready: healthy, state, summary });
+    }
+    case "GET /metrics":
+      return send(response, 200, "text/plain; version=0.0.4; charset=utf-8", renderMetrics(agent.status()));
+    case "POST /register": {
+      const status = await agent.register();
+      return json(response, status.healthy ? 200 : 503, status);
+    }
+    case "POST /reload": {
+      const reload = await agent.reload();
+      return json(response, reload.reloaded ? 200 : 422, reload);
+    }
+    default:
+      return json(response, 404, { detail: `no ${method} ${url} here` });
+  }
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  send(response, status, "application/json", `${JSON.stringify(body)}\n`);
+}
+
+function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body), connection: "close" });
+  response.end(body);
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(path, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** A socket file outlives a killed daemon. The state lock is ours already, so one that nobody answers is a leftover. */
+async function removeStaleSocket(path: string): Promise<void> {
+  if (await isAnswered(path)) return;
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const connection = createConnection(path);
+    connection.once("connect", () => {
+      connection.destroy();
+      resolve(true);
+    });
+    connection.once("error", () => resolve(false));
+  });
+}

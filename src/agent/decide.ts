@@ -1,0 +1,97 @@
+import { isDeepStrictEqual } from "node:util";
+
+import type { RobotSetup } from "../api/robots.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Registration } from "./registration.ts";
+
+/** Everything the decision depends on; times are monotonic milliseconds. */
+export interface Situation {
+  /** What the robot should be registered as now, or why nothing can be said. */
+  readonly wanted: Wanted;
+  readonly registration: Registration | null;
+  /** The last attempt that failed; null after a success and before the first attempt. */
+  readonly last_failure: Outcome | null;
+  /** Identifies the credential in use, so that a new key is tried at once. */
+  readonly credential_version: string;
+  /** This machine's identifier, null when it has none. */
+  readonly machine: string | null;
+  readonly service_url: string;
+  /** A person asked: register even when nothing changed, and do not wait. */
+  readonly forced: boolean;
+  /** Changes are capped in rate: none is sent before this moment. */
+  readonly rate_capped_until_ms: number;
+  readonly now_ms: number;
+}
+
+export type Wanted =
+  | { readonly kind: "body"; readonly body: RobotSetup }
+  | { readonly kind: "invalid" }
+  | { readonly kind: "draft" };
+
+export type Decision =
+  | { readonly kind: "nothing" }
+  | { readonly kind: "wait"; readonly until_ms: number; readonly reason: "backoff" | "rate-cap" }
+  | { readonly kind: "register"; readonly body: RobotSetup }
+  | { readonly kind: "refuse"; readonly reason: Refusal };
+
+/** Why no request may be made, whatever the network says. */
+export type Refusal = "invalid" | "draft" | "other-machine" | "other-name";
+
+/**
+ * What to do about a situation. Pure: the same situation always gives the same decision, and nothing is looked up here.
+ *
+ * Refusals come first, because no answer of a service may turn a copied image or a half-written manifest into a registration.
+ */
+export function decide(situation: Situation): Decision {
+  const { wanted, registration, last_failure, now_ms } = situation;
+  // A copied image is told so whatever else is wrong with it.
+  if (registration !== null && isOtherMachine(registration, situation.machine)) return refuse("other-machine");
+  if (wanted.kind === "invalid") return refuse("invalid");
+  if (wanted.kind === "draft") return refuse("draft");
+  const { body } = wanted;
+  if (registration !== null && registration.request.name !== body.name) return refuse("other-name");
+
+  if (situation.forced) return { kind: "register", body };
+  if (registration !== null && isRegisteredAs(registration, body, situation.service_url)) return { kind: "nothing" };
+
+  if (
+    last_failure !== null &&
+    now_ms < last_failure.retry_at_ms &&
+    !isWorthTryingEarly(last_failure, situation, body)
+  ) {
+    return { kind: "wait", until_ms: last_failure.retry_at_ms, reason: "backoff" };
+  }
+  if (now_ms < situation.rate_capped_until_ms) {
+    return { kind: "wait", until_ms: situation.rate_capped_until_ms, reason: "rate-cap" };
+  }
+  return { kind: "register", body };
+}
+
+function refuse(reason: Refusal): Decision {
+  return { kind: "refuse", reason };
+}
+
+/** A machine without an id (a container) cannot be told from another one, so only two different ids count. */
+function isOtherMachine(registration: Registration, machine: string | null): boolean {
+  return registration.machine !== null && machine !== null && registration.machine !== machine;
+}
+
+function isRegisteredAs(registration: Registration, body: RobotSetup, service_url: string): boolean {
+  const is_same = registration.service_url === service_url && isDeepStrictEqual(registration.request, body);
+  return is_same && !registration.in_doubt;
+}
+
+/** A refusal stands for what was sent: other input, or another key, deserves another try. A service in trouble deserves none. */
+function isWorthTryingEarly(failure: Outcome, situation: Situation, body: RobotSetup): boolean {
+  if (failure.service_url !== situation.service_url) return true;
+  switch (failure.state) {
+    case "unreachable":
+      return false;
+    case "unauthorized":
+    case "misconfigured":
+      return failure.credential_version !== situation.credential_version;
+    case "rejected":
+    case "conflict":
+      return !isDeepStrictEqual(failure.body, body) || failure.credential_version !== situation.credential_version;
+  }
+}

@@ -1,0 +1,80 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Collector } from "./collector.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { Registration } from "./registration.ts";
+import type { AgentState, DaemonStatus, FailureStatus, RegistrationStatus, StatusDocument } from "./status.ts";
+import { summarize } from "./status.ts";
+import type { WatchMode } from "./watcher.ts";
+
+/** What an agent knows of itself, the daemon or a single run. */
+export interface AgentFacts {
+  readonly state: AgentState;
+  readonly collector: Collector;
+  readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "state_problem">;
+  readonly service_url: string;
+  readonly watching: (WatchMode & { readonly directories: number }) | null;
+  readonly daemon: DaemonStatus | null;
+  readonly clock: Clock;
+}
+
+/** States in which the last failure is still the reason for what is not done. */
+const FAILING: ReadonlySet<AgentState> = new Set([
+  "registering",
+  "unreachable",
+  "unauthorized",
+  "rejected",
+  "misconfigured",
+  "conflict",
+]);
+
+export function describeAgent(facts: AgentFacts): StatusDocument {
+  const { state, collector, reconciler } = facts;
+  const { registration } = reconciler;
+  const findings = reconciler.findings;
+  const failure = FAILING.has(state) ? reconciler.failure : null;
+  const robot_name = collector.robot_name;
+  return {
+    schema_version: 1,
+    state,
+    healthy: state === "registered" && findings.every(({ severity }) => severity !== "error"),
+    summary: summarize({ state, robot_name, findings, detail: failure?.detail ?? null }),
+    robot: {
+      name: robot_name,
+      robot_type_id: collector.manifest?.robot_type_id ?? null,
+      view: registration?.robot ?? null,
+    },
+    service: { url: facts.service_url },
+    registration: registration === null ? null : describeRegistration(registration),
+    // While a file cannot be read, what the files hold is unknown.
+    configuration_digest: state === "invalid" ? null : (collector.snapshot?.digest ?? null),
+    failure: failure === null ? null : describeFailure(failure, facts.clock),
+    findings,
+    watching: facts.watching === null ? null : describeWatching(facts.watching),
+    state_problem: reconciler.state_problem,
+    daemon: facts.daemon,
+  };
+}
+
+export function describeRegistration(registration: Registration): RegistrationStatus {
+  return {
+    registered_at: registration.registered_at,
+    service_url: registration.service_url,
+    configuration_digest: registration.request.configuration_digest,
+    files: registration.files.map(({ label, path, sha256, bytes }) => ({ label, path, sha256, bytes })),
+  };
+}
+
+function describeWatching(watching: NonNullable<AgentFacts["watching"]>): StatusDocument["watching"] {
+  const { mode, directories } = watching;
+  return { mode, reason: watching.mode === "polling" ? watching.reason : null, directories };
+}
+
+function describeFailure(failure: Outcome, clock: Clock): FailureStatus {
+  const in_ms = Math.max(0, failure.retry_at_ms - clock.monotonic_ms());
+  return {
+    reason: failure.reason,
+    detail: failure.detail,
+    next_attempt_at: new Date(clock.wall_ms() + in_ms).toISOString(),
+  };
+}

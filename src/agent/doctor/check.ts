@@ -1,0 +1,147 @@
+import type { Clock } from "../../platform/clock.ts";
+import { errorCode } from "../../platform/files.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+
+/** In the order in which they are shown: each may be the cause of those below it. Stable, for scripts. */
+export const CHECK_IDS = [
+  "configuration",
+  "manifest",
+  "user",
+  "files",
+  "key",
+  "state",
+  "disk",
+  "inotify",
+  "daemon",
+  "dns",
+  "tcp",
+  "proxy",
+  "tls",
+  "service",
+  "clock",
+  "authentication",
+] as const;
+
+export type CheckId = (typeof CHECK_IDS)[number];
+
+/** What a check says. A warning is worth a look but keeps nothing from working. */
+export type Verdict =
+  | { readonly status: "ok"; readonly what: string }
+  | { readonly status: "skip"; readonly what: string }
+  | { readonly status: "warn"; readonly what: string; readonly remedy: string }
+  | {
+      readonly status: "fail";
+      readonly what: string;
+      readonly remedy: string;
+      /** The kind of the failure. */
+      readonly exit_code: FailureCode;
+    };
+
+export type FailureCode = Exclude<ExitCode, typeof EXIT.ok | typeof EXIT.usage | typeof EXIT.interrupted>;
+
+export interface CheckResult {
+  readonly id: CheckId;
+  readonly verdict: Verdict;
+  readonly duration_ms: number;
+}
+
+/** A verdict, and what later checks need of this one; null where they cannot go on. */
+export interface Examined<T> {
+  readonly verdict: Verdict;
+  readonly value: T | null;
+}
+
+export function ok(what: string): Verdict {
+  return { status: "ok", what };
+}
+
+export function skip(what: string): Verdict {
+  return { status: "skip", what };
+}
+
+export function warn(what: string, remedy: string): Verdict {
+  return { status: "warn", what, remedy };
+}
+
+export function fail(exit_code: FailureCode, what: string, remedy: string): Verdict {
+  return { status: "fail", what, remedy, exit_code };
+}
+
+export interface Limit {
+  readonly limit_ms: number;
+  /** The verdict when the time is up. */
+  readonly late: Verdict;
+}
+
+/** Runs checks, each within its time, and hands out their results as they come. */
+export interface Examination {
+  /**
+   * @param limit how long the check may take, and what it means if it takes longer.
+   * @param check gets a signal that aborts when its time is up or a person interrupts.
+   * @returns what the check found for later ones.
+   * @throws the interrupt, and bugs.
+   */
+  run<T>(id: CheckId, limit: Limit, check: (signal: AbortSignal) => Promise<Examined<T>>): Promise<T | null>;
+  skip(id: CheckId, why: string): void;
+  result(id: CheckId): Promise<CheckResult>;
+}
+
+export function startExamination(clock: Clock, interrupt: AbortSignal): Examination {
+  const results = new Map(CHECK_IDS.map((id) => [id, Promise.withResolvers<CheckResult>()]));
+
+  function conclude(id: CheckId, verdict: Verdict, duration_ms: number): void {
+    results.get(id)?.resolve({ id, verdict, duration_ms: Math.round(duration_ms) });
+  }
+
+  return {
+    async run(id, limit, check) {
+      const started_at_ms = clock.monotonic_ms();
+      const { verdict, value } = await within(limit, clock, interrupt, check);
+      conclude(id, verdict, clock.monotonic_ms() - started_at_ms);
+      return value;
+    },
+    skip: (id, why) => conclude(id, skip(why), 0),
+    result(id) {
+      const result = results.get(id);
+      if (result === undefined) throw new Error(`there is no check ${id}`);
+      return result.promise;
+    },
+  };
+}
+
+/** A check that hangs (a name server, a network drive) is a result like any other. */
+async function within<T>(
+  { limit_ms, late }: Limit,
+  clock: Clock,
+  interrupt: AbortSignal,
+  check: (signal: AbortSignal) => Promise<Examined<T>>,
+): Promise<Examined<T>> {
+  const finished = new AbortController();
+  const limit = new AbortController();
+  const signal = AbortSignal.any([interrupt, limit.signal]);
+  const over = clock
+    .sleep(limit_ms, AbortSignal.any([interrupt, finished.signal]))
+    .then(() => limit.abort(new Error("out of time")));
+  try {
+    return await Promise.race([check(signal), over.then(() => ({ verdict: late, value: null }))]);
+  } catch (error) {
+    if (interrupt.aborted) throw interrupt.reason;
+    if (limit.signal.aborted) return { verdict: late, value: null };
+    return { verdict: systemFailure(error), value: null };
+  } finally {
+    finished.abort();
+    over.catch(() => {});
+  }
+}
+
+/** @throws what is no failure of the system but a bug. */
+function systemFailure(error: unknown): Verdict {
+  const code = errorCode(error);
+  if (code === undefined) throw error;
+  return fail(
+    EXIT.failed,
+    `the system refuses to be asked (${code})`,
+    "run it as root to see whether it is a permission",
+  );
+}

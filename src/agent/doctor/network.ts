@@ -1,0 +1,100 @@
+import { lookup } from "node:dns/promises";
+import { connect, isIP } from "node:net";
+
+import type { Proxy } from "../../client/proxy.ts";
+import { hostOf, portOf } from "../../client/service-url.ts";
+import { errorCode } from "../../platform/files.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Examined, Limit } from "./check.ts";
+import { fail, ok } from "./check.ts";
+
+/** Where requests for the service go first: to itself, or to the proxy. */
+export interface Hop {
+  readonly host: string;
+  readonly port: number;
+}
+
+export function firstHop(url: URL, proxy: Proxy | null): Hop {
+  const next = proxy?.url ?? url;
+  return { host: hostOf(next), port: portOf(next) };
+}
+
+/** More addresses of one host are not tried. */
+const ADDRESS_LIMIT = 8;
+
+export function dnsLimit({ host }: Hop, limit_ms: number): Limit {
+  const what = `no name server answers for ${host} within ${limit_ms / 1000} s`;
+  return { limit_ms, late: fail(EXIT.unreachable, what, "check the network and the name servers: resolvectl status") };
+}
+
+/** The name has addresses, by the same way as every other program of this machine finds them. */
+export async function checkDns({ host }: Hop): Promise<Examined<readonly string[]>> {
+  if (isIP(host) !== 0) return { verdict: ok(`${host} is an address, no name`), value: [host] };
+  try {
+    const found = await lookup(host, { all: true });
+    const addresses = [...new Set(found.map(({ address }) => address))];
+    return { verdict: ok(`${host} is ${addresses.join(", ")}`), value: addresses };
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const remedy =
+      code === "EAI_AGAIN"
+        ? "check the network and the name servers: resolvectl status"
+        : "check the spelling in service.url, or ask the network's keeper for the name";
+    return { verdict: fail(EXIT.unreachable, `${host} has no address (${code})`, remedy), value: null };
+  }
+}
+
+export function tcpLimit({ host, port }: Hop, limit_ms: number): Limit {
+  const what = `${host} port ${port} does not answer within ${limit_ms / 1000} s`;
+  return { limit_ms, late: fail(EXIT.unreachable, what, `a firewall may drop it: allow TCP to ${host} port ${port}`) };
+}
+
+/** One of the addresses accepts connections. All are tried at once: a robot with broken IPv6 still has IPv4. */
+export async function checkTcp(
+  { host, port }: Hop,
+  addresses: readonly string[],
+  signal: AbortSignal,
+): Promise<Examined<string>> {
+  const codes: string[] = [];
+  const attempts = addresses.slice(0, ADDRESS_LIMIT).map(async (address) => {
+    const code = await tryConnection(address, port, signal);
+    if (code !== null) codes.push(code);
+    return code === null ? address : Promise.reject(new Error(code));
+  });
+  try {
+    const address = await Promise.any(attempts);
+    return { verdict: ok(`${address} port ${port} accepts connections`), value: address };
+  } catch {
+    signal.throwIfAborted();
+    const [code = "unknown"] = codes;
+    return {
+      verdict: fail(EXIT.unreachable, `cannot connect to ${host} port ${port} (${code})`, tcpRemedy(code)),
+      value: null,
+    };
+  }
+}
+
+function tcpRemedy(code: string): string {
+  switch (code) {
+    case "ECONNREFUSED":
+      return "nobody listens there: check the port in service.url, and that the service runs";
+    case "ENETUNREACH":
+    case "EHOSTUNREACH":
+      return "no way leads there: check cable, Wi-Fi and `ip route`";
+    default:
+      return "check network and firewall";
+  }
+}
+
+/** @returns null when it was accepted, else why not. Nothing is sent. */
+function tryConnection(host: string, port: number, signal: AbortSignal): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, signal });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(null);
+    });
+    socket.once("error", (error) => resolve(errorCode(error) ?? error.message));
+  });
+}

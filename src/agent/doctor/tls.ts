@@ -1,0 +1,177 @@
+import type { X509Certificate } from "node:crypto";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { isIP } from "node:net";
+import { connect as connectTls, TLSSocket } from "node:tls";
+
+import { isUnknownIssuer, readCaFile, trustedCertificates } from "../../client/certificates.ts";
+import { looksLikeClock } from "../../client/clock-error.ts";
+import { openConnection } from "../../client/connection.ts";
+import type { Proxy } from "../../client/proxy.ts";
+import { printable } from "../../client/printable.ts";
+import { hostOf, portOf } from "../../client/service-url.ts";
+import { TransportError } from "../../client/transport.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { Files } from "../../platform/files.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { Examined, Limit, Verdict } from "./check.ts";
+import { fail, ok, warn } from "./check.ts";
+
+/** The way to the service, as far as it is known before anything is sent. */
+export interface Way {
+  readonly url: URL;
+  readonly proxy: Proxy | null;
+  readonly ca_file: string | null;
+}
+
+/** What became of going it. */
+export type Trip =
+  | { readonly kind: "arrived"; readonly socket: Socket }
+  | { readonly kind: "stopped"; readonly error: TransportError };
+
+const DAY_MS = 86_400_000;
+/** A certificate that is renewed by itself is renewed earlier than this. */
+const SHORT_VALIDITY_DAYS = 14;
+const NAME_LIMIT = 100;
+
+/**
+ * Opens the connection as a request would: through the proxy, with TLS, trusting exactly what a request trusts.
+ *
+ * @throws the signal's reason.
+ */
+export async function travel(way: Way, files: Files, signal: AbortSignal): Promise<Trip> {
+  const extra = await readAuthorities(way, files);
+  if (!Array.isArray(extra)) return { kind: "stopped", error: extra };
+  const attempt = async (with_system: boolean): Promise<Trip> => {
+    try {
+      const route = { url: way.url, proxy: way.proxy, certificates: trustedCertificates(extra, with_system) };
+      return { kind: "arrived", socket: await openConnection(route, signal) };
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      return { kind: "stopped", error };
+    }
+  };
+  const trip = await attempt(false);
+  return trip.kind === "stopped" && isUnknownIssuer(trip.error.code) ? attempt(true) : trip;
+}
+
+async function readAuthorities({ ca_file }: Way, files: Files): Promise<string[] | TransportError> {
+  if (ca_file === null) return [];
+  const read = await readCaFile(files, ca_file);
+  return read.kind === "certificates" ? [...read.certificates] : new TransportError("tls", read.code, read.what);
+}
+
+export function travelLimit({ url, proxy }: Way, limit_ms: number): Limit {
+  const through = proxy === null ? "" : ` through proxy ${proxy.url.host}`;
+  const what = `no connection to ${url.host}${through} within ${limit_ms / 1000} s`;
+  return {
+    limit_ms,
+    late: fail(EXIT.unreachable, what, "something on the way swallows the answer: check firewall and proxy"),
+  };
+}
+
+/** Whether the proxy let us through; what came after is TLS' business. */
+export function judgeProxy(proxy: Proxy, url: URL, trip: Trip): Verdict {
+  const { host } = proxy.url;
+  if (trip.kind === "arrived" || trip.error.reason !== "proxy") return ok(`${host} lets us through to ${url.host}`);
+  const remedy =
+    trip.error.code === "HTTP_407"
+      ? "put user name and password into service.proxy, or HTTPS_PROXY: http://USER:PASSWORD@HOST:PORT"
+      : "check service.proxy, HTTPS_PROXY and NO_PROXY; `proxy: none` goes without";
+  return fail(EXIT.unreachable, trip.error.message, remedy);
+}
+
+/** The service proved who it is, or what is wrong with its proof: chain, dates, name. */
+export async function examineTls(way: Way, trip: Trip, clock: Clock, signal: AbortSignal): Promise<Examined<true>> {
+  if (trip.kind === "arrived") {
+    const verdict = judgeCertificate(trip.socket, clock);
+    trip.socket.destroy();
+    return { verdict, value: true };
+  }
+  const { error } = trip;
+  const refused = error.reason === "tls" && !isOwnMistake(error) ? await lookAtCertificate(way, signal) : null;
+  return { verdict: explainRefusal(way, error, refused, clock), value: null };
+}
+
+function judgeCertificate(socket: Socket, clock: Clock): Verdict {
+  if (!(socket instanceof TLSSocket)) return ok("not used");
+  const certificate = socket.getPeerX509Certificate();
+  if (certificate === undefined) return ok(socket.getProtocol() ?? "TLS");
+  const days = Math.floor((Date.parse(certificate.validTo) - clock.wall_ms()) / DAY_MS);
+  const what = `${socket.getProtocol()}, issued by ${issuerOf(certificate)}, valid until ${day(certificate.validTo)}`;
+  return days < SHORT_VALIDITY_DAYS ? warn(`${what}: ${days} days left`, "have the service renew it") : ok(what);
+}
+
+function explainRefusal(
+  { url }: Way,
+  error: TransportError,
+  certificate: X509Certificate | null,
+  clock: Clock,
+): Verdict {
+  const no = (what: string, remedy: string) => fail(EXIT.unreachable, what, remedy);
+  const host = hostOf(url);
+  if (isOwnMistake(error)) return no(error.message, "correct service.ca_file");
+  if (certificate !== null && looksLikeClock(error.code)) {
+    const { validFrom, validTo } = certificate;
+    const now = day(clock.wall_ms());
+    const what = `the certificate is valid from ${day(validFrom)} to ${day(validTo)}, and the clock of this machine says ${now}`;
+    return no(
+      what,
+      "if the clock is wrong: timedatectl set-ntp true; if it is right, the service has to renew its certificate",
+    );
+  }
+  if (certificate !== null && isUnknownIssuer(error.code)) {
+    const what = `the certificate comes from ${issuerOf(certificate)}, which this machine does not trust`;
+    return no(what, "put that authority's certificate (PEM) into a file and name it as service.ca_file");
+  }
+  if (certificate !== null && error.code === "ERR_TLS_CERT_ALTNAME_INVALID") {
+    const what = `the certificate is for ${namesOf(certificate)}, not for ${host}`;
+    return no(what, "write one of those names into service.url, or have the certificate made out to this one");
+  }
+  return no(error.message, `see what is there: openssl s_client -connect ${url.host}`);
+}
+
+function isOwnMistake({ code }: TransportError): boolean {
+  return code?.startsWith("CA_FILE_") === true;
+}
+
+/**
+ * A certificate that was refused, for its names and dates.
+ *
+ * This one connection is made without trust, to see whom not to trust: nothing is ever written to it, and it ends with the handshake.
+ */
+async function lookAtCertificate({ url, proxy }: Way, signal: AbortSignal): Promise<X509Certificate | null> {
+  if (proxy !== null) return null;
+  const plain = new URL(`http://${url.hostname}:${portOf(url)}`);
+  const tcp = await openConnection({ url: plain, proxy: null, certificates: undefined }, signal).catch(() => null);
+  if (tcp === null) return null;
+  const host = hostOf(url);
+  const socket = connectTls({
+    socket: tcp,
+    ...(isIP(host) === 0 ? { servername: host } : {}),
+    rejectUnauthorized: false,
+  });
+  try {
+    await once(socket, "secureConnect", { signal });
+    return socket.getPeerX509Certificate() ?? null;
+  } catch {
+    signal.throwIfAborted();
+    return null;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** What a stranger wrote into a certificate, fit for a terminal. */
+function issuerOf({ issuer }: X509Certificate): string {
+  const common_name = /^CN=(.+)$/m.exec(issuer)?.[1];
+  return printable(common_name ?? issuer, NAME_LIMIT);
+}
+
+function namesOf({ subjectAltName, subject }: X509Certificate): string {
+  return printable((subjectAltName ?? subject).replaceAll(/\b(?:DNS|IP Address):/g, ""), NAME_LIMIT);
+}
+
+function day(moment: string | number): string {
+  return new Date(moment).toISOString().slice(0, 10);
+}

@@ -1,0 +1,120 @@
+import type { RobotManifest } from "../../manifest/manifest.ts";
+import type { Machine } from "../../platform/machine.ts";
+import type { CommandContext } from "../commands/context.ts";
+import type { AgentConfiguration } from "../configuration.ts";
+import type { Folders } from "../folders.ts";
+import { configurationFiles } from "../robot-setup.ts";
+import { planWatches } from "../watch-plan.ts";
+import type { Verdict } from "./check.ts";
+import { ok, warn } from "./check.ts";
+
+const LIMITS_FOLDER = "/proc/sys/fs/inotify";
+/** A limit is a number and a line feed. */
+const LIMIT_LENGTH = 32;
+
+/** Watches what the agent would, for a moment. Without events it polls, so that nothing here is worse than a warning. */
+export async function checkInotify(
+  { machine }: CommandContext,
+  folders: Folders,
+  configuration: AgentConfiguration | null,
+  manifest: RobotManifest | null,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { directories } = await planWatches(machine.files, watchedPaths(folders, configuration, manifest));
+  const limits = await describeLimits(machine);
+  const silent = [...directories].find(([, { reports_changes }]) => !reports_changes);
+  if (silent !== undefined) {
+    const what = `${silent[0]} is on a filesystem that reports no changes; the agent polls instead`;
+    return warn(what, "nothing, or move the files to a local disk; changes are seen within watch.poll_s");
+  }
+  const tried = await Promise.all([...directories.keys()].map((directory) => tryWatching(machine, directory, signal)));
+  const failure = tried.find((outcome) => outcome !== null);
+  if (failure === undefined)
+    return ok(`${directories.size} folder${directories.size === 1 ? "" : "s"} can be watched (${limits})`);
+  const what = `${failure.directory} cannot be watched: ${explain(failure.code)} (${limits}); the agent polls instead`;
+  return warn(what, remedyFor(failure.code));
+}
+
+function watchedPaths(
+  folders: Folders,
+  configuration: AgentConfiguration | null,
+  manifest: RobotManifest | null,
+): readonly string[] {
+  if (configuration === null) return [folders.config_path];
+  const resolved = manifest === null ? null : configurationFiles(configuration, manifest);
+  const files = resolved?.kind === "files" ? resolved.files.map(({ path }) => path) : [];
+  return [folders.config_path, configuration.manifest, ...files];
+}
+
+interface Failure {
+  readonly directory: string;
+  readonly code: string;
+}
+
+/** @returns null when the folder can be watched. */
+function tryWatching({ events }: Machine, directory: string, signal: AbortSignal): Promise<Failure | null> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => {
+      watch.close();
+      signal.removeEventListener("abort", onAbort);
+      act();
+    };
+    const onAbort = () => settle(() => reject(signal.reason));
+    const watch = events.watch(directory, {
+      onEvent() {},
+      onReady: () => settle(() => resolve(null)),
+      onFailure: (code) => settle(() => resolve({ directory, code })),
+    });
+    signal.addEventListener("abort", onAbort);
+  });
+}
+
+function explain(code: string): string {
+  switch (code) {
+    case "ENOSPC":
+      return "all inotify watches are in use";
+    case "EMFILE":
+      return "all inotify instances are in use";
+    case "EACCES":
+    case "EPERM":
+      return "this user may not read it";
+    default:
+      return code;
+  }
+}
+
+function remedyFor(code: string): string {
+  switch (code) {
+    case "ENOSPC":
+      return "raise the limit: sysctl fs.inotify.max_user_watches=65536";
+    case "EMFILE":
+      return "raise the limit: sysctl fs.inotify.max_user_instances=512";
+    default:
+      return "let the agent's user read the folder";
+  }
+}
+
+async function describeLimits(machine: Machine): Promise<string> {
+  const [watches, instances] = await Promise.all([
+    readLimit(machine, "max_user_watches"),
+    readLimit(machine, "max_user_instances"),
+  ]);
+  return `limits: ${watches} watches, ${instances} instances`;
+}
+
+async function readLimit({ files }: Machine, name: string): Promise<string> {
+  try {
+    // Files of /proc say that they are empty; only reading tells.
+    const file = await files.openForReading(`${LIMITS_FOLDER}/${name}`);
+    try {
+      const buffer = new Uint8Array(LIMIT_LENGTH);
+      const length = await file.read(buffer, 0);
+      return Buffer.from(buffer.subarray(0, length)).toString("latin1").trim();
+    } finally {
+      await file.close();
+    }
+  } catch {
+    // A container may hide it; trying to watch is what counts.
+    return "unknown";
+  }
+}

@@ -1,0 +1,82 @@
+import type { Finding } from "../manifest/finding.ts";
+import type { FileFinding } from "../fingerprint/fingerprint.ts";
+import type { ValidationError } from "../api/errors.ts";
+import type { RobotManifest } from "../manifest/manifest.ts";
+import type { Reading } from "./document-input.ts";
+
+/** A finding with the file it is about, as status, logs and `check` show it. */
+export interface LocatedFinding extends Finding {
+  readonly file: string;
+}
+
+export interface Document {
+  readonly path: string;
+  readonly reading: Pick<Reading<unknown>, "findings" | "locate">;
+}
+
+/** An error that only the running agent can see, before it knows where in the file it belongs. */
+export interface PlainFinding {
+  readonly id: string;
+  readonly loc: string;
+  readonly message: string;
+}
+
+export function locate(document: Document, { id, loc, message }: PlainFinding): LocatedFinding {
+  return { id, severity: "error", loc, message, file: document.path, ...document.reading.locate(loc) };
+}
+
+/** The document's own findings. */
+export function documentFindings(document: Document): readonly LocatedFinding[] {
+  return document.reading.findings.map((finding) => ({ ...finding, file: document.path }));
+}
+
+/** What hashing found, at the line of the manifest that lists the file. */
+export function fileFindings(
+  findings: readonly FileFinding[],
+  manifest: Document,
+  configuration_files: RobotManifest["configuration_files"],
+): readonly LocatedFinding[] {
+  return findings.map(({ id, severity, message, index }) => {
+    const loc = configuration_files[index]?.loc ?? "/configuration_files";
+    return { id, severity, loc, message, file: manifest.path, ...manifest.reading.locate(loc) };
+  });
+}
+
+/** A 422 of the service, each error at the line of the file that its field was made of. */
+export function rejectionFindings(
+  errors: readonly ValidationError[],
+  configuration: Document,
+  manifest: Document,
+): readonly LocatedFinding[] {
+  return errors.map((error) => {
+    const { document, loc } = sourceOf(error.loc, configuration, manifest);
+    const field = error.loc.slice(1).join(".");
+    const message = `the service refuses ${field === "" ? "the request" : field}: ${error.msg}`;
+    return locate(document, { id: "rejected", loc, message });
+  });
+}
+
+/** Where the robot's configuration says what a field of the request says. */
+const SOURCES: Readonly<Record<string, { readonly from: "configuration" | "manifest"; readonly loc: string }>> = {
+  name: { from: "configuration", loc: "/robot/name" },
+  region: { from: "configuration", loc: "/robot/region" },
+  site: { from: "configuration", loc: "/robot/site" },
+  labels: { from: "configuration", loc: "/robot/labels" },
+  robot_type_id: { from: "manifest", loc: "/robot_type_id" },
+  configuration_digest: { from: "manifest", loc: "/configuration_files" },
+  contract: { from: "manifest", loc: "" },
+};
+
+function sourceOf(error_loc: ValidationError["loc"], configuration: Document, manifest: Document) {
+  const [, field, ...below] = error_loc;
+  const source = SOURCES[String(field)];
+  if (source === undefined) return { document: configuration, loc: "" };
+  const document = source.from === "configuration" ? configuration : manifest;
+  const deeper = field === "labels" ? below.map((step) => `/${escapePointer(String(step))}`).join("") : "";
+  return { document, loc: source.loc + deeper };
+}
+
+/** RFC 6901, section 3. */
+function escapePointer(step: string): string {
+  return step.replaceAll("~", "~0").replaceAll("/", "~1");
+}

@@ -1,0 +1,92 @@
+import { DEFAULTS, LOG_FORMATS, LOG_LEVELS } from "../configuration.ts";
+import { yamlText } from "./yaml-text.ts";
+
+/** What `init` knows of an installation; null where nobody has said it yet. */
+export interface ConfigurationAnswers {
+  readonly url: string | null;
+  readonly region: string | null;
+  readonly key_file: string;
+  readonly name: string;
+  readonly site: string | null;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** Stand where a person has to write something; `check` finds them. */
+const URL_PLACEHOLDER = "<address of the service, https://HOST>";
+const REGION_PLACEHOLDER = "<cloud region nearest to the robot>";
+
+const REMARK_COLUMN = 32;
+
+/**
+ * The agent's configuration as a commented text. config/config.example.yaml is what this gives for an example robot.
+ *
+ * @param hint the second line: where the file belongs and what to do with it.
+ */
+export function configurationText(answers: ConfigurationAnswers, hint: string): string {
+  const { url, region, key_file, name, site, labels } = answers;
+  return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
+# ${hint}
+# Lines that start with # are switched off; those below show the defaults.
+
+service:
+  # Base address of the robot policy service, https; plain http on this machine only. Leave the /v1 out.
+  url: ${yamlText(url ?? URL_PLACEHOLDER)}
+
+  # File that holds the API key, and nothing else: chmod 600, owned by the agent's user.
+  # Not needed where systemd hands the key over (LoadCredential=api-key:...). Never write the key itself into this file.
+  key_file: ${yamlText(key_file)}
+
+  # Certificate of your own CA (PEM), if the service has one that the system does not know.
+  # ca_file: /etc/ssl/certs/factory-ca.pem
+
+  # Proxy, or "none" for no proxy. Without this line HTTPS_PROXY and NO_PROXY count.
+  # proxy: http://proxy.factory.example:3128
+
+  # Plain http to other machines: the API key then crosses the network unencrypted.
+  # allow_insecure: false
+
+  # connect_timeout_s: ${DEFAULTS.connect_timeout_s}
+  # headers_timeout_s: ${DEFAULTS.headers_timeout_s}
+  # request_timeout_s: ${DEFAULTS.request_timeout_s}
+
+robot:
+  # Unique and stable. {hostname} and {machine_id} are filled in, so that one image serves many robots.
+  name: ${yamlText(name)}
+
+  # Cloud region nearest to the robot. Ask whoever runs the service for its regions.
+  region: ${yamlText(region ?? REGION_PLACEHOLDER)}
+
+  # Where the robot stands; 1 to 128 characters.
+  ${site === null ? "# site: plant-1" : `site: ${yamlText(site)}`}
+
+  # Your own names and values, to select robots by. Write numbers in quotes.
+${labelLines(labels)}
+
+  # What ~/ in the manifest stands for. Needed only if the manifest uses it.
+  # home: /home/robot
+
+# The robot manifest. Without this line: robot-manifest.yaml beside this file.
+# manifest: /etc/robot-policy-agent/robot-manifest.yaml
+
+# watch:
+${switchedOff("settle_ms", DEFAULTS.settle_ms, "how long files must hold still before they count")}
+${switchedOff("resync_s", DEFAULTS.resync_s, "how often everything is looked at, events or not")}
+${switchedOff("poll_s", DEFAULTS.poll_s, "how often, where the system reports no changes (network drives)")}
+${switchedOff("file_limit_bytes", DEFAULTS.file_limit_bytes, "larger configuration files are refused")}
+
+# log:
+${switchedOff("level", DEFAULTS.level, LOG_LEVELS.join(", ").replace(/, (\w+)$/, " or $1"))}
+${switchedOff("format", DEFAULTS.format, LOG_FORMATS.join(" or "))}
+`;
+}
+
+function labelLines(labels: ConfigurationAnswers["labels"]): string {
+  const entries = Object.entries(labels);
+  if (entries.length === 0) return '  # labels:\n  #   line: "4"';
+  return ["  labels:", ...entries.map(([name, value]) => `    ${yamlText(name)}: ${yamlText(value)}`)].join("\n");
+}
+
+/** A line that shows a default, its remark in the column of the others. */
+function switchedOff(key: string, value: string | number, remark: string): string {
+  return `#   ${`${key}: ${value}`.padEnd(REMARK_COLUMN)}# ${remark}`;
+}

@@ -1,0 +1,82 @@
+import type { Machine } from "../platform/machine.ts";
+import type { Problem } from "../platform/terminal.ts";
+import type { Collection, Collector } from "./collector.ts";
+import { createCollector } from "./collector.ts";
+import type { AgentConfiguration } from "./configuration.ts";
+import { describeAgent } from "./describe-agent.ts";
+import type { DocumentInput } from "./document-input.ts";
+import type { Folders } from "./folders.ts";
+import { openConfiguration, openManifest, openState } from "./open.ts";
+import type { Reconciler } from "./reconciler.ts";
+import type { Registration } from "./registration.ts";
+import type { AgentState, StatusDocument } from "./status.ts";
+
+/** Configuration, manifest, files and state as a command finds them, without a daemon. */
+export interface OneShot {
+  readonly machine: Machine;
+  readonly collector: Collector;
+  readonly registration: Registration | null;
+}
+
+export type OpenedOneShot =
+  | { readonly kind: "opened"; readonly one_shot: OneShot }
+  /** The configuration cannot be used; its findings say why. */
+  | { readonly kind: "invalid"; readonly configuration: DocumentInput<AgentConfiguration> }
+  | { readonly kind: "problem"; readonly problem: Problem };
+
+export interface OneShotOptions {
+  readonly machine: Machine;
+  readonly folders: Folders;
+  /** What of an earlier registration is wanted: nothing (no permission is needed for it), a look, or a look that puts a damaged file aside. */
+  readonly state: "unread" | "read" | "mend";
+  onProgress?(done_bytes: number, total_bytes: number): void;
+}
+
+/** Reads what a command may want to talk about. Writes nothing, except that `mend` puts a damaged state file aside. */
+export async function openOneShot(options: OneShotOptions): Promise<OpenedOneShot> {
+  const { machine, folders } = options;
+  const configuration = openConfiguration(machine, folders.config_path);
+  await configuration.refresh(false);
+  const initial = configuration.reading.value;
+  if (initial === null) return { kind: "invalid", configuration };
+  const state =
+    options.state === "unread" ? null : await openState(machine, folders.state_directory, options.state === "mend");
+  if (state?.kind === "problem") return state;
+  const registration = state?.registration ?? null;
+  const collector = createCollector({
+    machine,
+    configuration,
+    initial,
+    registration,
+    openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
+    onConfiguration() {},
+    ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
+  });
+  return { kind: "opened", one_shot: { machine, collector, registration } };
+}
+
+/** Waits for writers to finish, then gives one consistent look. @throws `signal.reason` when the signal aborts. */
+export async function collectSettled({ machine, collector }: OneShot, signal: AbortSignal): Promise<Collection> {
+  for (;;) {
+    const collected = await collector.collect(true, signal);
+    if (collected.kind === "collected") return collected;
+    await machine.clock.sleep(collected.wait_ms, signal);
+  }
+}
+
+/** The status document of a run without a daemon. */
+export function describeOneShot(
+  { machine, collector, registration }: OneShot,
+  state: AgentState,
+  reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "state_problem"> | null,
+): StatusDocument {
+  return describeAgent({
+    state,
+    collector,
+    reconciler: reconciler ?? { registration, failure: null, findings: collector.findings, state_problem: null },
+    service_url: collector.configuration.service.url,
+    watching: null,
+    daemon: null,
+    clock: machine.clock,
+  });
+}

@@ -1,0 +1,86 @@
+import { READY_CATALOG } from "../manifest/catalog-ids.ts";
+import { readManifest } from "../manifest/manifest.ts";
+import type { RobotManifest } from "../manifest/manifest.ts";
+import type { Machine } from "../platform/machine.ts";
+import type { Problem } from "../platform/terminal.ts";
+import { errorCode } from "../platform/files.ts";
+import type { AgentConfiguration } from "./configuration.ts";
+import { readConfiguration } from "./configuration.ts";
+import type { DocumentInput } from "./document-input.ts";
+import { createDocumentInput } from "./document-input.ts";
+import type { Registration } from "./registration.ts";
+import { loadRegistration, setAside } from "./registration.ts";
+
+/** The settle time that holds before there is a configuration to name one. */
+const DEFAULT_SETTLE_MS = 500;
+
+export function openConfiguration(machine: Machine, path: string): DocumentInput<AgentConfiguration> {
+  const document: DocumentInput<AgentConfiguration> = createDocumentInput({
+    ...machine,
+    path,
+    missing_fix: "robot-policy-agent init writes one",
+    settle_ms: () => document.reading.value?.watch.settle_ms ?? DEFAULT_SETTLE_MS,
+    read(bytes) {
+      const { findings, configuration, locate } = readConfiguration(bytes, { path });
+      return { findings, value: configuration, locate };
+    },
+  });
+  return document;
+}
+
+export function openManifest(machine: Machine, path: string, settle_ms: () => number): DocumentInput<RobotManifest> {
+  return createDocumentInput({
+    ...machine,
+    path,
+    missing_fix: "robot-policy-agent init writes one",
+    settle_ms,
+    read(bytes) {
+      const { findings, manifest, locate } = readManifest(bytes, READY_CATALOG);
+      return { findings, value: manifest, locate };
+    },
+  });
+}
+
+export type OpenedState =
+  | { readonly kind: "state"; readonly registration: Registration | null; readonly set_aside: string | null }
+  | { readonly kind: "problem"; readonly problem: Problem };
+
+/**
+ * What an earlier run left. A damaged file is put aside when `mend` says so, and then counts as no registration: registering
+ * again is safe, believing half a file is not.
+ */
+export async function openState(machine: Machine, state_directory: string, mend: boolean): Promise<OpenedState> {
+  try {
+    const loaded = await loadRegistration(machine.files, state_directory);
+    switch (loaded.kind) {
+      case "none":
+        return { kind: "state", registration: null, set_aside: null };
+      case "registration":
+        return { kind: "state", registration: loaded.registration, set_aside: null };
+      case "damaged": {
+        // On a read-only disk it stays where it is; it is not believed there either.
+        const set_aside = mend ? await setAside(machine.files, loaded.path).catch(() => loaded.path) : loaded.path;
+        return { kind: "state", registration: null, set_aside };
+      }
+      case "newer":
+        return problem(
+          "state-newer",
+          `the state is of version ${loaded.version}, written by a newer agent`,
+          loaded.path,
+          "install that agent again; the state is left as it is",
+        );
+    }
+  } catch (error) {
+    const code = errorCode(error) ?? "unknown error";
+    return problem(
+      "state-unreadable",
+      `the state cannot be read (${code})`,
+      state_directory,
+      "run this as root, or as the user that the agent runs as",
+    );
+  }
+}
+
+function problem(code: string, what: string, where: string, fix: string): OpenedState {
+  return { kind: "problem", problem: { code, what, where, fix } };
+}

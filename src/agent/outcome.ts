@@ -1,0 +1,136 @@
+import type { RobotSetup, RobotView } from "../api/robots.ts";
+import type { ValidationError } from "../api/errors.ts";
+import type { CallResult } from "../client/client.ts";
+import type { CredentialProblem } from "../client/credentials.ts";
+import { RELEASED_AT_MS } from "../platform/release.ts";
+import type { Backoff } from "../platform/retry.ts";
+
+/** A failed attempt, with the moment (monotonic milliseconds) of the next one. */
+export interface Outcome {
+  readonly state: FailureState;
+  /** Stable word for logs and scripts, for example `dns`, `timeout`, `http-503`. */
+  readonly reason: string;
+  /** For a person; bounded and free of secrets. */
+  readonly detail: string;
+  readonly validation: readonly ValidationError[];
+  readonly retry_at_ms: number;
+  /** What was sent, where, with which credential: a change of any may be worth an earlier try. */
+  readonly body: RobotSetup;
+  readonly service_url: string;
+  readonly credential_version: string;
+}
+
+export type FailureState = "unreachable" | "unauthorized" | "rejected" | "misconfigured" | "conflict";
+
+export type Attempt =
+  | { readonly kind: "registered"; readonly robot: RobotView }
+  | { readonly kind: "failed"; readonly failure: Outcome };
+
+/** Unauthorized and misconfigured wait for a person; a key that starts to work by itself is found this often. */
+const PERSON_RETRY_MS = 5 * 60_000;
+/** What the service refused as it stands is refused again; once an hour is enough to notice a mended service. */
+const REFUSED_RETRY_MS = 60 * 60_000;
+/** Share of a fixed period that is left to chance, so that a fleet that failed together does not return together. */
+const SPREAD = 0.2;
+
+/** What surrounds an attempt. */
+export interface AttemptContext {
+  readonly body: RobotSetup;
+  readonly service_url: string;
+  readonly credential_version: string;
+  /** Monotonic. */
+  readonly now_ms: number;
+  readonly wall_ms: number;
+  readonly backoff: Backoff;
+  readonly unit_random: () => number;
+}
+
+/** The error table of the service conversation: what an answer means and when to try again. */
+export function judge(result: CallResult<{ readonly robot: RobotView }>, context: AttemptContext): Attempt {
+  switch (result.kind) {
+    case "ok": {
+      const { robot } = result.value;
+      if (robot.name === context.body.name) return { kind: "registered", robot };
+      return retrySoon(
+        context,
+        "foreign-answer",
+        `the answer is about the robot ${JSON.stringify(robot.name)}, not about this one`,
+      );
+    }
+    case "undecodable":
+      return retrySoon(
+        context,
+        "undecodable",
+        `not an answer of the service (HTTP ${result.status}): ${result.detail}`,
+      );
+    case "unreachable":
+      if (result.reason === "tls" && context.wall_ms < RELEASED_AT_MS)
+        return retrySoon(context, "clock", describeClock(context.wall_ms));
+      return retrySoon(context, result.reason, result.detail);
+    case "no-credential":
+      return retryLater(context, "unauthorized", "no-credential", describeProblem(result.problem), PERSON_RETRY_MS);
+    case "refused":
+      return judgeRefusal(result, context);
+  }
+}
+
+/** The remedy belongs here: whoever reads the log or the status has to know which file, and the command that mends it. */
+function describeProblem({ where, what, fix }: CredentialProblem): string {
+  return `${where}: ${what}; ${fix}`;
+}
+
+function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>, context: AttemptContext): Attempt {
+  const reason = `http-${result.status}`;
+  switch (result.status) {
+    case 401:
+    case 403:
+      return retryLater(context, "unauthorized", reason, result.detail, PERSON_RETRY_MS);
+    case 404:
+    case 405:
+      return retryLater(context, "misconfigured", reason, result.detail, PERSON_RETRY_MS);
+    case 409:
+      return retryLater(context, "conflict", reason, result.detail, REFUSED_RETRY_MS);
+    case 408:
+    case 425:
+    case 429:
+      return retrySoon(context, reason, result.detail, result.retry_after_ms);
+  }
+  if (result.status >= 500) return retrySoon(context, reason, result.detail, result.retry_after_ms);
+  return retryLater(context, "rejected", reason, result.detail, REFUSED_RETRY_MS, result.validation ?? []);
+}
+
+/** Certificates cannot be checked against such a clock; that is mended by setting it, never by not checking. */
+function describeClock(wall_ms: number): string {
+  return `this machine's clock says ${new Date(wall_ms).toISOString().slice(0, 10)}; registration goes on once it is set`;
+}
+
+function retrySoon(
+  context: AttemptContext,
+  reason: string,
+  detail: string,
+  retry_after_ms: number | null = null,
+): Attempt {
+  const retry_at_ms = context.now_ms + context.backoff.next_ms(retry_after_ms);
+  return failed(context, { state: "unreachable", reason, detail, validation: [], retry_at_ms });
+}
+
+function retryLater(
+  context: AttemptContext,
+  state: FailureState,
+  reason: string,
+  detail: string,
+  period_ms: number,
+  validation: readonly ValidationError[] = [],
+): Attempt {
+  context.backoff.reset();
+  const retry_at_ms = context.now_ms + period_ms * (1 + SPREAD * (context.unit_random() - 0.5));
+  return failed(context, { state, reason, detail, validation, retry_at_ms });
+}
+
+function failed(
+  context: AttemptContext,
+  failure: Pick<Outcome, "state" | "reason" | "detail" | "validation" | "retry_at_ms">,
+): Attempt {
+  const { body, service_url, credential_version } = context;
+  return { kind: "failed", failure: { ...failure, body, service_url, credential_version } };
+}

@@ -1,0 +1,220 @@
+import type { RobotSetup } from "../api/robots.ts";
+import type { ServiceClient } from "../client/client.ts";
+import type { Snapshot } from "../fingerprint/fingerprint.ts";
+import { errorCode } from "../platform/files.ts";
+import type { Machine } from "../platform/machine.ts";
+import { createBackoff } from "../platform/retry.ts";
+import type { Collector, Unsettled } from "./collector.ts";
+import { credentialVersion, credentialVersionNow } from "./credential-version.ts";
+import type { Refusal } from "./decide.ts";
+import { decide } from "./decide.ts";
+import type { LocatedFinding } from "./findings.ts";
+import { rejectionFindings } from "./findings.ts";
+import type { Outcome } from "./outcome.ts";
+import { judge } from "./outcome.ts";
+import { createRateCap } from "./rate-cap.ts";
+import type { Registration } from "./registration.ts";
+import { saveRegistration } from "./registration.ts";
+
+/** What one run came to. */
+export type Step =
+  | Unsettled
+  | { readonly kind: "unchanged" }
+  /** Backing off after `failure`, or held back by the rate cap where there is none. */
+  | { readonly kind: "waiting"; readonly until_ms: number; readonly failure: Outcome | null }
+  | { readonly kind: "refused"; readonly reason: Refusal }
+  | { readonly kind: "registered"; readonly registration: Registration }
+  | { readonly kind: "failed"; readonly failure: Outcome };
+
+/** Collect, decide, act, record: one run of the agent's only flow, and what it remembers between runs. */
+export interface Reconciler {
+  /** Runs once. Not to be called again before it resolved. @throws `signal.reason` when the signal aborts. */
+  reconcile(request: ReconcileRequest): Promise<Step>;
+  /** True when nothing calls for a run: synchronous stats only, no thread, no disk. Local filesystems only. */
+  holds(): boolean;
+  readonly registration: Registration | null;
+  readonly failure: Outcome | null;
+  /** Why the last registration could not be written to disk, null when it was. */
+  readonly state_problem: string | null;
+  readonly findings: readonly LocatedFinding[];
+}
+
+export interface ReconcileRequest {
+  /** A person asked: register even what is registered, and skip waits. */
+  readonly forced: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ReconcilerOptions {
+  readonly machine: Machine;
+  readonly collector: Collector;
+  readonly state_directory: string;
+  readonly registration: Registration | null;
+  /** The connection of the configuration in force. */
+  connection(): Connection;
+  onRegistering(body: RobotSetup): void;
+}
+
+export interface Connection {
+  readonly client: ServiceClient;
+  readonly service_url: string;
+  /** Files that may hold the key, so that its replacement is noticed. */
+  readonly credential_paths: readonly string[];
+  /** Loads what a request needs, ahead of one that is likely soon. */
+  prepare(): void;
+  close(): Promise<void>;
+}
+
+/** A service that restarts is found again at once; one that is down for a day is not disturbed. */
+const FIRST_RETRY_MS = 1000;
+const SLOWEST_RETRY_MS = 5 * 60_000;
+
+export function createReconciler(options: ReconcilerOptions): Reconciler {
+  const { machine, collector } = options;
+  const { clock, files } = machine;
+  const backoff = createBackoff({ first_ms: FIRST_RETRY_MS, cap_ms: SLOWEST_RETRY_MS, random: machine.random });
+  const rate_cap = createRateCap();
+  let { registration } = options;
+  let failure: Outcome | null = null;
+  let credential_version = "";
+  /** Something is to be sent that the service refused. */
+  let is_refusal_in_force = false;
+  let unsaved = false;
+  /** On the disk. A doubt that a refusal dispelled is left there: one request after a restart, instead of two writes for each retry. */
+  let is_doubt_saved = options.registration?.in_doubt ?? false;
+  let state_problem: string | null = null;
+
+  async function register(body: RobotSetup, machine_id: string | null, signal: AbortSignal): Promise<Step> {
+    options.onRegistering(body);
+    const { client, service_url } = options.connection();
+    const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
+    const was_in_doubt = registration?.in_doubt ?? true;
+    await castDoubt();
+    signal.throwIfAborted();
+    const result = await client.setupRobot(body, signal);
+    signal.throwIfAborted();
+    const now_ms = clock.monotonic_ms();
+    const unit_random = () => machine.random.unit();
+    const attempt = judge(result, {
+      body,
+      service_url,
+      credential_version,
+      now_ms,
+      wall_ms: clock.wall_ms(),
+      backoff,
+      unit_random,
+    });
+    if (attempt.kind === "failed") {
+      if (attempt.failure.state !== "unreachable") {
+        // The service works and refuses: files that flap must not ask it twice a second. Trouble on the way has its backoff.
+        rate_cap.take(now_ms);
+        if (!was_in_doubt && registration !== null) registration = { ...registration, in_doubt: false };
+      }
+      failure = attempt.failure;
+      return { kind: "failed", failure };
+    }
+    backoff.reset();
+    failure = null;
+    rate_cap.take(now_ms);
+    registration = {
+      service_url,
+      machine: machine_id,
+      request: body,
+      in_doubt: false,
+      files: hashed,
+      robot: attempt.robot,
+      registered_at: new Date(clock.wall_ms()).toISOString(),
+    };
+    unsaved = true;
+    await save(registration);
+    return { kind: "registered", registration };
+  }
+
+  /**
+   * Before a request that may be taken without an answer: from now on the last registration may not be what the service holds, even
+   * if the files go back to it, and even after a power cut. Retries find it said already.
+   */
+  async function castDoubt(): Promise<void> {
+    if (registration === null || registration.in_doubt) return;
+    registration = { ...registration, in_doubt: true };
+    if (is_doubt_saved) return;
+    unsaved = true;
+    await save(registration);
+  }
+
+  /** A full or read-only disk keeps nobody from registering; the state is written as soon as it can be. */
+  async function save(unwritten: Registration): Promise<void> {
+    try {
+      await saveRegistration(files, options.state_directory, unwritten);
+      unsaved = false;
+      is_doubt_saved = unwritten.in_doubt;
+      state_problem = null;
+    } catch (error) {
+      state_problem = `${options.state_directory} cannot be written (${errorCode(error) ?? "unknown error"})`;
+    }
+  }
+
+  return {
+    async reconcile({ forced, signal }) {
+      const collected = await collector.collect(true, signal);
+      const { service_url, credential_paths, prepare } = options.connection();
+      if (collected.kind === "unsettled") {
+        // The wait is a good time to load what the request will need.
+        prepare();
+        return collected;
+      }
+      if (unsaved && registration !== null) await save(registration);
+      credential_version = await credentialVersion(files, credential_paths);
+
+      const { wanted, machine_id } = collected;
+      const decision = decide({
+        wanted,
+        registration,
+        last_failure: failure,
+        credential_version,
+        machine: machine_id,
+        service_url,
+        forced,
+        rate_capped_until_ms: rate_cap.until_ms(),
+        now_ms: clock.monotonic_ms(),
+      });
+      is_refusal_in_force = decision.kind === "wait" || decision.kind === "register";
+      switch (decision.kind) {
+        case "nothing":
+          // The failure is kept: files that flap between two contents must not slip past the backoff.
+          return { kind: "unchanged" };
+        case "wait":
+          return {
+            kind: "waiting",
+            until_ms: decision.until_ms,
+            failure: decision.reason === "backoff" ? failure : null,
+          };
+        case "refuse":
+          return { kind: "refused", reason: decision.reason };
+        case "register":
+          return register(decision.body, machine_id, signal);
+      }
+    },
+    holds() {
+      if (unsaved) return false;
+      return (
+        credentialVersionNow(files, options.connection().credential_paths) === credential_version && collector.holds()
+      );
+    },
+    get registration() {
+      return registration;
+    },
+    get failure() {
+      return failure;
+    },
+    get state_problem() {
+      return state_problem;
+    },
+    get findings() {
+      const { configuration, manifest } = collector.documents;
+      const validation = is_refusal_in_force ? (failure?.validation ?? []) : [];
+      const rejections = rejectionFindings(validation, configuration, manifest);
+      return [...collector.findings, ...rejections];
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { Log } from "../platform/log.ts";
+import type { Notify } from "../platform/notify.ts";
+import type { LocatedFinding } from "./findings.ts";
+import type { AgentState, StatusDocument } from "./status.ts";
+import type { WatchMode } from "./watcher.ts";
+
+/** Tells people and the service manager what changed, once per change: a day without network is a handful of lines. */
+export interface Reporter {
+  status(document: StatusDocument): void;
+  mode(mode: WatchMode): void;
+}
+
+const LEVELS: Readonly<Record<AgentState, "debug" | "info" | "warn">> = {
+  starting: "debug",
+  settling: "debug",
+  registering: "debug",
+  registered: "info",
+  "rate-capped": "info",
+  draft: "info",
+  stopped: "info",
+  unreachable: "warn",
+  unauthorized: "warn",
+  rejected: "warn",
+  misconfigured: "warn",
+  conflict: "warn",
+  invalid: "warn",
+  "other-machine": "warn",
+  "other-name": "warn",
+};
+
+/** States that only lead to another one: they come and go with every retry and are nobody's news. */
+const PASSING: ReadonlySet<AgentState> = new Set(["starting", "settling", "registering"]);
+
+export function createReporter(options: { readonly log: Log; readonly notify: Notify }): Reporter {
+  const { log, notify } = options;
+  let told = "";
+  let told_findings = "";
+  let told_state_problem: string | null = null;
+  let told_mode: WatchMode["mode"] = "events";
+  let status_text = "";
+
+  function tellState(document: StatusDocument): void {
+    const { state, failure, registration } = document;
+    if (PASSING.has(state)) return;
+    const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
+    if (key === told) return;
+    told = key;
+    log[LEVELS[state]](state, {
+      robot: document.robot.name,
+      ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
+      ...(failure === null ? {} : { reason: failure.reason, detail: failure.detail }),
+    });
+  }
+
+  function tellFindings(findings: readonly LocatedFinding[]): void {
+    const key = findings.map(({ id, file, loc }) => `${id} ${file}${loc}`).join("\n");
+    if (key === told_findings) return;
+    told_findings = key;
+    for (const { id, severity, file, line, column, message } of findings) {
+      log.warn("finding", { id, severity, where: `${file}:${line}:${column}`, message });
+    }
+  }
+
+  function tellStateProblem(problem: string | null): void {
+    if (problem === told_state_problem) return;
+    told_state_problem = problem;
+    if (problem === null) log.info("state-saved");
+    else log.warn("state-not-saved", { detail: problem });
+  }
+
+  return {
+    status(document) {
+      tellState(document);
+      if (!PASSING.has(document.state)) tellFindings(document.findings);
+      tellStateProblem(document.state_problem);
+      // A status that changes with every retry would cost a process each time; the passing states say nothing new.
+      if (PASSING.has(document.state) || document.summary === status_text) return;
+      status_text = document.summary;
+      notify.status(document.summary);
+    },
+    mode(mode) {
+      if (mode.mode === told_mode) return;
+      told_mode = mode.mode;
+      if (mode.mode === "polling") log.warn("watching-by-polling", { reason: mode.reason });
+      else log.info("watching-by-events");
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { join } from "node:path";
+
+import type { RobotSetup } from "../api/robots.ts";
+import type { ConfigurationFile } from "../fingerprint/fingerprint.ts";
+import type { RobotManifest } from "../manifest/manifest.ts";
+import type { AgentConfiguration } from "./configuration.ts";
+import { expandName } from "./configuration.ts";
+import type { PlainFinding } from "./findings.ts";
+
+/** What the name template may speak of. */
+export interface NameParts {
+  readonly hostname: string;
+  /** 64 hex characters, or null where the machine has no id. */
+  readonly machine: string | null;
+}
+
+/** Hex characters of the machine's identifier that stand for `{machine_id}`. */
+const MACHINE_ID_CHARACTERS = 12;
+/** Spec section 8, in code points. */
+const NAME_LIMIT = 64;
+
+/** The body of `POST /v1/robots/setup`: who the robot is from its configuration, what it is from its manifest. */
+export function buildRobotSetup(
+  configuration: AgentConfiguration,
+  manifest: RobotManifest,
+  digest: string,
+  name: string,
+): RobotSetup {
+  const { region, site, labels } = configuration.robot;
+  return {
+    name,
+    robot_type_id: manifest.robot_type_id,
+    region,
+    configuration_digest: digest,
+    ...(site === null ? {} : { site }),
+    ...(Object.keys(labels).length === 0 ? {} : { labels: { ...labels } }),
+    ...(manifest.contract === null ? {} : { contract: manifest.contract }),
+  };
+}
+
+export function robotName(configuration: AgentConfiguration, parts: NameParts): string {
+  return expandName(configuration.robot.name, {
+    hostname: parts.hostname,
+    machine_id: parts.machine?.slice(0, MACHINE_ID_CHARACTERS) ?? "",
+  });
+}
+
+/** Only the machine knows how long its name is once the template is filled in. */
+export function checkName(configuration: AgentConfiguration, parts: NameParts): PlainFinding | null {
+  const loc = "/robot/name";
+  if (parts.machine === null && configuration.robot.name.includes("{machine_id}")) {
+    return {
+      id: "machine_id_missing",
+      loc,
+      message: "this machine has no /etc/machine-id for {machine_id}; run systemd-machine-id-setup",
+    };
+  }
+  const name = robotName(configuration, parts);
+  const length = [...name].length;
+  if (length >= 1 && length <= NAME_LIMIT) return null;
+  return {
+    id: "name_length",
+    loc,
+    message: `the name ${JSON.stringify(name)} has ${length} characters; the service takes 1 to ${NAME_LIMIT}`,
+  };
+}
+
+/** The manifest's files with absolute paths, in digest order. */
+export type ResolvedFiles =
+  | { readonly kind: "files"; readonly files: readonly ConfigurationFile[] }
+  | { readonly kind: "finding"; readonly finding: PlainFinding };
+
+/** `~/` is the configured home and nothing else: whose home it would be depends on who runs the program, and the digest must not. */
+export function configurationFiles(configuration: AgentConfiguration, manifest: RobotManifest): ResolvedFiles {
+  const { home } = configuration.robot;
+  const files: ConfigurationFile[] = [];
+  for (const { label, path, loc } of manifest.configuration_files) {
+    if (!path.startsWith("~/")) files.push({ label, path });
+    else if (home !== null) files.push({ label, path: join(home, path.slice(2)) });
+    else
+      return {
+        kind: "finding",
+        finding: {
+          id: "home_missing",
+          loc,
+          message: `${path}: set robot.home in the agent's configuration to say whose home ~/ is`,
+        },
+      };
+  }
+  return { kind: "files", files };
+}

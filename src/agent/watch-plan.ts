@@ -1,0 +1,146 @@
+import { dirname, join, resolve } from "node:path";
+
+import type { Files } from "../platform/files.ts";
+import { errorCode } from "../platform/files.ts";
+
+/** Which directories show that one of the paths now leads to other bytes. */
+export interface WatchPlan {
+  readonly directories: ReadonlyMap<string, PlannedDirectory>;
+}
+
+export interface PlannedDirectory {
+  /** Tells a directory from another one put in its place. */
+  readonly id: string;
+  /** Entries whose events matter; everything else there is somebody else's business. */
+  readonly names: ReadonlySet<string>;
+  /** False on network and most user-space filesystems, where the kernel sees no changes made elsewhere. */
+  readonly reports_changes: boolean;
+}
+
+/** As the kernel's own limit on links in one path walk (path_resolution(7)). */
+const LINK_LIMIT = 40;
+const STICKY = 0o1000;
+
+/**
+ * Walks every path as the kernel would and collects, for each entry met on the way, the directory that holds it: the links of a
+ * chain (`..data` swaps), the folders above (a folder put in another's place), and the file's own folder. What does not exist yet is
+ * awaited in the nearest folder that does.
+ *
+ * Left out as holders of folders: `/` and sticky folders such as /tmp. They are busy with other people's files, and a folder below them
+ * reports its own move or removal.
+ */
+export async function planWatches(files: Files, paths: readonly string[]): Promise<WatchPlan> {
+  const walk: Walk = { files, stats: new Map(), directories: new Map() };
+  for (const path of paths) await walkPath(walk, resolve(path));
+  const directories = new Map<string, PlannedDirectory>();
+  for (const [directory, { names, holds_target }] of walk.directories) {
+    const planned = await planDirectory(files, directory, names, holds_target);
+    if (planned !== null) directories.set(directory, planned);
+  }
+  return { directories };
+}
+
+/** True when the kernel sees every change to the planned directories. */
+export function isLocal(plan: WatchPlan): boolean {
+  return [...plan.directories.values()].every(({ reports_changes }) => reports_changes);
+}
+
+/** One synchronous stat per directory: true when every one is still the directory that was planned. Local filesystems only. */
+export function planHolds(files: Files, plan: WatchPlan): boolean {
+  for (const [directory, planned] of plan.directories) {
+    try {
+      if (files.directoryIdNow(directory) !== planned.id) return false;
+    } catch {
+      return false;
+    }
+  }
+  return true;
+}
+
+interface Walk {
+  readonly files: Files;
+  /** What an entry is, so that the folders shared by many paths are looked at once. */
+  readonly stats: Map<string, Entry>;
+  readonly directories: Map<string, { names: Set<string>; holds_target: boolean }>;
+}
+
+type Entry = { readonly kind: "link"; readonly target: string } | { readonly kind: "directory" | "leaf" | "missing" };
+
+async function walkPath(walk: Walk, path: string): Promise<void> {
+  let pending = components(path);
+  let directory = "/";
+  let links = 0;
+  while (pending.length > 0) {
+    const [name = "", ...rest] = pending;
+    const entry_path = join(directory, name);
+    const entry = await lookUp(walk, entry_path);
+    note(walk, directory, name, entry.kind !== "directory");
+    switch (entry.kind) {
+      case "directory":
+        directory = entry_path;
+        pending = rest;
+        break;
+      case "link": {
+        links += 1;
+        if (links > LINK_LIMIT) return;
+        // The target's own `..` segments are resolved by name, which is right here: `directory` holds no links any more.
+        const target = resolve(directory, entry.target);
+        pending = [...components(target), ...rest];
+        directory = "/";
+        break;
+      }
+      case "leaf":
+      case "missing":
+        return;
+    }
+  }
+}
+
+async function lookUp(walk: Walk, path: string): Promise<Entry> {
+  const known = walk.stats.get(path);
+  if (known !== undefined) return known;
+  const entry = await inspect(walk.files, path);
+  walk.stats.set(path, entry);
+  return entry;
+}
+
+async function inspect(files: Files, path: string): Promise<Entry> {
+  try {
+    const stat = await files.linkStat(path);
+    if (stat.kind === "link") return { kind: "link", target: await files.readLink(path) };
+    return { kind: stat.kind === "directory" ? "directory" : "leaf" };
+  } catch {
+    // Missing, or not to be seen: either way it is awaited where the walk ended.
+    return { kind: "missing" };
+  }
+}
+
+function note(walk: Walk, directory: string, name: string, is_target: boolean): void {
+  const noted = walk.directories.get(directory) ?? { names: new Set<string>(), holds_target: false };
+  noted.names.add(name);
+  noted.holds_target ||= is_target;
+  walk.directories.set(directory, noted);
+}
+
+async function planDirectory(
+  files: Files,
+  directory: string,
+  names: ReadonlySet<string>,
+  holds_target: boolean,
+): Promise<PlannedDirectory | null> {
+  if (!holds_target && directory === dirname(directory)) return null;
+  try {
+    const stat = await files.stat(directory);
+    if (!holds_target && (stat.mode & STICKY) !== 0) return null;
+    const id = await files.directoryId(directory);
+    return { id, names, reports_changes: await files.reportsChanges(directory) };
+  } catch (error) {
+    // Gone since the walk: the folder above, planned too, tells when it is back.
+    if (errorCode(error) === undefined) throw error;
+    return null;
+  }
+}
+
+function components(path: string): string[] {
+  return path.split("/").filter((name) => name !== "");
+}

@@ -1,0 +1,197 @@
+import type { InitContext } from "../agent/commands/init.ts";
+import { READY_CATALOG } from "../manifest/catalog-ids.ts";
+import { systemMachine } from "../platform/machine.ts";
+import type { ProgramTable } from "./command-table.ts";
+import type { ProcessContext } from "./process-context.ts";
+import { daemonFlags } from "./daemon-flags.ts";
+import { VERSION } from "./version.ts";
+
+/** Every flag any command of the agent takes. */
+interface AgentFlags {
+  readonly config?: string;
+  readonly stateDir?: string;
+  readonly runtimeDir?: string;
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+  readonly ifChanged?: boolean;
+  readonly strict?: boolean;
+  readonly explain?: boolean;
+  readonly watch?: boolean;
+  readonly type?: string;
+  readonly url?: string;
+  readonly region?: string;
+  readonly keyFile?: string;
+  readonly name?: string;
+  readonly file?: readonly string[];
+  readonly dir?: string;
+  readonly force?: boolean;
+}
+
+const JSON_FLAG = { flag: "--json", summary: "print one JSON document" };
+
+const table: ProgramTable<AgentFlags, InitContext> = {
+  name: "robot-policy-agent",
+  summary:
+    "Keeps this robot registered with a robot policy service, and registers it again whenever its configuration files change.",
+  common: [
+    { flag: "--config <file>", summary: "agent configuration (default: /etc/robot-policy-agent/config.yaml)" },
+    { flag: "--state-dir <dir>", summary: "where the registration is kept (default: /var/lib/robot-policy-agent)" },
+    { flag: "--runtime-dir <dir>", summary: "where the control socket is (default: /run/robot-policy-agent)" },
+  ],
+  commands: [
+    {
+      name: "--setup",
+      summary: "register once, now, and exit",
+      flags: [
+        { flag: "--dry-run", summary: "with --setup: show what would be sent; no request, nothing written" },
+        { flag: "--if-changed", summary: "with --setup: send nothing when the service has it already" },
+        JSON_FLAG,
+      ],
+      examples: [
+        "robot-policy-agent --setup",
+        "robot-policy-agent --setup --dry-run",
+        "robot-policy-agent --setup --if-changed",
+      ],
+      load: async () => (await import("../agent/commands/setup.ts")).setup,
+    },
+    {
+      name: "init",
+      summary: "write a commented configuration and manifest; asks for what the flags leave open",
+      flags: [
+        { flag: "--type <id>", summary: "type of the robot, from the catalog", suggestions: [...READY_CATALOG.keys()] },
+        { flag: "--url <url>", summary: "address of the service" },
+        { flag: "--region <region>", summary: "cloud region nearest to the robot" },
+        { flag: "--key-file <file>", summary: "file with the API key (default: api-key beside the configuration)" },
+        { flag: "--name <template>", summary: "name of the robot (default: {hostname})" },
+        {
+          flag: "--file <file>",
+          summary: "a configuration file of the robot; repeat it in digest order",
+          repeats: true,
+        },
+        { flag: "--dir <dir>", summary: "where to write both files (default: where the agent looks for them)" },
+        { flag: "--force", summary: "replace files that are there already" },
+      ],
+      examples: [
+        "robot-policy-agent init",
+        "robot-policy-agent init --url https://policy.example.com --region eu-west \\",
+        "  --type yam.bimanual-joint-position.v1 \\",
+        "  --file /opt/yam/configs/yam_left.yaml --file /opt/yam/configs/yam_right.yaml",
+      ],
+      load: async () => (await import("../agent/commands/init.ts")).init,
+    },
+    {
+      name: "run",
+      summary: "watch the configuration files and keep the registration true, until stopped",
+      flags: [],
+      examples: [
+        "robot-policy-agent run",
+        "robot-policy-agent run --config ./config.yaml --state-dir ./state --runtime-dir ./run",
+      ],
+      load: async () => (await import("../agent/commands/run.ts")).run,
+    },
+    {
+      name: "check",
+      summary: "check configuration, manifest and files, without network",
+      flags: [{ flag: "--strict", summary: "warnings fail too" }, JSON_FLAG],
+      examples: ["robot-policy-agent check", "robot-policy-agent check --json"],
+      load: async () => (await import("../agent/commands/check.ts")).check,
+    },
+    {
+      name: "digest",
+      summary: "print the configuration digest of what is on the disk",
+      flags: [{ flag: "--explain", summary: "show how it is made, and the command that repeats it" }, JSON_FLAG],
+      examples: ["robot-policy-agent digest", "robot-policy-agent digest --explain"],
+      load: async () => (await import("../agent/commands/digest.ts")).digest,
+    },
+    {
+      name: "status",
+      summary: "show what is registered and whether it is true; exits by health",
+      flags: [{ flag: "--watch", summary: "show it again at each change" }, JSON_FLAG],
+      examples: ["robot-policy-agent status", "robot-policy-agent status --watch", "robot-policy-agent status --json"],
+      load: async () => (await import("../agent/commands/status.ts")).status,
+    },
+    {
+      name: "reload",
+      summary: "have the running agent take over edits now; fails when they are bad",
+      flags: [JSON_FLAG],
+      examples: ["robot-policy-agent reload", "systemctl reload robot-policy-agent"],
+      load: async () => (await import("../agent/commands/reload.ts")).reload,
+    },
+    {
+      name: "rebind",
+      summary: "make this machine a robot of its own, after a copied image or a new name",
+      flags: [JSON_FLAG],
+      examples: ["robot-policy-agent rebind && robot-policy-agent --setup"],
+      load: async () => (await import("../agent/commands/rebind.ts")).rebind,
+    },
+    {
+      name: "doctor",
+      summary: "find out what keeps this robot from being registered: files, network, key, clock and more",
+      flags: [JSON_FLAG],
+      examples: ["robot-policy-agent doctor", "robot-policy-agent doctor --json"],
+      load: async () => (await import("../agent/commands/doctor.ts")).doctor,
+    },
+    {
+      name: "contract",
+      summary: "print the contract that is sent for a custom robot type",
+      flags: [JSON_FLAG],
+      examples: ["robot-policy-agent contract", "robot-policy-agent contract --json"],
+      load: async () => (await import("../agent/commands/contract.ts")).contract,
+    },
+    {
+      name: "catalog",
+      summary: "list the robot types that are known by id, or show one",
+      flags: [JSON_FLAG],
+      argument: "[ID]",
+      suggestions: [...READY_CATALOG.keys()],
+      examples: ["robot-policy-agent catalog", "robot-policy-agent catalog yam.bimanual-joint-position.v1"],
+      load: async () => (await import("../agent/commands/catalog.ts")).catalog,
+    },
+    {
+      name: "schema",
+      summary: "print the JSON Schema of a file, for editors",
+      flags: [],
+      argument: "DOCUMENT",
+      choices: ["manifest", "config"],
+      examples: ["robot-policy-agent schema manifest > robot-manifest.schema.json"],
+      load: async () => (await import("../agent/commands/schema.ts")).schema,
+    },
+    {
+      name: "completion",
+      summary: "print the completion script of a shell",
+      flags: [],
+      argument: "SHELL",
+      choices: ["bash", "zsh", "fish"],
+      examples: [
+        "source <(robot-policy-agent completion bash)",
+        'robot-policy-agent completion zsh > "${fpath[1]}/_robot-policy-agent"',
+        "robot-policy-agent completion fish > ~/.config/fish/completions/robot-policy-agent.fish",
+      ],
+      load: async () => {
+        const { printCompletion } = await import("./completion/completion.ts");
+        return (_flags, { terminal }, shell) => printCompletion(table, shell, terminal);
+      },
+    },
+  ],
+  examples: [
+    "robot-policy-agent init                 write a commented configuration and manifest",
+    "robot-policy-agent check                see what is wrong with them",
+    "robot-policy-agent --setup              register this robot once",
+    "robot-policy-agent status               see what the service holds",
+    "robot-policy-agent doctor               find out why it does not work",
+  ],
+};
+
+/** Runs robot-policy-agent with these arguments. */
+export async function runAgentProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
+  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = own.environment;
+  const machine = systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.process_id);
+  const context = { ...own, machine, version: VERSION };
+  const daemon_flags = daemonFlags(argv);
+  if (daemon_flags !== null) {
+    const { run } = await import("../agent/commands/run.ts");
+    return run(daemon_flags, context);
+  }
+  const { runProgram } = await import("./run-program.ts");
+  return runProgram(table, argv, { ...own, version: VERSION, context });
+}

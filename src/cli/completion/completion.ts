@@ -1,0 +1,32 @@
+/**
+ * Completion for shells, made from the same rows that commander parses: description.ts turns rows into what every shell needs to know,
+ * and one file per shell writes it down.
+ */
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import type { ProgramTable } from "../command-table.ts";
+import { bashCompletion } from "./bash.ts";
+import { describeCompletion } from "./description.ts";
+import { fishCompletion } from "./fish.ts";
+import { zshCompletion } from "./zsh.ts";
+
+/** The command `completion SHELL`: the shell's script, on stdout. */
+export async function printCompletion(
+  table: ProgramTable<never, never>,
+  shell: string | undefined,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const completion = describeCompletion(table);
+  switch (shell) {
+    case "bash":
+      terminal.print(bashCompletion(completion));
+      return EXIT.ok;
+    case "zsh":
+      terminal.print(zshCompletion(completion));
+      return EXIT.ok;
+    case "fish":
+      terminal.print(fishCompletion(completion));
+      return EXIT.ok;
+  }
+  return EXIT.usage;
+}

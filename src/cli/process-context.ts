@@ -1,0 +1,65 @@
+import type { Questions } from "../agent/commands/init.ts";
+import { createTerminal } from "./terminal.ts";
+import type { Terminal } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+import { openQuestions } from "./questions.ts";
+
+/** What a program takes from its process, and hands to its commands instead of `process`. */
+export interface ProcessContext {
+  readonly terminal: Terminal;
+  /** null where nobody can be asked. */
+  openQuestions(): Questions | null;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly signal: AbortSignal;
+  onHangup(callback: () => void): void;
+  readonly process_id: number;
+  readonly user_id: number;
+}
+
+/**
+ * Two SIGINTs end a program that does not want to end. A reader of its output that goes away (`| head`) is taken for one: there is
+ * nobody left to work for. The daemon never writes to stdout and outlives it.
+ */
+export function openProcess(own: NodeJS.Process): ProcessContext {
+  const stopping = new AbortController();
+  let hangup: () => void = () => {};
+  const abort = () => stopping.abort(new Interrupted());
+  const stop = () => {
+    if (stopping.signal.aborted) own.exit(EXIT.interrupted);
+    abort();
+  };
+  own.on("SIGINT", stop);
+  own.on("SIGTERM", stop);
+  own.on("SIGHUP", () => hangup());
+  own.stdout.on("error", abort);
+  own.stderr.on("error", () => {});
+  return {
+    terminal: createTerminal({ stdout: own.stdout, stderr: own.stderr, environment: own.env }),
+    // Getting at stdin costs; nearly no command wants it.
+    openQuestions() {
+      const { stdin, stderr } = own;
+      return openQuestions({ stdin, stderr, interrupt: stop, signal: stopping.signal });
+    },
+    environment: own.env,
+    signal: stopping.signal,
+    onHangup(callback) {
+      hangup = callback;
+    },
+    process_id: own.pid,
+    user_id: own.getuid?.() ?? 0,
+  };
+}
+
+/**
+ * Ends the process once everything is written. Without it a name lookup that nobody waits for any more would hold the process for half
+ * a minute, and `process.exit` alone would cut off what a pipe has not taken yet.
+ */
+export async function endProcess(own: NodeJS.Process, exit_code: number): Promise<void> {
+  await Promise.all([own.stdout, own.stderr].map((stream) => new Promise((resolve) => stream.write("", resolve))));
+  own.exit(exit_code);
+}
+
+/** The reason of an abort by a signal. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}

@@ -1,0 +1,45 @@
+import type { Questions } from "../agent/commands/init.ts";
+
+/** The part of a process that can be asked something. */
+export interface AskedProcess {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  /** Called when the person interrupts: while a line is edited, Ctrl-C is a key like any other. */
+  interrupt(): void;
+  readonly signal: AbortSignal;
+}
+
+/** Asks the person at the terminal, on stderr so that stdout stays what it is for; null where nobody sits. */
+export function openQuestions(own: AskedProcess): Questions | null {
+  if (own.stdin.isTTY !== true || own.stderr.isTTY !== true) return null;
+  let session: Promise<Questions> | null = null;
+  return {
+    async ask(question) {
+      session ??= openSession(own);
+      return (await session).ask(question);
+    },
+    close() {
+      void session?.then((opened) => opened.close());
+    },
+  };
+}
+
+async function openSession({ stdin, stderr, interrupt, signal }: AskedProcess): Promise<Questions> {
+  const { createInterface } = await import("node:readline");
+  const input = createInterface({ input: stdin, output: stderr });
+  // The iterator keeps lines that were pasted ahead of their question.
+  const lines = input[Symbol.asyncIterator]();
+  const close = () => input.close();
+  input.on("SIGINT", interrupt);
+  signal.addEventListener("abort", close, { once: true });
+  return {
+    async ask(question) {
+      if (signal.aborted) return null;
+      input.setPrompt(question);
+      input.prompt();
+      const line = await lines.next();
+      return line.done === true ? null : line.value;
+    },
+    close,
+  };
+}

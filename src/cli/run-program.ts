@@ -1,0 +1,174 @@
+import { Command, CommanderError, Option } from "commander";
+
+import { nearest } from "../manifest/nearest.ts";
+import { EXIT } from "../platform/terminal.ts";
+import type { Terminal } from "../platform/terminal.ts";
+import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
+
+export interface RunOptions<Context> {
+  readonly version: string;
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+  readonly context: Context;
+}
+
+/**
+ * Parses the arguments by the table and runs the command they name.
+ *
+ * @returns the exit code.
+ * @throws bugs alone; everything a person can cause is shown and has an exit code.
+ */
+export async function runProgram<Flags extends object, Context>(
+  table: ProgramTable<Flags, Context>,
+  argv: readonly string[],
+  options: RunOptions<Context>,
+): Promise<number> {
+  let exit_code: number = EXIT.ok;
+  const program = describeProgram(table, options);
+  const action = (row: CommandRow<Flags, Context>) => async (flags: Flags, argument: string | undefined) => {
+    const command = await row.load();
+    exit_code = await command(flags, options.context, argument);
+  };
+  for (const row of rowsFor(argv, table.commands)) addCommand(program, row, table.common, action(row));
+  // Before the command's name they are understood too.
+  addFlags(program, table.common);
+  try {
+    await program.parseAsync(argv, { from: "user" });
+  } catch (error) {
+    if (options.signal.aborted) exit_code = EXIT.interrupted;
+    else if (!(error instanceof CommanderError)) throw error;
+    // Help and version are wishes, everything else commander throws is a mistake in the arguments.
+    else exit_code = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+  }
+  // Whatever was cut short leaves no bar behind, and is no failure of its own.
+  options.terminal.progress("", 1);
+  return options.signal.aborted && exit_code !== EXIT.ok ? EXIT.interrupted : exit_code;
+}
+
+/** Where the first word names a command, the other words need not be described: a tenth of the daemon's way to READY=1. */
+function rowsFor<Row extends { readonly name: string }>(
+  [word]: readonly string[],
+  rows: readonly Row[],
+): readonly Row[] {
+  const chosen = rows.filter(({ name }) => name.startsWith("--") || name.split(" ")[0] === word);
+  return chosen.some(({ name }) => !name.startsWith("--")) ? chosen : rows;
+}
+
+function describeProgram<Flags, Context>(
+  table: ProgramTable<Flags, Context>,
+  { version, terminal }: RunOptions<Context>,
+): Command {
+  return new Command(table.name)
+    .description(table.summary)
+    .version(version, "-V, --version", "print the version")
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .showHelpAfterError(`(${table.name} --help lists commands and flags)`)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.print(text.trimEnd()),
+      writeErr: (text) => terminal.note(text.trimEnd()),
+      getOutHelpWidth: () => terminal.columns,
+      getErrHelpWidth: () => terminal.columns,
+    })
+    .addHelpText("after", examplesText(table.examples))
+    .allowExcessArguments()
+    .action((_flags: unknown, command: Command) => refuseArguments(command));
+}
+
+/** No command was named, or one that there is not. */
+function refuseArguments(program: Command): never {
+  const [word] = program.args;
+  if (word === undefined) return program.help({ error: true });
+  return refuse(program, `unknown command '${word}'`, nearest(word, commandNames(program)));
+}
+
+function commandNames(program: Command): readonly string[] {
+  return program.commands.map((command) => command.name());
+}
+
+function refuse(command: Command, what: string, meant?: string): never {
+  const hint = meant === undefined ? "" : `\n(Did you mean ${meant}?)`;
+  return command.error(`error: ${what}${hint}`, { exitCode: EXIT.usage });
+}
+
+function addCommand<Flags extends object, Context>(
+  program: Command,
+  row: CommandRow<Flags, Context>,
+  common: readonly FlagRow[],
+  run: (flags: Flags, argument: string | undefined) => Promise<void>,
+): void {
+  if (row.name.startsWith("--")) addFlagCommand(program, row, run);
+  else addWordCommand(program, row, common, run);
+}
+
+/** `--setup` is a flag of the program itself. */
+function addFlagCommand<Flags extends object, Context>(
+  program: Command,
+  row: CommandRow<Flags, Context>,
+  run: (flags: Flags, argument: string | undefined) => Promise<void>,
+): void {
+  addFlags(program, [{ flag: row.name, summary: row.summary }, ...row.flags]);
+  program.action(async () => {
+    const flags = program.opts<Flags & Record<string, unknown>>();
+    if (flags[row.name.slice(2)] !== true || program.args.length > 0) refuseArguments(program);
+    await run(flags, undefined);
+  });
+}
+
+function addWordCommand<Flags extends object, Context>(
+  program: Command,
+  row: CommandRow<Flags, Context>,
+  common: readonly FlagRow[],
+  run: (flags: Flags, argument: string | undefined) => Promise<void>,
+): void {
+  const command = nameCommand(program, row.name).description(row.summary).allowExcessArguments(false);
+  addFlags(command, [...row.flags, ...common]);
+  if (row.argument !== undefined) {
+    const name = row.argument.toLowerCase();
+    command.argument(name.startsWith("[") ? name : `<${name}>`, (row.choices ?? []).join(", "));
+  }
+  if (row.examples.length > 0) command.addHelpText("after", examplesText(row.examples));
+  command.action(async (...passed: readonly unknown[]) => {
+    const argument = typeof passed[0] === "string" ? passed[0] : undefined;
+    refuseForeignFlags(program, command);
+    if (row.choices !== undefined && argument !== undefined && !row.choices.includes(argument)) {
+      const what = `'${argument}' is not one of ${row.choices.join(", ")}`;
+      refuse(command, what, nearest(argument, row.choices));
+    }
+    // What stands before the command counts too, but less.
+    await run({ ...program.opts<Flags>(), ...command.opts<Flags>() }, argument);
+  });
+}
+
+/** `--setup check` asks for two things at once; a flag that the command would ignore is a mistake as well. */
+function refuseForeignFlags(program: Command, command: Command): void {
+  const own = new Set(command.options.map((option) => option.attributeName()));
+  const foreign = program.options.find(
+    (option) => !own.has(option.attributeName()) && program.getOptionValueSource(option.attributeName()) === "cli",
+  );
+  if (foreign === undefined) return;
+  refuse(program, `option '${foreign.long ?? foreign.flags}' has no meaning for the command '${command.name()}'`);
+}
+
+function addFlags(command: Command, flags: readonly FlagRow[]): void {
+  for (const { flag, summary, repeats, choices, required, default: preset } of flags) {
+    const option = new Option(flag, summary).makeOptionMandatory(required === true);
+    if (preset !== undefined) option.default(preset);
+    if (choices !== undefined) option.choices(choices);
+    if (repeats === true) option.argParser((value: string, before: readonly string[] = []) => [...before, value]);
+    command.addOption(option);
+  }
+}
+
+function examplesText(examples: readonly string[]): string {
+  return `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`;
+}
+
+/** `robots list` is the command `list` of the group `robots`. */
+function nameCommand(program: Command, name: string): Command {
+  const [word = "", ...rest] = name.split(" ");
+  if (rest.length === 0) return program.command(word);
+  const group = program.commands.find((known) => known.name() === word) ?? program.command(word).helpCommand(false);
+  return nameCommand(group, rest.join(" "));
+}

@@ -1,0 +1,56 @@
+import { cutToWidth, padToWidth, textWidth } from "./text-width.ts";
+
+const GAP = "  ";
+/** Narrower columns say nothing. */
+const NARROWEST_COLUMN = 12;
+
+/**
+ * Lines of a table that is at most `columns` wide: where the cells are wider, the widest columns give way, and where that is not
+ * enough, each row becomes a block of `HEADER  cell` lines, which the terminal may wrap.
+ *
+ * @param headers empty texts for a list of names and values; its values are never cut, for a half digest is of no use.
+ */
+export function layOutTable(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  columns: number,
+): readonly string[] {
+  const titles = headers.map((header) => header.toUpperCase());
+  const is_list = headers.every((header) => header === "");
+  const lines = is_list ? rows : [titles, ...rows];
+  const natural = headers.map((_, index) => Math.max(0, ...lines.map((row) => textWidth(row[index] ?? ""))));
+  if (is_list) return lines.map((row) => layOutRow(row, natural));
+  const widths = shrink(natural, columns - GAP.length * (headers.length - 1));
+  return widths === null ? layOutBlocks(titles, rows) : lines.map((row) => layOutRow(row, widths));
+}
+
+/** Takes from the widest columns until all fit; null where they would say nothing any more. */
+function shrink(natural: readonly number[], room: number): readonly number[] | null {
+  const widths = [...natural];
+  for (let excess = sum(widths) - room; excess > 0; excess -= 1) {
+    const widest = widths.indexOf(Math.max(...widths));
+    const width = widths[widest] ?? 0;
+    if (width <= NARROWEST_COLUMN) return null;
+    widths[widest] = width - 1;
+  }
+  return widths;
+}
+
+function layOutRow(row: readonly string[], widths: readonly number[]): string {
+  return widths
+    .map((width, index) => padToWidth(cutToWidth(row[index] ?? "", width), width))
+    .join(GAP)
+    .trimEnd();
+}
+
+function layOutBlocks(titles: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const name_width = Math.max(...titles.map(textWidth));
+  return rows.flatMap((row, index) => [
+    ...(index === 0 ? [] : [""]),
+    ...titles.map((title, column) => `${padToWidth(title, name_width)}${GAP}${row[column] ?? ""}`.trimEnd()),
+  ]);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

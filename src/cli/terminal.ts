@@ -1,0 +1,122 @@
+import { styleText } from "node:util";
+
+import type { Problem, Terminal } from "../platform/terminal.ts";
+import { layOutTable } from "./table.ts";
+
+export interface TerminalOptions {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A stream as far as a terminal needs it. */
+export interface Output {
+  write(text: string): void;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+const DEFAULT_COLUMNS = 80;
+/** A bar redrawn more often is a blur. */
+const PROGRESS_PERIOD_MS = 100;
+const BAR_CELLS = 24;
+
+const STYLES = { good: "green", bad: "red", warn: "yellow", dim: "dim", bold: "bold" } as const;
+
+/** What a terminal would obey or be misled by: control characters, separators, and marks that turn the direction of writing. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+/** The sequences that `style` makes; there is no need for others. */
+// oxlint-disable-next-line no-control-regex -- an escape sequence begins with a control character
+const OWN_STYLE = /\u001B\[(?:1|2|22|31|32|33|39)m/y;
+
+/** The one renderer of the three programs: width, colour, JSON and errors are decided here. */
+export function createTerminal({ stdout, stderr, environment }: TerminalOptions): Terminal {
+  const style = createStyle(stdout, environment);
+  const style_of_errors = createStyle(stderr, environment);
+  let drawn_at_ms = Number.NEGATIVE_INFINITY;
+  let is_bar_shown = false;
+
+  /** Some terminals say 0 for "unknown". */
+  function columns(): number {
+    return stdout.columns === undefined || stdout.columns <= 0 ? DEFAULT_COLUMNS : stdout.columns;
+  }
+
+  function clearBar(): void {
+    if (is_bar_shown) stderr.write("\r\u001B[K");
+    is_bar_shown = false;
+  }
+
+  function line(output: Output, text: string): void {
+    clearBar();
+    output.write(`${escapeUnprintable(text, output.isTTY === true)}\n`);
+  }
+
+  return {
+    get columns() {
+      return columns();
+    },
+    style,
+    print: (text) => line(stdout, text),
+    json(value) {
+      clearBar();
+      stdout.write(`${escapeInJson(JSON.stringify(value, null, 2))}\n`);
+    },
+    table(headers, rows) {
+      const cells = rows.map((row) => row.map((cell) => cell.replaceAll("\n", " ")));
+      const room = stdout.isTTY === true ? columns() : Number.POSITIVE_INFINITY;
+      for (const row of layOutTable(headers, cells, room)) line(stdout, row);
+    },
+    note: (text) => line(stderr, text),
+    problem(problem) {
+      for (const text of renderProblem(problem, style_of_errors)) line(stderr, text);
+    },
+    progress(label, fraction) {
+      if (stderr.isTTY !== true) return;
+      if (fraction >= 1) {
+        clearBar();
+        return;
+      }
+      const now_ms = performance.now();
+      if (now_ms - drawn_at_ms < PROGRESS_PERIOD_MS) return;
+      drawn_at_ms = now_ms;
+      is_bar_shown = true;
+      const full = Math.round(fraction * BAR_CELLS);
+      stderr.write(
+        `\r\u001B[K${label} ${"█".repeat(full)}${"░".repeat(BAR_CELLS - full)} ${Math.floor(fraction * 100)} %`,
+      );
+    },
+  };
+}
+
+/** Colour on a terminal alone, and not where NO_COLOR (https://no-color.org) or a dumb terminal forbids it. */
+function createStyle(output: Output, environment: TerminalOptions["environment"]): Terminal["style"] {
+  const is_coloured = output.isTTY === true && (environment["NO_COLOR"] ?? "") === "" && environment["TERM"] !== "dumb";
+  return (name, text) => (is_coloured ? styleText(STYLES[name], text, { validateStream: false }) : text);
+}
+
+function renderProblem(problem: Problem, style: Terminal["style"]): readonly string[] {
+  const where = problem.where === undefined ? "" : ` (${problem.where})`;
+  return [
+    `${style("bad", "error")}: ${problem.what}${where} [${problem.code}]`,
+    `  ${style("dim", "→")} ${problem.fix}`,
+  ];
+}
+
+/** Names, paths and details come from other machines; none of them may move the cursor or hide what stands beside it. */
+function escapeUnprintable(text: string, may_be_styled: boolean): string {
+  return text.replaceAll(UNPRINTABLE, (found, offset: number) => {
+    OWN_STYLE.lastIndex = offset;
+    const is_meant = found === "\n" || found === "\t" || (may_be_styled && OWN_STYLE.test(text));
+    return is_meant ? found : `\\u${hexOf(found)}`;
+  });
+}
+
+/** The same document: JSON lets every character of a text be written so (RFC 8259 section 7). */
+function escapeInJson(json: string): string {
+  return json.replaceAll(UNPRINTABLE, (found) => (found === "\n" ? found : `\\u${hexOf(found)}`));
+}
+
+/** All of them lie in the basic plane. */
+function hexOf(character: string): string {
+  return (character.codePointAt(0) ?? 0).toString(16).padStart(4, "0");
+}

@@ -1,0 +1,52 @@
+/** SGR sequences (ECMA-48): emphasis, which takes no room. */
+// oxlint-disable-next-line no-control-regex -- an escape sequence begins with a control character
+const EMPHASIS = /\u001B\[[0-9;]*m/g;
+// oxlint-disable-next-line no-control-regex -- everything that is not printable ASCII needs a closer look
+const BEYOND_ASCII = /[^\u0020-\u007E]/;
+
+/** What East Asian and emoji fonts draw two columns wide (Unicode Standard Annex 11), as far as one pattern can say it; halfwidth forms are not. */
+const WIDE =
+  /^(?![\uFF61-\uFFDC])[\p{Emoji_Presentation}\p{Script=Han}\p{Script=Hangul}\p{Script=Hiragana}\p{Script=Katakana}\p{Regional_Indicator}\u3000-\u303E\uFF01-\uFF60\uFFE0-\uFFE6]|\uFE0F/u;
+const INVISIBLE = /^[\p{Mark}\p{Cf}\p{Cc}]+$/u;
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** Terminal columns that a text takes. */
+export function textWidth(text: string): number {
+  const plain = withoutEmphasis(text);
+  if (!BEYOND_ASCII.test(plain)) return plain.length;
+  return characters(plain).reduce((total, character) => total + characterWidth(character), 0);
+}
+
+/** The start of a text that fits into `columns`, with an ellipsis where something is left out; emphasis is lost with it. */
+export function cutToWidth(text: string, columns: number): string {
+  if (textWidth(text) <= columns) return text;
+  let cut = "";
+  let used = 0;
+  for (const character of characters(withoutEmphasis(text))) {
+    used += characterWidth(character);
+    if (used > columns - 1) break;
+    cut += character;
+  }
+  return `${cut}…`;
+}
+
+/** A text and as many blanks as make it `columns` wide. */
+export function padToWidth(text: string, columns: number): string {
+  return text + " ".repeat(Math.max(0, columns - textWidth(text)));
+}
+
+function withoutEmphasis(text: string): string {
+  return text.includes("\u001B") ? text.replaceAll(EMPHASIS, "") : text;
+}
+
+/** What a person takes for one character: a letter with its accents, a family of emoji. */
+function characters(text: string): readonly string[] {
+  segmenter ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+function characterWidth(character: string): number {
+  if (INVISIBLE.test(character)) return 0;
+  return WIDE.test(character) ? 2 : 1;
+}

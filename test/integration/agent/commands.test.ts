@@ -1,0 +1,811 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { AGENT_PROGRAM, agentWords, startCommand, startWords } from "../../support/command.ts";
+import { asNobody, canBecomeNobody, hasProgram } from "../../support/programs.ts";
+import type { CommandResult, Robot } from "../../support/robot.ts";
+import type { Scene } from "../../support/scene.ts";
+import { createScene } from "../../support/scene.ts";
+
+/** What a person sees, without what differs from run to run. */
+function shownBy({ code, stdout, stderr }: CommandResult, { robot, proxy }: Pick<Scene, "robot" | "proxy">): string {
+  const text = `${stdout}${stderr === "" ? "" : `--- stderr\n${stderr}`}--- exit ${code}\n`;
+  return text
+    .replaceAll(robot.folder, "/robot")
+    .replaceAll(proxy.url, "http://service")
+    .replaceAll(/rob_[0-9a-z]{26}/g, "rob_…")
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, "<time>")
+    .replaceAll(/(?<=sha256:[0-9a-f]{6})[0-9a-f]{58}|(?<=\b[0-9a-f]{6})[0-9a-f]{58}\b/g, "…")
+    .replaceAll(/SHA256 +/g, "SHA256  ");
+}
+
+/** Every entry below a folder with what shows that it was touched. */
+function treeOf(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .toSorted()
+    .map((name) => {
+      const { size, mtimeNs, ino, mode } = statSync(join(folder, name), { bigint: true });
+      return `${name} ${size} ${mtimeNs} ${ino} ${mode}`;
+    });
+}
+
+function agent(...args: string[]): CommandResult {
+  try {
+    const stdout = execFileSync(process.execPath, [AGENT_PROGRAM, ...args], { encoding: "utf8", stdio: "pipe" });
+    return { code: 0, stdout, stderr: "" };
+  } catch (error) {
+    const { status, stdout, stderr } = error as { status: number; stdout: string; stderr: string };
+    return { code: status, stdout, stderr };
+  }
+}
+
+describe("on a robot in order", () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await createScene();
+  });
+  afterAll(() => scene[Symbol.asyncDispose]());
+  const show = async (...args: string[]) => shownBy(await scene.robot.run(args), scene);
+
+  test("check: says what would be registered", async () => {
+    expect(await show("check")).toMatchInlineSnapshot(`
+      "ok arm-7: sha256:dffadf…
+      --- exit 0
+      "
+    `);
+    expect(JSON.parse((await scene.robot.run(["check", "--json"])).stdout)).toEqual({
+      valid: true,
+      findings: [],
+      request: {
+        name: "arm-7",
+        robot_type_id: "yam.bimanual-joint-position.v1",
+        region: "eu-central-1",
+        site: "hall-2",
+        labels: { line: "a" },
+        configuration_digest: await scene.robot.digest(),
+      },
+    });
+  });
+
+  test("digest: the one that coreutils compute, as a line, as JSON and explained", async () => {
+    const { robot } = scene;
+    const digest = await robot.digest();
+    expect((await robot.run(["digest"])).stdout).toBe(`${digest}\n`);
+    const [left = "", right = ""] = robot.paths;
+    const sums = [left, right].map((path) => createHash("sha256").update(readFileSync(path)).digest("hex"));
+    expect(JSON.parse((await robot.run(["digest", "--json"])).stdout)).toEqual({
+      digest,
+      files: [
+        { label: left, path: left, sha256: sums[0], bytes: 10 },
+        { label: right, path: right, sha256: sums[1], bytes: 14 },
+      ],
+    });
+    const explained = await robot.run(["digest", "--explain"]);
+    expect(shownBy(explained, scene)).toMatchInlineSnapshot(`
+      "The SHA-256 of each file's bytes, in the order of the manifest, each followed by one line feed, is the text that is hashed:
+
+        272f97…  /robot/left.yaml (10 bytes)
+        49ebb3…  /robot/right.json (14 bytes)
+
+      Only the 64 digits and the line feed count: no names, no times, no modes.
+
+      Its SHA-256 is the configuration digest: sha256:dffadf…
+
+      The same with standard tools:
+        sha256sum /robot/left.yaml /robot/right.json | cut -c1-64 | sha256sum
+      --- exit 0
+      "
+    `);
+    const command = explained.stdout.trimEnd().split("\n").at(-1) ?? "";
+    expect(`sha256:${execFileSync("sh", ["-c", command], { encoding: "utf8" }).slice(0, 64)}`).toBe(digest);
+  });
+
+  test("contract: none is sent for a type that the service knows by its id", async () => {
+    expect(await show("contract")).toMatchInlineSnapshot(`
+      "No contract is sent: the service knows yam.bimanual-joint-position.v1 by its id.
+      --- exit 0
+      "
+    `);
+    expect(JSON.parse((await scene.robot.run(["contract", "--json"])).stdout)).toEqual({ contract: null });
+  });
+
+  test("--setup --dry-run: shows what would be sent", async () => {
+    expect(await show("--setup", "--dry-run")).toMatchInlineSnapshot(`
+      "Would send POST http://service/v1/robots/setup
+      {
+        "name": "arm-7",
+        "robot_type_id": "yam.bimanual-joint-position.v1",
+        "region": "eu-central-1",
+        "configuration_digest": "sha256:dffadf…",
+        "site": "hall-2",
+        "labels": {
+          "line": "a"
+        }
+      }
+      SHA256  BYTES  FILE
+      272f97…  10     /robot/left.yaml
+      49ebb3…  14     /robot/right.json
+      --- exit 0
+      "
+    `);
+    const { would, method, url, request, files } = JSON.parse(
+      (await scene.robot.run(["--setup", "--dry-run", "--json"])).stdout,
+    );
+    expect({ would, method, url, files: files.length }).toEqual({
+      would: "register",
+      method: "POST",
+      url: `${scene.proxy.url}/v1/robots/setup`,
+      files: 2,
+    });
+    expect(request.configuration_digest).toBe(await scene.robot.digest());
+  });
+
+  test("status: with the daemon down, before the first registration", async () => {
+    expect(await show("status")).toMatchInlineSnapshot(`
+      "○ The agent is not running
+      robot       arm-7
+      type        yam.bimanual-joint-position.v1
+      service     http://service
+      registered  never
+      on disk     sha256:dffadf…
+      --- stderr
+      error: the agent is not running; changes are not noticed [not-running]
+        → start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service
+      --- exit 1
+      "
+    `);
+  });
+
+  test("scenario 31: reading commands make no request and change no file", async () => {
+    const { robot, proxy } = scene;
+    const before = treeOf(robot.folder);
+    const commands = [
+      "check",
+      "check --json",
+      "digest",
+      "contract",
+      "status",
+      "catalog",
+      "schema manifest",
+      "completion bash",
+    ];
+    for (const command of [...commands, "--setup --dry-run", "--setup --dry-run --if-changed"]) {
+      await robot.run(command.split(" "));
+      expect([command, treeOf(robot.folder)]).toEqual([command, before]);
+    }
+    expect(proxy.requests).toEqual([]);
+  });
+
+  test("--setup: registers; --if-changed then sends nothing, and without it the same again", async () => {
+    const { proxy } = scene;
+    expect(await show("--setup")).toMatchInlineSnapshot(`
+      "Registered arm-7 as rob_… at http://service
+      Configuration sha256:dffadf…
+      --- exit 0
+      "
+    `);
+    expect(proxy.requests.length).toBe(1);
+    expect(await show("--setup", "--if-changed")).toMatchInlineSnapshot(`
+      "Already registered: arm-7 as rob_… at http://service
+      Configuration sha256:dffadf…
+      --- exit 0
+      "
+    `);
+    expect(await show("--setup", "--if-changed", "--dry-run")).toContain(
+      "Would send nothing; registered already is POST",
+    );
+    expect(proxy.requests.length).toBe(1);
+    const again = JSON.parse((await scene.robot.run(["--setup", "--json"])).stdout);
+    expect(again).toMatchObject({ schema_version: 1, state: "registered", healthy: true });
+    expect(proxy.requests.length).toBe(2);
+    expect(await show("status")).toMatchInlineSnapshot(`
+      "○ The agent is not running
+      robot       arm-7 (rob_…)
+      type        yam.bimanual-joint-position.v1
+      service     http://service
+      registered  <time>  sha256:dffadf…
+      on disk     the same
+      --- stderr
+      error: the agent is not running; changes are not noticed [not-running]
+        → start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service
+      --- exit 1
+      "
+    `);
+  });
+
+  test("reload: with nobody there to reload", async () => {
+    expect(await show("reload")).toMatchInlineSnapshot(`
+      "--- stderr
+      error: no daemon runs (/robot/run/control.sock) [daemon-unreachable]
+        → start it, or see why it does not run: systemctl status robot-policy-agent
+      --- exit 1
+      "
+    `);
+  });
+
+  test("with the daemon: status, reload and --setup go through it, rebind and a second daemon are refused", async () => {
+    const { robot } = scene;
+    await using daemon = await robot.start();
+    await daemon.until(({ state }) => state === "registered");
+    expect(await show("status")).toMatchInlineSnapshot(`
+      "● Registered as arm-7
+      robot       arm-7 (rob_…)
+      type        yam.bimanual-joint-position.v1
+      service     http://service
+      registered  <time>  sha256:dffadf…
+      on disk     the same
+      watching    1 folder by events
+      --- exit 0
+      "
+    `);
+    expect(await show("reload")).toMatchInlineSnapshot(`
+      "Reloaded
+      --- exit 0
+      "
+    `);
+    expect(await show("--setup")).toContain("Registered arm-7 as rob_…");
+    expect((await daemon.status()).daemon?.attempts).toBe(1);
+    expect(await show("rebind")).toMatchInlineSnapshot(`
+      "--- stderr
+      error: the agent is running and holds the state (/robot/state) [already-running]
+        → systemctl stop robot-policy-agent, then rebind, then start it again
+      --- exit 1
+      "
+    `);
+    expect(await show("run")).toMatchInlineSnapshot(`
+      "--- stderr
+      error: another agent works on this state directory (/robot/state) [already-running]
+        → see it with: robot-policy-agent status
+      --- exit 1
+      "
+    `);
+  });
+
+  test("rebind: keeps the old registration aside; a second time there is nothing to do", async () => {
+    expect(await show("rebind")).toMatchInlineSnapshot(`
+      "Unbound from arm-7 (kept as /robot/state/registration.json.rebound). The next start or --setup registers this machine.
+      --- exit 0
+      "
+    `);
+    expect(await show("rebind")).toMatchInlineSnapshot(`
+      "Nothing to rebind: this machine has no registration.
+      --- exit 0
+      "
+    `);
+    expect(JSON.parse((await scene.robot.run(["rebind", "--json"])).stdout)).toEqual({
+      rebound: false,
+      kept: null,
+      was: null,
+    });
+  });
+});
+
+describe("--json on failure: one document on stdout, whatever is wrong:", () => {
+  const INVALID = { check: 3, digest: 3, contract: 3, status: 3, "--setup": 3, "--setup --dry-run": 3, doctor: 3 };
+
+  test.each([
+    ["no configuration", (robot: Robot) => rm(robot.config_path), INVALID],
+    ["a bad configuration", (robot: Robot) => writeFile(robot.config_path, "service: {}\nrobot: {}\n"), INVALID],
+    // That nobody watches is what `status` says first.
+    [
+      "a bad manifest",
+      (robot: Robot) => writeFile(robot.manifest_path, "robot_type_id: 7\n"),
+      { ...INVALID, status: 1 },
+    ],
+    ["a file that is not there", (robot: Robot) => rm(robot.paths[0] ?? ""), { ...INVALID, status: 1, contract: 0 }],
+  ])("%s", async (_case, damage, codes) => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await damage(robot);
+    for (const [command, expected] of Object.entries(codes)) {
+      const { code, stdout } = await robot.run([...command.split(" "), "--json"]);
+      expect([command, code]).toEqual([command, expected]);
+      expect(typeof JSON.parse(stdout)).toBe("object");
+    }
+  });
+
+  test("digest --json: {digest: null, files: [], findings}", async () => {
+    await using scene = await createScene();
+    await rm(scene.robot.paths[0] ?? "");
+    const { digest, files, findings } = JSON.parse((await scene.robot.run(["digest", "--json"])).stdout);
+    expect({ digest, files, id: findings[0].id, line: findings[0].line }).toEqual({
+      digest: null,
+      files: [],
+      id: "file_missing",
+      line: 3,
+    });
+  });
+
+  test("a state that a newer agent wrote", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const newer = { schema_version: 99, sha256: "", registration: {} };
+    await writeFile(join(robot.state_directory, "registration.json"), JSON.stringify(newer));
+    for (const command of ["status", "--setup", "rebind"]) {
+      const { code, stdout } = await robot.run([command, "--json"]);
+      expect([command, code, JSON.parse(stdout).problem?.code]).toEqual([command, 1, "state-newer"]);
+    }
+    expect(shownBy(await robot.run(["status"]), scene)).toMatchInlineSnapshot(`
+      "--- stderr
+      error: the state is of version 99, written by a newer agent (/robot/state/registration.json) [state-newer]
+        → install that agent again; the state is left as it is
+      --- exit 1
+      "
+    `);
+  });
+});
+
+describe("exit codes (design, Commands)", () => {
+  test("3 invalid: findings with their lines", async () => {
+    await using scene = await createScene();
+    await writeFile(scene.robot.manifest_path, "robot_type_id: nonsense\nconfiguration_file: []\n");
+    expect(shownBy(await scene.robot.run(["check"]), scene)).toMatchInlineSnapshot(`
+      "--- stderr
+      /robot/robot-manifest.yaml:1:1: warning no_config_files: no configuration files: the digest covers nothing
+          robot_type_id: nonsense
+          ^
+      /robot/robot-manifest.yaml:1:16: error type_id_format: nonsense is not a type id such as acme.so101-cell.v1
+          robot_type_id: nonsense
+                         ^
+      /robot/robot-manifest.yaml:2:1: error unknown_key: unknown key configuration_file; did you mean configuration_files?
+          configuration_file: []
+          ^
+      --- exit 3
+      "
+    `);
+  });
+
+  test("check --strict: a warning fails", async () => {
+    await using scene = await createScene({ files: {} });
+    expect((await scene.robot.run(["check"])).code).toBe(0);
+    expect((await scene.robot.run(["check", "--strict"])).code).toBe(3);
+  });
+
+  test.each([
+    [4, "unreachable", { status: 503 }],
+    [4, "a captive portal", { status: 200, headers: { "content-type": "text/html" }, body: "<html>log in</html>" }],
+    [5, "unauthorized", { status: 401, body: '{"detail":"Invalid API key"}' }],
+    [5, "forbidden", { status: 403, body: '{"detail":"no"}' }],
+    [6, "rejected", { status: 422, body: '{"detail":[{"loc":["body","region"],"msg":"unknown region","type":"x"}]}' }],
+    [6, "misconfigured", { status: 404, body: '{"detail":"Not Found"}' }],
+    [7, "conflict", { status: 409, body: '{"detail":"taken"}' }],
+  ])("%i when --setup meets %s", async (code, _case, answer) => {
+    await using scene = await createScene();
+    scene.proxy.inject({ kind: "answer", ...answer });
+    const result = await scene.robot.run(["--setup"]);
+    expect(result.code).toBe(code);
+    expect(result.stdout).toBe("");
+    // What happened and what to do.
+    expect(result.stderr).toMatch(/error: .+ \[[a-z-]+\]\n {2}→ .+\n/);
+  });
+
+  test("7 when the robot's name changed", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await robot.run(["--setup"]);
+    await writeFile(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
+    expect(shownBy(await robot.run(["--setup"]), scene)).toMatchInlineSnapshot(`
+      "--- stderr
+      error: this robot is registered as arm-7, but its name is now arm-8; nothing was sent [other-name]
+        → set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind
+      --- exit 7
+      "
+    `);
+  });
+});
+
+describe("usage", () => {
+  const COMMANDS = agent("--help")
+    .stdout.split("Commands:\n")[1]
+    ?.split("\n\n")[0]
+    ?.matchAll(/^ {2}([a-z]+)/gm)
+    .map(([, name]) => name ?? "")
+    .toArray();
+
+  test("--help: lists every command", () => {
+    expect(COMMANDS).toEqual([
+      "init",
+      "run",
+      "check",
+      "digest",
+      "status",
+      "reload",
+      "rebind",
+      "doctor",
+      "contract",
+      "catalog",
+      "schema",
+      "completion",
+    ]);
+    expect(agent("--help").stdout).toMatchInlineSnapshot(`
+      "Usage: robot-policy-agent [options] [command]
+
+      Keeps this robot registered with a robot policy service, and registers it again
+      whenever its configuration files change.
+
+      Options:
+        -V, --version                 print the version
+        --setup                       register once, now, and exit
+        --dry-run                     with --setup: show what would be sent; no
+                                      request, nothing written
+        --if-changed                  with --setup: send nothing when the service has
+                                      it already
+        --json                        print one JSON document
+        --config <file>               agent configuration (default:
+                                      /etc/robot-policy-agent/config.yaml)
+        --state-dir <dir>             where the registration is kept (default:
+                                      /var/lib/robot-policy-agent)
+        --runtime-dir <dir>           where the control socket is (default:
+                                      /run/robot-policy-agent)
+        -h, --help                    display help for command
+
+      Commands:
+        init [options]                write a commented configuration and manifest;
+                                      asks for what the flags leave open
+        run [options]                 watch the configuration files and keep the
+                                      registration true, until stopped
+        check [options]               check configuration, manifest and files, without
+                                      network
+        digest [options]              print the configuration digest of what is on the
+                                      disk
+        status [options]              show what is registered and whether it is true;
+                                      exits by health
+        reload [options]              have the running agent take over edits now;
+                                      fails when they are bad
+        rebind [options]              make this machine a robot of its own, after a
+                                      copied image or a new name
+        doctor [options]              find out what keeps this robot from being
+                                      registered: files, network, key, clock and more
+        contract [options]            print the contract that is sent for a custom
+                                      robot type
+        catalog [options] [id]        list the robot types that are known by id, or
+                                      show one
+        schema [options] <document>   print the JSON Schema of a file, for editors
+        completion [options] <shell>  print the completion script of a shell
+
+      Examples:
+        robot-policy-agent init                 write a commented configuration and manifest
+        robot-policy-agent check                see what is wrong with them
+        robot-policy-agent --setup              register this robot once
+        robot-policy-agent status               see what the service holds
+        robot-policy-agent doctor               find out why it does not work
+      "
+    `);
+  });
+
+  test.each(COMMANDS ?? [])("%s --help: says what it does, with an example, within 80 columns", (command) => {
+    const { code, stdout } = agent(command, "--help");
+    expect(code).toBe(0);
+    expect(stdout).toContain("Examples:\n  ");
+    expect(stdout).toContain("robot-policy-agent");
+    for (const line of stdout.split("Examples:")[0]?.split("\n") ?? []) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test("a mistake in the arguments: exit 2, on stderr, with what was probably meant", () => {
+    expect(agent("docter")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "stderr": "error: unknown command 'docter'
+      (Did you mean doctor?)
+      (robot-policy-agent --help lists commands and flags)
+      ",
+        "stdout": "",
+      }
+    `);
+    expect(agent("catalog", "yam.bimanual-joint-positon.v1")).toMatchInlineSnapshot(`
+      {
+        "code": 2,
+        "stderr": "error: there is no type yam.bimanual-joint-positon.v1 in the catalog [type-unknown]
+        → did you mean yam.bimanual-joint-position.v1?
+      ",
+        "stdout": "",
+      }
+    `);
+  });
+
+  test("catalog: every type, one a line", () => {
+    expect(agent("catalog").stdout).toMatchInlineSnapshot(`
+      "ID                              AXES   HZ  HOSTED  NAME
+      lerobot.so101-follower.v1       6/6    30  yes     SO-101 follower arm (LeRobot)
+      lerobot.bi-so101-follower.v1    12/12  30          Two SO-101 follower arms (LeRobot)
+      lerobot.lekiwi.v1               9/9    30          LeKiwi mobile manipulator (LeRobot)
+      trossen.aloha-bimanual.v1       14/14  50  yes     ALOHA stationary, two ViperX arms
+      droid.franka-panda.v1           8/8    15  yes     Franka Panda with Robotiq 2F-85 (DROID)
+      yam.bimanual-joint-position.v1  14/14  30  yes     Two YAM arms
+      unitree.g1-dex3.v1              28/28  30          Unitree G1 upper body with Dex3-1 hands
+      unitree.g1-dex1.v1              16/16  30          Unitree G1 upper body with Dex1-1 grippers
+      bridge.widowx-250.v1            7/7    5           WidowX 250 with delta end-effector control (BridgeData V2)
+      ur.ur5e-2f85.v1                 7/7    20          UR5e with Robotiq 2F-85
+      "
+    `);
+    expect(JSON.parse(agent("catalog", "--json").stdout).types).toHaveLength(10);
+  });
+
+  test("catalog ID: one type in detail", () => {
+    expect(agent("catalog", "lerobot.so101-follower.v1").stdout).toMatchInlineSnapshot(`
+      "lerobot.so101-follower.v1  SO-101 follower arm (LeRobot)
+      hosted    yes: registers by id alone
+      topology  single_arm
+      actions   joint_position, 30 Hz
+      axes      6 state, 6 action
+      cameras   declared by whoever installs the robot
+      source    names, order, units: huggingface/lerobot robots/so_follower (use_degrees true); gripper 0 closed, 100 open and position limits: TheRobotStudio/SO-ARM100 Simulation/SO101; velocity: 0.7 of the servo's 4.5 rad/s
+
+      GROUP    KIND     UNIT     ELEMENTS, IN VECTOR ORDER
+      arm      arm      deg      shoulder_pan shoulder_lift elbow_flex wrist_flex wrist_roll
+      gripper  gripper  percent  gripper
+      "
+    `);
+    expect(JSON.parse(agent("catalog", "droid.franka-panda.v1", "--json").stdout)).toMatchObject({
+      robot_type_id: "droid.franka-panda.v1",
+      state_axes: 8,
+      action_axes: 8,
+    });
+  });
+
+  test.each(["manifest", "config"])("schema %s: a JSON Schema", (document) => {
+    const schema = JSON.parse(agent("schema", document).stdout);
+    expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
+  });
+
+  test.each(["bash", "zsh", "fish"])("completion %s: knows every command", (shell) => {
+    const { code, stdout } = agent("completion", shell);
+    expect(code).toBe(0);
+    for (const command of COMMANDS ?? []) expect(stdout).toContain(command);
+  });
+
+  test("completion bash: can be sourced as the help says", () => {
+    const words = [process.execPath, AGENT_PROGRAM, "completion", "bash"];
+    const script = 'source <("$@"); complete -p robot-policy-agent';
+    expect(execFileSync("bash", ["-euc", script, "bash", ...words], { encoding: "utf8" })).toBe(
+      "complete -F _robot_policy_agent robot-policy-agent\n",
+    );
+  });
+});
+
+describe("init", () => {
+  test("init: with every answer given, the result passes check", async () => {
+    await using scene = await createScene();
+    const { robot, proxy } = scene;
+    await mkdir(robot.path("etc"));
+    const [left = "", right = ""] = robot.paths;
+    const answers = ["--url", proxy.url, "--region", "eu-central-1", "--type", "yam.bimanual-joint-position.v1"];
+    const files = ["--key-file", robot.key_path, "--name", "arm-{machine_id}", "--file", left, "--file", right];
+    const written = await robot.run(["init", ...answers, ...files, "--dir", robot.path("etc")]);
+    expect(shownBy(written, scene)).toMatchInlineSnapshot(`
+      "Wrote /robot/etc/config.yaml
+      Wrote /robot/etc/robot-manifest.yaml
+      Next:
+        1. put the API key where service.key_file points
+        2. robot-policy-agent check --config /robot/etc/config.yaml
+        3. robot-policy-agent --setup --config /robot/etc/config.yaml
+      --- exit 0
+      "
+    `);
+    expect(readdirSync(robot.path("etc")).toSorted()).toEqual(["config.yaml", "robot-manifest.yaml"]);
+    const check = agent("check", "--config", robot.path("etc/config.yaml"), "--json");
+    expect(JSON.parse(check.stdout)).toMatchObject({
+      valid: true,
+      findings: [],
+      request: { configuration_digest: await robot.digest(), name: expect.stringMatching(/^arm-[0-9a-f]{12}$/) },
+    });
+  });
+
+  test("init: what nobody said is marked, and check finds it", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const directory = robot.path("new/etc");
+    expect(shownBy(await robot.run(["init", "--dir", directory]), scene)).toMatchInlineSnapshot(`
+      "Wrote /robot/new/etc/config.yaml
+      Wrote /robot/new/etc/robot-manifest.yaml
+      Next:
+        1. replace the 3 <…> in them
+        2. put the API key where service.key_file points
+        3. robot-policy-agent check --config /robot/new/etc/config.yaml
+        4. robot-policy-agent --setup --config /robot/new/etc/config.yaml
+      --- exit 0
+      "
+    `);
+    const check = agent("check", "--config", join(directory, "config.yaml"));
+    expect(check.code).toBe(3);
+    expect(check.stderr.replaceAll(robot.folder, "/robot")).toMatchInlineSnapshot(`
+      "/robot/new/etc/config.yaml:7:8: error placeholder: replace the placeholder <address of the service, https://HOST>
+            url: "<address of the service, https://HOST>"
+                 ^
+      /robot/new/etc/config.yaml:31:11: error placeholder: replace the placeholder <cloud region nearest to the robot>
+            region: "<cloud region nearest to the robot>"
+                    ^
+      /robot/new/etc/robot-manifest.yaml:5:16: error placeholder: replace the placeholder <id from: robot-policy-agent catalog>
+          robot_type_id: "<id from: robot-policy-agent catalog>"
+                         ^
+      /robot/new/etc/robot-manifest.yaml:15:22: warning no_config_files: no configuration files: the digest covers nothing
+          configuration_files: []
+                               ^
+      "
+    `);
+  });
+
+  test("init: never replaces a file unless told to", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const before = treeOf(robot.folder);
+    expect(shownBy(await robot.run(["init"]), scene)).toMatchInlineSnapshot(`
+      "--- stderr
+      error: the file is there already (/robot/config.yaml) [exists]
+        → to replace it: --force
+      --- exit 1
+      "
+    `);
+    expect(treeOf(robot.folder)).toEqual(before);
+    expect((await robot.run(["init", "--force"])).code).toBe(0);
+    expect(await readFile(robot.config_path, "utf8")).toContain("Written by robot-policy-agent init");
+  });
+
+  test.each([
+    ["--url", "http://policy.example.com", "insecure"],
+    ["--url", "https://policy.example.com/v1", "/v1"],
+    ["--type", "not a type", "type id"],
+    ["--file", "/a/*.yaml", "config"],
+    ["--name", "{serial}", "placeholder"],
+    ["--region", "\u0007", "region"],
+  ])("init: %s %j is refused before anything is written", async (flag, value) => {
+    await using scene = await createScene();
+    const result = await scene.robot.run(["init", flag, value, "--dir", scene.robot.path("etc")]);
+    expect([result.code, result.stdout]).toEqual([2, ""]);
+    expect(result.stderr).toMatch(/error: .+ \[bad-answer\]\n {2}→ correct the flag/);
+    expect(readdirSync(scene.robot.folder)).not.toContain("etc");
+  });
+
+  test.skipIf(!canBecomeNobody)("init: where it may not write, it says so", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const result = await robot.run(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
+    expect(shownBy(result, scene)).toMatchInlineSnapshot(`
+      "--- stderr
+      error: cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test) [not-writable]
+        → run it as root, or write elsewhere: --dir DIR
+      --- exit 1
+      "
+    `);
+  });
+
+  test.skipIf(!hasProgram("script"))("init: asks on a terminal, and takes pasted lines", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const line = agentWords(robot, ["init", "--dir", robot.path("etc")])
+      .map((word) => `'${word}'`)
+      .join(" ");
+    await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+    await command.wrote("Address of the service");
+    command.child.stdin?.write("policy.example.com\nhttps://policy.example.com\neu-west\nnonsense\nur.ur5e-2f85.v1\n");
+    expect(await command.ended()).toBe(0);
+    expect(command.output()).toContain("service address is not a web address; write it as https://HOST");
+    const config = await readFile(robot.path("etc/config.yaml"), "utf8");
+    expect(config).toContain("\n  url: https://policy.example.com\n");
+    expect(config).toContain("\n  region: eu-west\n");
+    expect(await readFile(robot.path("etc/robot-manifest.yaml"), "utf8")).toContain(
+      "\nrobot_type_id: ur.ur5e-2f85.v1\n",
+    );
+  });
+});
+
+describe("interrupted", () => {
+  /** SIGINT ends it at once, with 130 and without a word about failures. */
+  async function expectInterruptible(command: ReturnType<typeof startWords>): Promise<void> {
+    const started_at_ms = performance.now();
+    command.child.kill("SIGINT");
+    expect(await command.ended()).toBe(130);
+    expect(performance.now() - started_at_ms).toBeLessThan(2000);
+    expect(command.output()).not.toMatch(/error|at .*\.ts:/);
+  }
+
+  test.each([[["--setup"]], [["doctor"]]])("%j while the service hangs", async (args) => {
+    await using scene = await createScene();
+    scene.proxy.inject({ kind: "hang" }, 2);
+    await using command = startCommand(scene.robot, args);
+    await scene.proxy.arrived(1);
+    await expectInterruptible(command);
+  });
+
+  test("status --watch", async () => {
+    await using scene = await createScene();
+    await using command = startCommand(scene.robot, ["status", "--watch", "--json"]);
+    await command.wrote('"stopped"');
+    await expectInterruptible(command);
+  });
+
+  test.each([[["reload"]], [["status"]]])("%j while the daemon hangs", async (args) => {
+    await using scene = await createScene();
+    const server = createServer();
+    server.listen(scene.robot.socket_path);
+    const connected = once(server, "connection");
+    await using command = startCommand(scene.robot, args);
+    await connected;
+    await expectInterruptible(command);
+    server.close();
+  });
+
+  test.each([[["digest"]], [["check"]]])("%j in the middle of a large file", async (args) => {
+    await using scene = await createScene({ watch: "{settle_ms: 0, file_limit_bytes: 60000000000}" });
+    const [path = ""] = scene.robot.paths;
+    await truncate(path, 50_000_000_000);
+    await using command = startCommand(scene.robot, args);
+    const descriptors = `/proc/${command.child.pid}/fd`;
+    await expect.poll(() => linksIn(descriptors), { timeout: 20_000, interval: 20 }).toContain(path);
+    await expectInterruptible(command);
+  });
+
+  test.skipIf(!hasProgram("script"))("init at a question, by Ctrl-C", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const line = agentWords(robot, ["init", "--dir", robot.path("etc")])
+      .map((word) => `'${word}'`)
+      .join(" ");
+    await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+    await command.wrote("Address of the service");
+    command.child.stdin?.write("\u0003");
+    expect(await command.ended()).toBe(130);
+    expect(readdirSync(robot.folder)).not.toContain("etc");
+  });
+});
+
+describe("output", () => {
+  test("a reader that goes away is no failure, and ends what would go on for ever", async () => {
+    await using scene = await createScene();
+    const words = agentWords(scene.robot, ["status", "--watch"]).map((word) => `'${word}'`);
+    await using watching = startWords(["sh", "-c", `${words.join(" ")} | true`]);
+    // The first line is written at once; the next one, at the next change, meets nobody.
+    await expect
+      .poll(
+        async () => {
+          await writeFile(scene.robot.paths[0] ?? "", `offset: ${performance.now()}\n`);
+          return watching.child.exitCode;
+        },
+        { timeout: 20_000, interval: 200 },
+      )
+      .not.toBeNull();
+    expect(watching.output()).not.toMatch(/EPIPE|at .*\.ts:/);
+    const listed = execFileSync(
+      "sh",
+      ["-c", '"$@" 2>&1 | head -1', "sh", process.execPath, AGENT_PROGRAM, "schema", "manifest"],
+      {
+        encoding: "utf8",
+      },
+    );
+    expect(listed).toBe("{\n");
+  });
+
+  test.skipIf(!hasProgram("script"))("colour and a progress bar on a terminal, NO_COLOR takes the colour", async () => {
+    await using scene = await createScene({ watch: "{settle_ms: 0}" });
+    await truncate(scene.robot.paths[0] ?? "", 700_000_000);
+    const line = agentWords(scene.robot, ["check"])
+      .map((word) => `'${word}'`)
+      .join(" ");
+    const onTerminal = async (environment: Record<string, string>) => {
+      await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm", ...environment });
+      expect(await command.ended()).toBe(0);
+      return command.output();
+    };
+    const coloured = await onTerminal({});
+    expect(coloured).toMatch(/hashing █*░* \d+ %/);
+    expect(coloured).toContain("\u001B[32mok\u001B[39m");
+    expect(await onTerminal({ NO_COLOR: "1" })).not.toContain("\u001B[32m");
+    expect((await scene.robot.run(["check"])).stderr).not.toContain("hashing");
+  });
+});
+
+function linksIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder).map((name) => readlinkSync(join(folder, name)));
+  } catch {
+    // The process, or a descriptor, is not there yet or any more.
+    return [];
+  }
+}

@@ -1,0 +1,314 @@
+/** The two files that people edit: mistakes while nothing runs, mistakes while the daemon runs, and edits that are meant. */
+import { readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+
+import type { Robot } from "../../support/robot.ts";
+import { replaceIn, setupBodies } from "../../support/robot.ts";
+import { createScene, expectOneRobot } from "../../support/scene.ts";
+
+/** Long enough for a wrong request to show. */
+const QUIET_MS = 1000;
+
+/** Lines with a mistake each, and where it is: line, column, finding. */
+const BAD_CONFIGURATION = `service:
+  url: http://policy.example
+  key_fil: /etc/key
+  connect_timeout_s: soon
+robot:
+  name: arm-{rack}
+  region: 7
+  labels: {line: a, line: b}
+watch: {settle_ms: -1}
+colour: red
+`;
+const CONFIGURATION_FINDINGS = [
+  [2, 8, "insecure_url"],
+  [3, 3, "unknown_key"],
+  [4, 22, "wrong_type"],
+  [6, 9, "name_template"],
+  [7, 11, "wrong_type"],
+  [8, 21, "yaml_duplicate_key"],
+  [9, 20, "out_of_range"],
+  [10, 1, "unknown_key"],
+];
+
+const BAD_MANIFEST = `robot_type_id: yam.bimanual-joint-position.v1
+configuration_file: []
+configuration_files:
+  - relative/path.yaml
+  - /opt/a.yaml
+  - /opt/a.yaml
+  - 7
+`;
+
+describe.concurrent("scenario 29: every mistake at its file:line:column, all at once, exit 3:", () => {
+  test("in the configuration", async () => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    await writeFile(robot.config_path, BAD_CONFIGURATION);
+    const check = await robot.run(["check", "--json"]);
+    expect(check.code).toBe(3);
+    // A stage that fails ends the reading, so the duplicate key is seen first and the rest once it is gone.
+    expect(placesOf(check.stdout)).toEqual(CONFIGURATION_FINDINGS.filter(([, , id]) => id === "yaml_duplicate_key"));
+    await replaceIn(robot.config_path, "line: a, line: b", "line: a, xine: b");
+
+    const expected = CONFIGURATION_FINDINGS.filter(([, , id]) => id !== "yaml_duplicate_key");
+    expect(placesOf((await robot.run(["check", "--json"])).stdout)).toEqual(expected);
+    for (const args of [["check"], ["run"], ["--setup"], ["digest"], ["status"]]) {
+      const { code, stderr } = await robot.run(args);
+      expect([args, code]).toEqual([args, 3]);
+      const named = stderr.split("\n").map((line) => /^\S+:\d+:\d+: error \w+/.exec(line)?.[0]);
+      expect(named.filter((head) => head !== undefined)).toEqual(
+        expected.map(([line, column, id]) => `${robot.config_path}:${line}:${column}: error ${id}`),
+      );
+    }
+    expect(proxy.requests).toHaveLength(0);
+  });
+
+  test("in the manifest", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await writeFile(robot.manifest_path, BAD_MANIFEST);
+    for (const args of [["check"], ["--setup"]]) {
+      const { code, stderr } = await robot.run(args);
+      expect([args, code]).toEqual([args, 3]);
+      const named = [...stderr.matchAll(/robot-manifest\.yaml:(\d+):(\d+): error (\w+): /g)].map((match) =>
+        match.slice(1),
+      );
+      expect(named).toEqual([
+        ["2", "1", "unknown_key"],
+        ["4", "5", "config_path"],
+        ["6", "5", "config_duplicate"],
+        ["7", "5", "wrong_type"],
+      ]);
+    }
+  });
+
+  test.for([
+    ["syntax", "service: [\n", "yaml_syntax"],
+    ["nothing in it", "", "wrong_type"],
+    ["another kind of file", "\u0000\u0001\u0002", "yaml_syntax"],
+    ["not UTF-8", Buffer.from([0xff, 0xfe, 0x41]), "not_utf8"],
+  ] as const)("a configuration with %s", async ([, bytes, id]) => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await writeFile(robot.config_path, bytes);
+    const { code, stderr } = await robot.run(["run"]);
+    expect(code).toBe(3);
+    expect(stderr).toMatch(new RegExp(`config\\.yaml:\\d+:\\d+: error ${id}: `));
+  });
+
+  test("no configuration at all", async () => {
+    await using scene = await createScene();
+    await rm(scene.robot.config_path);
+    const { code, stderr } = await scene.robot.run(["run"]);
+    expect(code).toBe(3);
+    expect(stderr).toContain("robot-policy-agent init");
+  });
+});
+
+describe.concurrent("scenario 30: a bad edit while running:", () => {
+  const edits: readonly [string, (robot: Robot) => string, string, string, string][] = [
+    ["the configuration", (robot) => robot.config_path, "region: eu-central-1", "region: [", "yaml_syntax"],
+    [
+      "the manifest",
+      (robot) => robot.manifest_path,
+      "configuration_files:",
+      "gripers: 2\nconfiguration_files:",
+      "unknown_key",
+    ],
+  ];
+
+  test.for(edits)(
+    "%s: the last good one stays, status shows the finding, reload fails",
+    async ([, pathOf, from, to, id]) => {
+      await using scene = await createScene();
+      const { proxy, robot } = scene;
+      await using daemon = await robot.start();
+      const { registration } = await expectOneRobot(scene, daemon);
+      const path = pathOf(robot);
+      await replaceIn(path, from, to);
+      const bad = await daemon.until(({ findings }) => findings.length > 0);
+      expect(bad.healthy).toBe(false);
+      expect(bad.registration).toEqual(registration);
+      const [finding] = bad.findings;
+      expect(finding).toMatchObject({ id, file: path });
+      expect((finding?.line ?? 0) >= 1 && (finding?.column ?? 0) >= 1).toBe(true);
+
+      const reload = await robot.run(["reload"]);
+      expect(reload.code).toBe(3);
+      expect(reload.stderr).toContain(`${path}:${finding?.line}:${finding?.column}: error ${id}: `);
+      expect(reload.stderr).toContain("[reload-refused]");
+      expect((await robot.run(["status"])).code).toBe(3);
+      expect(proxy.requests).toHaveLength(1);
+
+      await replaceIn(path, to, from);
+      await daemon.until(({ healthy }) => healthy);
+      expect((await robot.run(["reload"])).code).toBe(0);
+      await expectOneRobot(scene, daemon);
+      expect(proxy.requests).toHaveLength(1);
+    },
+  );
+
+  test("the last good configuration goes on working: a changed file is registered under it", async () => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    await replaceIn(robot.config_path, "region: eu-central-1", "region: 7");
+    await daemon.until(({ findings }) => findings.length > 0);
+    await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
+    await expectOneRobot(scene, daemon);
+    expect(setupBodies(proxy.requests).at(-1)).toMatchObject({ region: "eu-central-1" });
+    // Started anew it would not run: the edit is on the disk, and that is told before anything breaks.
+    expect((await robot.run(["status"])).code).toBe(3);
+  });
+
+  test("a removed configuration is a bad edit as well", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    const text = await readFile(robot.config_path);
+    await rm(robot.config_path);
+    const { findings, healthy } = await daemon.until((status) => status.findings.length > 0);
+    expect(healthy).toBe(false);
+    expect(findings).toMatchObject([{ id: "file_missing", file: robot.config_path }]);
+    await writeFile(robot.config_path, text);
+    await daemon.until(({ healthy }) => healthy);
+    await expectOneRobot(scene, daemon);
+  });
+});
+
+describe.concurrent("scenario 30: a good edit takes over", () => {
+  const ways: readonly [string, string, (robot: Robot, kill: () => void) => Promise<void> | void][] = [
+    ["by itself", "{settle_ms: 150}", () => {}],
+    ["by SIGHUP", "{settle_ms: 150, resync_s: 3600}", (_robot, kill) => kill()],
+    [
+      "by reload, which answers when it is in force",
+      "{settle_ms: 150, resync_s: 3600}",
+      async (robot) => {
+        expect(await robot.run(["reload"])).toMatchObject({ code: 0, stdout: "Reloaded\n" });
+      },
+    ],
+  ];
+
+  test.for(ways)("%s", async ([, watch, takeOver]) => {
+    await using scene = await createScene({ watch });
+    const { proxy, robot } = scene;
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    await replaceIn(robot.config_path, "region: eu-central-1", "region: eu-west-1");
+    await takeOver(robot, () => void daemon.child.kill("SIGHUP"));
+    await proxy.arrived(2);
+    expect(setupBodies(proxy.requests).at(-1)).toMatchObject({ region: "eu-west-1" });
+    await expectOneRobot(scene, daemon);
+    await sleep(QUIET_MS);
+    expect(proxy.requests).toHaveLength(2);
+  });
+});
+
+test.concurrent("site, labels and region registered again when they change, all in one request; omitted ones are gone", async () => {
+  await using scene = await createScene();
+  const { proxy, robot, service } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  const [before] = await service.robots();
+  expect(before).toMatchObject({ region: "eu-central-1", site: "hall-2", labels: { line: "a" } });
+
+  const text = await readFile(robot.config_path, "utf8");
+  await writeFile(
+    robot.config_path,
+    text
+      .replace("eu-central-1", "us-east-2")
+      .replace("hall-2", "Halle Süd")
+      .replace("{line: a}", "{line: b, cell: '7'}"),
+  );
+  await proxy.arrived(2);
+  await expectOneRobot(scene, daemon);
+  expect(await service.robots()).toEqual([
+    { ...before, region: "us-east-2", site: "Halle Süd", labels: { line: "b", cell: "7" } },
+  ]);
+
+  await writeFile(robot.config_path, text.replace("  site: hall-2\n", "").replace("  labels: {line: a}\n", ""));
+  await proxy.arrived(3);
+  await expectOneRobot(scene, daemon);
+  expect(await service.robots()).toEqual([{ ...before, site: null, labels: {} }]);
+  await sleep(QUIET_MS);
+  expect(proxy.requests).toHaveLength(3);
+});
+
+test.concurrent("a manifest moved elsewhere by the configuration is followed, and watched there", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  const manifest = await readFile(robot.manifest_path, "utf8");
+  await writeFile(
+    robot.path("other.yaml"),
+    manifest.replace("yam.bimanual-joint-position.v1", "lerobot.so101-follower.v1"),
+  );
+  await replaceIn(robot.config_path, robot.manifest_path, robot.path("other.yaml"));
+  await proxy.arrived(2);
+  await rm(robot.manifest_path);
+  await writeFile(robot.path("other.yaml"), manifest);
+  await proxy.arrived(3);
+  expect(setupBodies(proxy.requests).map((body) => (body as { robot_type_id?: string }).robot_type_id)).toEqual([
+    "yam.bimanual-joint-position.v1",
+    "lerobot.so101-follower.v1",
+    "yam.bimanual-joint-position.v1",
+  ]);
+  await expectOneRobot(scene, daemon);
+});
+
+describe.concurrent("scenario 31: no request and nothing written by", () => {
+  test.for([
+    "check",
+    "check --json",
+    "digest --json",
+    "digest --explain",
+    "--setup --dry-run",
+    "--setup --dry-run --json",
+    "status --json",
+  ])("%s", async (command) => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    const before = await treeOf(robot.folder);
+    const { stdout } = await robot.run(command.split(" "));
+    expect(await treeOf(robot.folder)).toEqual(before);
+    expect(proxy.requests).toHaveLength(0);
+    expect(stdout).toContain(await robot.digest());
+  });
+
+  test("--dry-run, which prints payload, digest and the hash of each file", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const { code, stdout } = await robot.run(["--setup", "--dry-run", "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      would: "register",
+      method: "POST",
+      request: { name: "arm-7", region: "eu-central-1", site: "hall-2", configuration_digest: await robot.digest() },
+      files: robot.paths.map((path) => ({ path, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })),
+    });
+  });
+});
+
+function placesOf(stdout: string): readonly (readonly [number, number, string])[] {
+  const { findings } = JSON.parse(stdout) as { findings: { line: number; column: number; id: string }[] };
+  return findings.map(({ line, column, id }) => [line, column, id]);
+}
+
+/** Every file with its content and the moment of its last change. */
+async function treeOf(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const lines = entries.map(async (entry) => {
+    const path = join(entry.parentPath, entry.name);
+    const { mtimeMs, ctimeMs, ino } = await stat(path);
+    const content = entry.isFile() ? await readFile(path, "utf8") : "";
+    return JSON.stringify([path, ino, mtimeMs, ctimeMs, content]);
+  });
+  return (await Promise.all(lines)).toSorted();
+}

@@ -1,0 +1,144 @@
+/** The key: refused, missing, exposed, replaced. What a person mends takes effect without a restart. */
+import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+
+import type { FaultProxy } from "../../support/fault-proxy.ts";
+import { startFaultProxy } from "../../support/fault-proxy.ts";
+import type { Robot } from "../../support/robot.ts";
+import { createRobot } from "../../support/robot.ts";
+import { createScene, expectOneRobot, storedRobots } from "../../support/scene.ts";
+import { startService } from "../../support/service.ts";
+
+/** Well formed, and unknown to every service. */
+const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
+/** Longer than the first steps of a backoff, which must not be taken here. */
+const QUIET_MS = 2000;
+
+function keysSent(proxy: FaultProxy): readonly (string | undefined)[] {
+  return proxy.requests.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
+}
+
+/** As deploy tools do: the old key or the new one, never half of either. */
+async function rotate(path: string, key: string): Promise<void> {
+  await writeFile(`${path}.next`, `${key}\n`, { mode: 0o600 });
+  await rename(`${path}.next`, path);
+}
+
+test.concurrent("scenario 7: 401: one request, then visible and quiet; a replaced key file is used without a restart", async () => {
+  await using scene = await createScene({ key: STRANGE_KEY });
+  const { proxy, robot, service } = scene;
+  await using daemon = await robot.start();
+  const { failure, healthy } = await daemon.until(({ state }) => state === "unauthorized");
+  expect(failure?.reason).toBe("http-401");
+  expect(healthy).toBe(false);
+  expect(Date.parse(failure?.next_attempt_at ?? "") - Date.now()).toBeGreaterThan(4 * 60_000);
+  const status = await robot.run(["status"]);
+  expect(status.code).toBe(5);
+  expect(status.stderr).toContain("service.key_file");
+  await sleep(QUIET_MS);
+  expect(proxy.requests).toHaveLength(1);
+
+  await rotate(robot.key_path, service.key);
+  await expectOneRobot(scene, daemon);
+  expect(keysSent(proxy)).toEqual([STRANGE_KEY, service.key]);
+});
+
+test.concurrent("scenario 7: 403: the same, also with the key rewritten in place", async () => {
+  await using scene = await createScene();
+  const { proxy, robot, service } = scene;
+  proxy.inject({ kind: "answer", status: 403, body: JSON.stringify({ detail: "this key may not set up robots" }) });
+  await using daemon = await robot.start();
+  const { summary } = await daemon.until(({ state }) => state === "unauthorized");
+  expect(summary).toContain("this key may not set up robots");
+
+  await writeFile(robot.key_path, `${service.key}\n`);
+  await expectOneRobot(scene, daemon);
+  expect(proxy.requests).toHaveLength(2);
+});
+
+test.concurrent("scenario 7: no key yet: nothing is sent; registers when the file appears", async () => {
+  await using scene = await createScene();
+  const { proxy, robot, service } = scene;
+  await rm(robot.key_path);
+  await using daemon = await robot.start();
+  const { failure } = await daemon.until(({ state }) => state === "unauthorized");
+  expect(failure).toMatchObject({ reason: "no-credential", detail: expect.stringContaining(robot.key_path) });
+  expect(proxy.requests).toHaveLength(0);
+
+  await rotate(robot.key_path, service.key);
+  await expectOneRobot(scene, daemon);
+  expect(proxy.requests).toHaveLength(1);
+});
+
+test.concurrent("scenario 7: --setup does not wait for a better key: exit 5 and what to do", async () => {
+  await using scene = await createScene({ key: STRANGE_KEY });
+  const { proxy, robot, service } = scene;
+  const refused = await robot.run(["--setup"]);
+  expect(refused.code).toBe(5);
+  expect(refused.stderr).toMatch(/\[unauthorized\]\n {2}→ \S/);
+  expect(proxy.requests).toHaveLength(1);
+
+  await rm(robot.key_path);
+  const missing = await robot.run(["--setup"]);
+  expect(missing.code).toBe(5);
+  expect(missing.stderr).toContain(robot.key_path);
+  expect(proxy.requests).toHaveLength(1);
+  expect(storedRobots(service)).toEqual([]);
+});
+
+test.concurrent("scenario 17: a key others can read is not used; status names the exact chmod, and that is enough", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await chmod(robot.key_path, 0o644);
+  await using daemon = await robot.start();
+  const { failure } = await daemon.until(({ state }) => state === "unauthorized");
+  expect(failure?.detail).toContain(`chmod 600 ${robot.key_path}`);
+  const status = await robot.run(["status"]);
+  expect(status.code).toBe(5);
+  expect(status.stderr).toContain(`chmod 600 ${robot.key_path}`);
+  expect(proxy.requests).toHaveLength(0);
+
+  await chmod(robot.key_path, 0o600);
+  await expectOneRobot(scene, daemon);
+});
+
+describe.concurrent("scenario 18: a key rotated while registered: no request for it, and the next request has it,", () => {
+  const places: readonly [string, (robot: Robot) => string, (robot: Robot) => Record<string, string>][] = [
+    ["key_file", (robot) => robot.key_path, () => ({})],
+    [
+      "systemd's LoadCredential",
+      (robot) => robot.path("credentials/api-key"),
+      (robot) => ({ CREDENTIALS_DIRECTORY: robot.path("credentials") }),
+    ],
+  ];
+
+  test.for(places)("%s", async ([, placeOf, environmentOf]) => {
+    await using stack = new AsyncDisposableStack();
+    const data_directory = await mkdtemp(join(tmpdir(), "policy-service-"));
+    stack.defer(() => rm(data_directory, { recursive: true }));
+    // A service that finds its key file gone makes a second key; both are valid then.
+    const first = await startService({ data_directory });
+    await first[Symbol.asyncDispose]();
+    await rm(first.key_file);
+    const service = stack.use(await startService({ data_directory }));
+    const proxy = stack.use(await startFaultProxy(service.url));
+    const robot = stack.use(await createRobot({ service_url: proxy.url, key: first.key }));
+    await mkdir(robot.path("credentials"));
+    await copyFile(robot.key_path, robot.path("credentials/api-key"));
+
+    const daemon = stack.use(await robot.start(environmentOf(robot)));
+    await expectOneRobot({ service, robot }, daemon);
+    const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
+    await rotate(placeOf(robot), service.key);
+    await daemon.until(({ daemon: counts }) => (counts?.runs ?? 0) > runs);
+    await sleep(QUIET_MS);
+    expect(keysSent(proxy)).toEqual([first.key]);
+
+    await writeFile(robot.path("left.yaml"), "offset: 2\n");
+    await expectOneRobot({ service, robot }, daemon);
+    expect(keysSent(proxy)).toEqual([first.key, service.key]);
+  });
+});

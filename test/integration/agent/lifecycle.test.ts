@@ -1,0 +1,144 @@
+/** How the daemon starts, stops, is killed and starts again: at every moment, and never with a second robot to show for it. */
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+
+import type { Fault } from "../../support/fault-proxy.ts";
+import { eventually } from "../../support/robot.ts";
+import { createScene, expectOneRobot, sentDigests, storedRobots } from "../../support/scene.ts";
+
+/** Long enough for a wrong request to show. */
+const QUIET_MS = 1000;
+
+describe("scenario 38: SIGTERM in the middle of a POST", () => {
+  const moments: readonly [string, Fault, number][] = [
+    ["that the service never saw", { kind: "hang" }, 0],
+    ["that the service has carried out", { kind: "hold" }, 1],
+  ];
+
+  test.for(moments)("%s: exits 0 within a second; the next start registers once", async ([, fault, committed]) => {
+    await using scene = await createScene();
+    const { proxy, robot, service } = scene;
+    proxy.inject(fault);
+    {
+      await using daemon = await robot.start();
+      await proxy.arrived(1);
+      await eventually(async () => storedRobots(service).length === committed || undefined, "the commit");
+      const asked_ms = performance.now();
+      expect(await daemon.stop("SIGTERM")).toBe(0);
+      expect(performance.now() - asked_ms).toBeLessThan(1000);
+    }
+    expect(existsSync(robot.socket_path)).toBe(false);
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    await sleep(QUIET_MS);
+    expect(proxy.requests).toHaveLength(2);
+  });
+});
+
+test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as well", async () => {
+  await using scene = await createScene({ watch: "{settle_ms: 20000}" });
+  const { proxy, robot } = scene;
+  await proxy.refuse();
+  await using settling = await robot.start();
+  await settling.until(({ state }) => state === "settling");
+  const asked_ms = performance.now();
+  expect(await settling.stop("SIGTERM")).toBe(0);
+  expect(performance.now() - asked_ms).toBeLessThan(1000);
+
+  await writeFile(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("20000", "100"));
+  await using backing_off = await robot.start();
+  await backing_off.until(({ state }) => state === "unreachable");
+  const asked_again_ms = performance.now();
+  expect(await backing_off.stop("SIGINT")).toBe(0);
+  expect(performance.now() - asked_again_ms).toBeLessThan(1000);
+});
+
+test("scenario 37: SIGHUP from the first moment that the program can catch it, many times: survives, registers once", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  // Before its handlers stand, a Node process cannot but end: node(1) sets every signal back to its default at start.
+  await eventually(async () => (await catches(daemon.process_id, 1)) || undefined, "the handler");
+  let sent = 0;
+  let state = "";
+  while (state !== "registered") {
+    daemon.child.kill("SIGHUP");
+    sent += 1;
+    if (existsSync(robot.socket_path)) ({ state } = await daemon.status());
+    await sleep(1);
+  }
+  for (let more = 0; more < 100; more += 1) daemon.child.kill("SIGHUP");
+  expect(sent).toBeGreaterThan(10);
+  await expectOneRobot(scene, daemon);
+  await sleep(QUIET_MS);
+  expect(proxy.requests).toHaveLength(1);
+  expect(daemon.child.exitCode).toBeNull();
+});
+
+test("kill -9 at 20 moments while files change: whatever was under way, one robot with what is on the disk", async () => {
+  await using scene = await createScene({ watch: "{settle_ms: 60}" });
+  const { proxy, robot } = scene;
+  const versions = new Set<string>();
+  for (let round = 0; round < 20; round += 1) {
+    await using daemon = await robot.start();
+    // From the first instructions of the program to well after its registration, at a different moment each round.
+    const killed = sleep(20 + round * 25).then(() => daemon.stop("SIGKILL"));
+    await writeFile(robot.path("left.yaml"), `offset: ${round}\n`);
+    versions.add(await robot.digest());
+    expect(await killed).toBe("SIGKILL");
+    expect(storedRobots(scene.service).length).toBeLessThanOrEqual(1);
+  }
+  // Some were killed before they sent anything, some after.
+  expect(proxy.requests.length).toBeGreaterThan(3);
+  for (const digest of sentDigests(proxy)) expect(versions).toContain(digest);
+
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  expect(new Set((await scene.service.robots()).map(({ id }) => id)).size).toBe(1);
+});
+
+test("an unchanged boot after kill -9: no request, and the left-over control socket is replaced", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  {
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    expect(await daemon.stop("SIGKILL")).toBe("SIGKILL");
+  }
+  expect(existsSync(robot.socket_path)).toBe(true);
+  await using daemon = await robot.start();
+  const status = await expectOneRobot(scene, daemon);
+  expect(status.daemon).toMatchObject({ process_id: daemon.process_id, attempts: 0 });
+  expect((await robot.run(["status"])).code).toBe(0);
+  await sleep(QUIET_MS);
+  expect(proxy.requests).toHaveLength(1);
+});
+
+test("a torn state file is put aside, not believed: registers again, one robot", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  const state_path = `${robot.state_directory}/registration.json`;
+  {
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    await daemon.stop();
+  }
+  const whole = await readFile(state_path);
+  await writeFile(state_path, whole.subarray(0, whole.byteLength / 2));
+  await writeFile(`${state_path}.new`, "left by a power cut");
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  expect(proxy.requests).toHaveLength(2);
+  expect(existsSync(`${state_path}.damaged`)).toBe(true);
+  expect(existsSync(`${state_path}.new`)).toBe(false);
+  expect(daemon.logged("state-set-aside")).toHaveLength(1);
+});
+
+/** True when the process has a handler for the signal (proc_pid_status(5), SigCgt). */
+async function catches(process_id: number, signal: number): Promise<boolean> {
+  const status = await readFile(`/proc/${process_id}/status`, "utf8");
+  const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
+  return ((BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n) === 1n;
+}

@@ -1,0 +1,294 @@
+/** The network and the service as robots meet them: not there, not the service, busy, or gone in the middle. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, stat } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+
+import type { Fault, FaultProxy } from "../../support/fault-proxy.ts";
+import { hasProgram } from "../../support/programs.ts";
+import { endWithTest } from "../../support/children.ts";
+import { eventually, replaceIn } from "../../support/robot.ts";
+import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/scene.ts";
+
+/** The first delay of the backoff is drawn below this. */
+const FIRST_STEP_MS = 1000;
+/** What a loaded machine may add to a moment. */
+const SLACK_MS = 1500;
+
+/** Wall-clock time at which a request arrived. */
+function arrivalOf(proxy: FaultProxy, index: number): number {
+  return performance.timeOrigin + (proxy.requests[index]?.at_ms ?? Number.NaN);
+}
+
+test.concurrent("scenario 1: the service's port is closed at start: registers within one backoff step after it opens", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await proxy.refuse();
+  await using daemon = await robot.start();
+  await daemon.until(({ state, daemon: counts }) => state === "unreachable" && (counts?.attempts ?? 0) >= 2);
+  expect(await savedRegistration(robot)).toBeNull();
+
+  await proxy.listen();
+  const { failure } = await daemon.status();
+  await proxy.arrived(1);
+  expect(arrivalOf(proxy, 0)).toBeLessThan(Date.parse(failure?.next_attempt_at ?? new Date().toISOString()) + SLACK_MS);
+  await expectOneRobot(scene, daemon);
+});
+
+test.concurrent("scenario 2: a name that DNS does not know: retried as `dns`, --setup exits 4; the corrected address is used at once", async () => {
+  await using scene = await createScene({ service_url: "https://policy.invalid" });
+  const { proxy, robot } = scene;
+  const setup = await robot.run(["--setup"]);
+  expect(setup.code).toBe(4);
+  expect(setup.stderr).toMatch(/policy\.invalid.*\[service-unreachable\]/s);
+
+  await using daemon = await robot.start();
+  const { failure } = await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 2);
+  expect(failure?.reason).toBe("dns");
+  expect((await robot.run(["status"])).code).toBe(4);
+  expect(await savedRegistration(robot)).toBeNull();
+
+  await replaceIn(robot.config_path, "https://policy.invalid", proxy.url);
+  await expectOneRobot(scene, daemon);
+});
+
+test(
+  "scenario 2: a port that drops connection requests (needs python3): times out, registers once it answers",
+  { concurrent: true, skip: !hasProgram("python3") },
+  async () => {
+    await using scene = await createScene({ service: "  connect_timeout_s: 1" });
+    const { proxy, robot } = scene;
+    await proxy.refuse();
+    const black_hole = await dropConnectionsAt(Number(new URL(proxy.url).port));
+    await using daemon = await robot.start();
+    const { failure } = await daemon.until(({ state }) => state === "unreachable");
+    expect(failure?.reason).toBe("timeout");
+    expect(await savedRegistration(robot)).toBeNull();
+
+    await black_hole.end();
+    await proxy.listen();
+    await expectOneRobot(scene, daemon);
+  },
+);
+
+describe.concurrent("scenario 2: never taken for a success:", () => {
+  const impostors: readonly [string, Fault][] = [
+    ["a captive portal's page", html(200)],
+    ["JSON of another service", json(200, { status: "ok" })],
+    ["an empty 204", { kind: "answer", status: 204 }],
+    ["the answer about another robot", json(200, { robot: viewOf("arm-8") })],
+    ["an answer cut in the middle", { kind: "truncate" }],
+    ["a portal's 511", html(511)],
+  ];
+
+  test.for(impostors)("%s", async ([, fault], { expect }) => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    proxy.inject(fault, Number.POSITIVE_INFINITY);
+    await using daemon = await robot.start();
+    await daemon.until(({ state, daemon: counts }) => state === "unreachable" && (counts?.attempts ?? 0) >= 2);
+    expect((await daemon.status()).registration).toBeNull();
+    expect(await savedRegistration(robot)).toBeNull();
+
+    proxy.clear();
+    await expectOneRobot(scene, daemon);
+  });
+
+  test("a redirect: not followed, the key goes nowhere else", async ({ expect }) => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    const strangers: string[] = [];
+    const stranger = createServer((request, response) => {
+      strangers.push(`${request.method} ${request.url}`);
+      response.end();
+    });
+    await once(stranger.listen(0, "127.0.0.1"), "listening");
+    const location = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}/login`;
+    proxy.inject({ kind: "answer", status: 302, headers: { location } });
+    proxy.inject({ kind: "answer", status: 308, headers: { location } });
+    await using daemon = await robot.start();
+    await proxy.arrived(2);
+    await expectOneRobot(scene, daemon);
+    stranger.close();
+    expect(strangers).toEqual([]);
+  });
+});
+
+describe.concurrent("tried again within one backoff step:", () => {
+  const troubles: readonly [string, Fault][] = [
+    ...[408, 425, 429, 500, 502, 503, 504].map((status): [string, Fault] => [`${status}`, json(status, {})]),
+    ["a connection that breaks before the request was read", { kind: "drop-before" }],
+  ];
+
+  test.for(troubles)("%s", async ([, fault], { expect }) => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    proxy.inject(fault);
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    expect(proxy.requests).toHaveLength(2);
+    expect(arrivalOf(proxy, 1) - arrivalOf(proxy, 0)).toBeLessThan(FIRST_STEP_MS + SLACK_MS);
+  });
+});
+
+describe.concurrent("scenario 6: Retry-After", () => {
+  test.for([429, 503])(
+    "%i with seconds: waited out, plus no more than the first backoff step",
+    async (status, { expect }) => {
+      await using scene = await createScene();
+      const { proxy, robot } = scene;
+      proxy.inject({ kind: "answer", status, headers: { "retry-after": "2" } });
+      await using daemon = await robot.start();
+      await expectOneRobot(scene, daemon);
+      const waited_ms = arrivalOf(proxy, 1) - arrivalOf(proxy, 0);
+      expect(waited_ms).toBeGreaterThanOrEqual(2000);
+      expect(waited_ms).toBeLessThan(2000 + FIRST_STEP_MS + SLACK_MS);
+    },
+  );
+
+  test("an HTTP date: nothing is sent before it", async ({ expect }) => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    const date = new Date(Date.now() + 4000).toUTCString();
+    proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": date } });
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    expect(arrivalOf(proxy, 1)).toBeGreaterThanOrEqual(Date.parse(date));
+    expect(arrivalOf(proxy, 1)).toBeLessThan(Date.parse(date) + 1000 + FIRST_STEP_MS + SLACK_MS);
+  });
+
+  test.for(["99999999999", new Date(Date.now() + 10 * 365 * 86_400_000).toUTCString()])(
+    "an absurd one (%s): an hour at most, and a person can register at once",
+    async (value, { expect }) => {
+      await using scene = await createScene();
+      const { proxy, robot } = scene;
+      proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": value } });
+      await using daemon = await robot.start();
+      const { failure } = await daemon.until(({ state }) => state === "unreachable");
+      const wait_ms = Date.parse(failure?.next_attempt_at ?? "") - Date.now();
+      expect(wait_ms).toBeGreaterThan(3_500_000);
+      expect(wait_ms).toBeLessThanOrEqual(3_600_000);
+
+      expect((await robot.run(["--setup"])).code).toBe(0);
+      await expectOneRobot(scene, daemon);
+      expect(proxy.requests).toHaveLength(2);
+    },
+  );
+
+  test.for(["-5", "soon", "0"])("one that asks for nothing (%s): the ordinary step", async (value, { expect }) => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    proxy.inject({ kind: "answer", status: 429, headers: { "retry-after": value } });
+    await using daemon = await robot.start();
+    await expectOneRobot(scene, daemon);
+    expect(arrivalOf(proxy, 1) - arrivalOf(proxy, 0)).toBeLessThan(FIRST_STEP_MS + SLACK_MS);
+  });
+});
+
+describe.concurrent("scenario 9: the answer is lost after the service committed:", () => {
+  const losses: readonly [string, Fault, string?][] = [
+    ["the connection breaks", { kind: "drop-after" }],
+    ["the answer comes too late", { kind: "delay", delay_ms: 2500 }, "  request_timeout_s: 1"],
+  ];
+
+  test.for(losses)("%s: one robot, not two", async ([, fault, service], { expect }) => {
+    await using scene = await createScene(service === undefined ? {} : { service });
+    const { proxy, robot } = scene;
+    proxy.inject(fault);
+    await using daemon = await robot.start();
+    await proxy.arrived(1);
+    const first = await eventually(async () => storedRobots(scene.service)[0], "the commit");
+    await expectOneRobot(scene, daemon);
+    expect(proxy.requests).toHaveLength(2);
+    expect(storedRobots(scene.service)).toEqual([first]);
+  });
+});
+
+test.concurrent("scenario 10: 409 is a visible conflict, not asked again until an input changes", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  const body = { detail: "the name is taken", message: "the name is taken", code: "Conflict" };
+  proxy.inject(json(409, body));
+  await using daemon = await robot.start();
+  const { summary } = await daemon.until(({ state }) => state === "conflict");
+  expect(summary).toContain("the name is taken");
+  expect((await robot.run(["status"])).code).toBe(7);
+  await sleep(2 * FIRST_STEP_MS);
+  expect(proxy.requests).toHaveLength(1);
+
+  await replaceIn(robot.config_path, "site: hall-2", "site: hall-3");
+  await expectOneRobot(scene, daemon);
+  expect(proxy.requests).toHaveLength(2);
+});
+
+test.concurrent("scenario 36: an outage is one log line and no write, however many attempts fail", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await proxy.refuse();
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "unreachable");
+  const lines = daemon.output().split("\n").length;
+  const written = await lastWrites(robot.state_directory);
+  await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 4);
+  expect(
+    daemon
+      .output()
+      .split("\n")
+      .slice(lines - 1)
+      .join("\n"),
+  ).toBe("");
+  expect(daemon.logged("unreachable")).toHaveLength(1);
+  expect(await lastWrites(robot.state_directory)).toEqual(written);
+
+  await proxy.listen();
+  await expectOneRobot(scene, daemon);
+  expect(daemon.logged("registered")).toHaveLength(1);
+});
+
+async function lastWrites(folder: string): Promise<readonly (string | number)[]> {
+  return [(await stat(folder)).mtimeMs, ...(await readdir(folder))];
+}
+
+function html(status: number): Fault {
+  const body = "<!doctype html><title>Welcome</title><form action=/login>";
+  return { kind: "answer", status, headers: { "content-type": "text/html" }, body };
+}
+
+function json(status: number, value: unknown): Fault {
+  return { kind: "answer", status, headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+function viewOf(name: string): unknown {
+  const created_at = "2026-01-01T00:00:00.000Z";
+  return { id: "rob_1", name, robot_type_id: "a.v1", region: "eu", created_at, site: null, labels: {} };
+}
+
+/** A firewall's DROP: a listener whose full queue makes the kernel ignore further connection requests (listen(2)). */
+async function dropConnectionsAt(port: number): Promise<{ end(): Promise<void> }> {
+  const script = `
+import socket, sys
+listener = socket.socket()
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+listener.bind(("127.0.0.1", ${port}))
+listener.listen(0)
+callers = [socket.socket() for _ in range(3)]
+for caller in callers:
+    caller.setblocking(False)
+    caller.connect_ex(("127.0.0.1", ${port}))
+print("full", flush=True)
+sys.stdin.read()
+`;
+  const child = spawn("python3", ["-c", script], { stdio: ["pipe", "pipe", "inherit"] });
+  endWithTest(child);
+  const ended = once(child, "exit");
+  await once(child.stdout, "data");
+  return {
+    async end() {
+      child.stdin.end();
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+/** What systemd is told, as it arrives at a real NOTIFY_SOCKET. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+
+import type { FaultProxy } from "../../support/fault-proxy.ts";
+import { canListenToNotify } from "../../support/programs.ts";
+import { replaceIn } from "../../support/robot.ts";
+import { createScene, expectOneRobot, storedRobots } from "../../support/scene.ts";
+import { openNotifySocket } from "../../support/systemd.ts";
+
+describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, skip: !canListenToNotify }, () => {
+  type Act = (proxy: FaultProxy) => Promise<void> | void;
+  const networks: readonly [string, Act, Act][] = [
+    ["is not there", (proxy) => proxy.refuse(), (proxy) => proxy.listen()],
+    ["accepts the request and never answers", (proxy) => proxy.inject({ kind: "hang" }), () => {}],
+  ];
+
+  test.for(networks)(
+    "scenario 1: READY=1 does not wait for a service that %s",
+    async ([, breakNetwork, mendNetwork]) => {
+      await using scene = await createScene({ service: "  request_timeout_s: 1" });
+      const { proxy, robot, service } = scene;
+      await breakNetwork(proxy);
+      await using systemd = await openNotifySocket(robot.path("notify"));
+      const started_ms = performance.now();
+      await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path });
+      const ready = await systemd.awaits("READY=1");
+      // Far below every timeout of the network, with room for a busy machine.
+      expect(ready.at_ms - started_ms).toBeLessThan(5000);
+      expect(storedRobots(service)).toEqual([]);
+
+      const since = systemd.received.length;
+      const troubled = await systemd.awaits("STATUS=Service unreachable, retrying: ", since);
+      // systemd takes its word for who the main process is: it must not be systemd-notify(1).
+      expect(troubled.lines).toContain(`MAINPID=${daemon.process_id}`);
+      await mendNetwork(proxy);
+      await expectOneRobot(scene, daemon);
+      await systemd.awaits("STATUS=Registered as arm-7");
+      expect(systemd.received.filter(({ lines }) => lines.includes("READY=1"))).toHaveLength(1);
+      expect(await daemon.stop()).toBe(0);
+      await systemd.awaits("STOPPING=1");
+    },
+  );
+
+  test("STATUS says in plain words what is wrong, and where", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await using systemd = await openNotifySocket(robot.path("notify"));
+    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path });
+    await systemd.awaits("STATUS=Registered as arm-7");
+    const since = systemd.received.length;
+    await replaceIn(robot.manifest_path, "left.yaml", "lost.yaml");
+    await systemd.awaits(`STATUS=Not registering: ${robot.manifest_path}:3:5: `, since);
+    const later = systemd.received.length;
+    await replaceIn(robot.manifest_path, "lost.yaml", "left.yaml");
+    await systemd.awaits("STATUS=Registered as arm-7", later);
+    await expectOneRobot(scene, daemon);
+  });
+
+  test("scenario 39: WATCHDOG=1 comes at half the time, through an outage too, and stops when the process hangs", async () => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    await proxy.refuse();
+    await using systemd = await openNotifySocket(robot.path("notify"));
+    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "600000" });
+    await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 3);
+    const pings = () => systemd.received.filter(({ lines }) => lines.includes("WATCHDOG=1")).map(({ at_ms }) => at_ms);
+    const gaps = pings().flatMap((at_ms, index, all) => (index === 0 ? [] : [at_ms - (all[index - 1] ?? at_ms)]));
+    expect(gaps.length).toBeGreaterThan(2);
+    expect(gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)]).toBeGreaterThan(200);
+    expect(gaps.toSorted((a, b) => a - b)[Math.floor(gaps.length / 2)]).toBeLessThan(400);
+
+    daemon.child.kill("SIGSTOP");
+    // A ping that was on its way may still arrive.
+    await sleep(300);
+    const before = pings().length;
+    await sleep(1200);
+    expect(pings()).toHaveLength(before);
+
+    daemon.child.kill("SIGCONT");
+    await systemd.awaits("WATCHDOG=1", systemd.received.length);
+    await proxy.listen();
+    await expectOneRobot(scene, daemon);
+  });
+
+  test("a watchdog meant for another process is not fed", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await using systemd = await openNotifySocket(robot.path("notify"));
+    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "100000", WATCHDOG_PID: "1" });
+    await systemd.awaits("STATUS=Registered as arm-7");
+    await expectOneRobot(scene, daemon);
+    expect(systemd.received.filter(({ lines }) => lines.includes("WATCHDOG=1"))).toEqual([]);
+  });
+});
+
+test.concurrent("without NOTIFY_SOCKET all of it is left out", async () => {
+  await using scene = await createScene();
+  await using daemon = await scene.robot.start({ WATCHDOG_USEC: "100000" });
+  await expectOneRobot(scene, daemon);
+  expect(await daemon.stop()).toBe(0);
+});

@@ -1,0 +1,165 @@
+/** Scenario 16: the key leaves the agent in one header of one request, and in no other way. */
+import { readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import type { Fault } from "../../support/fault-proxy.ts";
+import { startFaultProxy } from "../../support/fault-proxy.ts";
+import { replaceIn } from "../../support/robot.ts";
+import { createScene, expectOneRobot } from "../../support/scene.ts";
+
+/** A stranger's words that hold the key in every place that the agent reads. */
+function echoing(key: string): readonly Fault[] {
+  const error = { loc: ["body", key], msg: `you sent ${key}`, type: key, input: { authorization: key }, ctx: { key } };
+  const answer = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): Fault => ({
+    kind: "answer",
+    status,
+    headers,
+    body,
+  });
+  return [
+    answer(503, JSON.stringify({ detail: `no ${key}` }), { "x-request-id": key }),
+    answer(200, `<html>${key}</html>`, { "content-type": `text/html; ${key}` }),
+    answer(302, "", { location: `https://login.invalid/?key=${key}` }),
+    answer(302, "", { location: `https://${key}.invalid/` }),
+    // Split where a limit of the length of texts may cut it.
+    answer(500, JSON.stringify({ detail: `${"x".repeat(490)}${key}` })),
+    answer(200, JSON.stringify({ robot: { name: key } })),
+    answer(422, JSON.stringify({ detail: [error] })),
+  ];
+}
+
+test("scenario 16: a canary key shows in argv, debug log, status, metrics, state and command output nowhere", async () => {
+  await using scene = await createScene();
+  const { proxy, robot, service } = scene;
+  const { key } = service;
+  const seen = new Map<string, string>();
+  const faults = echoing(key);
+  for (const fault of faults) proxy.inject(fault);
+
+  await using daemon = await robot.start();
+  await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 1);
+  for (const [index] of faults.entries()) {
+    seen.set(`status after answer ${index}`, await daemon.ask("GET", "/status"));
+    // The backoff between them is not what is tested here.
+    await daemon.ask("POST", "/register");
+  }
+  seen.set("argv", await readFile(`/proc/${daemon.process_id}/cmdline`, "utf8"));
+  seen.set("environment", await readFile(`/proc/${daemon.process_id}/environ`, "utf8"));
+  for (const path of ["/metrics", "/healthz", "/readyz", "/status"]) seen.set(path, await daemon.ask("GET", path));
+  for (const args of COMMANDS) seen.set(`${args.join(" ")} beside the daemon`, await outputOf(args));
+
+  await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
+  await expectOneRobot(scene, daemon);
+  await daemon.stop();
+  seen.set("log", daemon.output());
+  for (const args of COMMANDS) seen.set(`${args.join(" ")} alone`, await outputOf(args));
+  for (const fault of faults) {
+    proxy.inject(fault);
+    seen.set(`--setup, ${fault.kind}`, await outputOf(["--setup"]));
+  }
+  for (const name of await readdir(robot.state_directory)) {
+    seen.set(`state file ${name}`, await readFile(join(robot.state_directory, name), "utf8"));
+  }
+
+  expect(daemon.logged("registered").length).toBeGreaterThan(0);
+  expect(seen.size).toBeGreaterThan(30);
+  expectNowhere(seen, key);
+  // The search itself must be able to find it.
+  expect(() => expectNowhere(new Map([["x", `…${key}…`]]), key)).toThrow("x");
+
+  async function outputOf(args: readonly string[]): Promise<string> {
+    const { stdout, stderr } = await robot.run(args);
+    return stdout + stderr;
+  }
+});
+
+/** All that a person can ask of the program without changing what it works on. */
+const COMMANDS: readonly (readonly string[])[] = [
+  ["status"],
+  ["status", "--json"],
+  ["check"],
+  ["check", "--json"],
+  ["digest", "--explain"],
+  ["digest", "--json"],
+  ["--setup", "--dry-run"],
+  ["--setup", "--dry-run", "--json"],
+  ["reload"],
+  ["doctor"],
+  ["doctor", "--json"],
+  ["contract"],
+];
+
+test("scenario 16: a key in the wrong place (configuration, comment, name of a file) is named without being shown", async () => {
+  await using scene = await createScene();
+  const { robot, service } = scene;
+  const { key } = service;
+  const text = await readFile(robot.config_path, "utf8");
+  const seen = new Map<string, string>();
+  const mistakes: Readonly<Record<string, string>> = {
+    "as a value": text.replace("  url:", `  api_key: ${key}\n  url:`),
+    "as key_file": text.replace(robot.key_path, key),
+    "in the address": text.replace("http://", `http://robot:${key}@`),
+    "as a label": text.replace("{line: a}", `{line: ${key}}`),
+    "in a comment": `${text}# ${key}\n`,
+    "beside a syntax error": `${text}x: [${key}\n`,
+  };
+  for (const [mistake, configuration] of Object.entries(mistakes)) {
+    await writeFile(robot.config_path, configuration);
+    for (const args of [["check"], ["check", "--json"], ["run"]]) {
+      const { code, stdout, stderr } = await robot.run(args);
+      expect([mistake, args, code]).toEqual([mistake, args, 3]);
+      seen.set(`${args.join(" ")}: ${mistake}`, stdout + stderr);
+    }
+  }
+  expectNowhere(seen, key);
+});
+
+test("scenario 16: a proxy's password and the key stay out of a failing proxy's error", async () => {
+  await using scene = await createScene();
+  const { robot, service } = scene;
+  const password = "canary-of-the-proxy";
+  await using forward = await startFaultProxy(service.url);
+  forward.inject({ kind: "answer", status: 407, body: `${password} ${service.key}` }, Number.POSITIVE_INFINITY);
+  const address = forward.url.replace("http://", `http://robot:${password}@`);
+  await replaceIn(robot.config_path, "  key_file:", `  proxy: ${address}\n  key_file:`);
+  await using daemon = await robot.start();
+  const { failure } = await daemon.until(({ state }) => state === "unreachable");
+  expect(failure?.reason).toBe("proxy");
+  const { stdout, stderr } = await robot.run(["status"]);
+  const seen = new Map([
+    ["log", daemon.output()],
+    ["status", stdout + stderr],
+    ["status document", await daemon.ask("GET", "/status")],
+  ]);
+  expectNowhere(seen, service.key);
+  expectNowhere(seen, password);
+});
+
+test("scenario 16: a key for provisioning from the environment shows nowhere else", async () => {
+  await using scene = await createScene();
+  const { robot, service } = scene;
+  await rename(robot.key_path, robot.path("elsewhere"));
+  const { code, stdout, stderr } = await robot.run(["--setup", "--json"], { ROBOT_POLICY_API_KEY: service.key });
+  expect([code, stderr]).toEqual([0, ""]);
+  const state = await readFile(join(robot.state_directory, "registration.json"), "utf8");
+  expectNowhere(
+    new Map([
+      ["output", stdout + stderr],
+      ["state", state],
+    ]),
+    service.key,
+  );
+});
+
+/** Neither the secret, nor enough of it to be of use, nor an encoding that is undone in a second. */
+function expectNowhere(seen: ReadonlyMap<string, string>, secret: string): void {
+  const forms = [
+    secret.slice(8, 20),
+    secret.slice(-12),
+    Buffer.from(secret).toString("base64").slice(8, 24),
+    Buffer.from(secret).toString("hex").slice(16, 40),
+  ];
+  const leaks = [...seen].filter(([, text]) => forms.some((form) => text.includes(form))).map(([where]) => where);
+  expect(leaks).toEqual([]);
+}

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+
+import { createAlarm } from "../../../src/agent/alarm.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+
+const never = new AbortController().signal;
+
+test("alarm: rings before anybody waits are kept, as one", async () => {
+  const alarm = createAlarm(systemClock);
+  alarm.ring();
+  alarm.ring();
+  expect(await alarm.wait(Number.POSITIVE_INFINITY, never)).toBe("rung");
+  expect(await alarm.wait(systemClock.monotonic_ms() + 5, never)).toBe("due");
+});
+
+test("alarm: a ring cuts the wait short", async () => {
+  const alarm = createAlarm(systemClock);
+  const woken = alarm.wait(Number.POSITIVE_INFINITY, never);
+  alarm.ring();
+  expect(await woken).toBe("rung");
+});
+
+test("alarm: an abort ends the wait with its reason", async () => {
+  const stopping = new AbortController();
+  const woken = createAlarm(systemClock).wait(Number.POSITIVE_INFINITY, stopping.signal);
+  stopping.abort(new Error("stop"));
+  await expect(woken).rejects.toThrow("stop");
+});
+
+test("alarm: a time in the past is due at once", async () => {
+  expect(await createAlarm(systemClock).wait(0, never)).toBe("due");
+});
+
+test("alarm: due is not said before it is true, however early timers fire", async () => {
+  let now_ms = 0;
+  const clock = {
+    wall_ms: () => now_ms,
+    monotonic_ms: () => now_ms,
+    // Wakes a little early each time, as timers of whole milliseconds do.
+    async sleep(duration_ms: number) {
+      now_ms += Math.max(0.25, duration_ms - 0.5);
+    },
+  };
+  expect(await createAlarm(clock).wait(100, never)).toBe("due");
+  expect(now_ms).toBeGreaterThanOrEqual(100);
+});

@@ -1,0 +1,196 @@
+import { describe, expect, test } from "vitest";
+
+import type { Decision, Situation } from "../../../src/agent/decide.ts";
+import { decide } from "../../../src/agent/decide.ts";
+import type { FailureState, Outcome } from "../../../src/agent/outcome.ts";
+import type { Registration } from "../../../src/agent/registration.ts";
+import type { RobotSetup } from "../../../src/api/robots.ts";
+
+const URL = "https://policy.example";
+const body: RobotSetup = {
+  name: "arm-7",
+  robot_type_id: "yam.bimanual-joint-position.v1",
+  region: "eu-central-1",
+  configuration_digest: `sha256:${"a".repeat(64)}`,
+  site: "hall-2",
+  labels: { line: "a", shift: "day" },
+};
+const other_digest = { ...body, configuration_digest: `sha256:${"b".repeat(64)}` };
+
+const registration: Registration = {
+  service_url: URL,
+  machine: "machine-1",
+  request: body,
+  in_doubt: false,
+  files: [],
+  robot: {
+    id: "rob_1",
+    created_at: "2026-01-01T00:00:00Z",
+    site: "hall-2",
+    labels: {},
+    name: "arm-7",
+    robot_type_id: "",
+    region: "",
+  },
+  registered_at: "2026-01-01T00:00:00Z",
+};
+
+const unregistered: Situation = {
+  wanted: { kind: "body", body },
+  registration: null,
+  last_failure: null,
+  credential_version: "key-1",
+  machine: "machine-1",
+  service_url: URL,
+  forced: false,
+  rate_capped_until_ms: Number.NEGATIVE_INFINITY,
+  now_ms: 1000,
+};
+const registered: Situation = { ...unregistered, registration };
+
+function failure(state: FailureState, changes: Partial<Outcome> = {}): Outcome {
+  return {
+    state,
+    reason: "test",
+    detail: "",
+    validation: [],
+    retry_at_ms: 5000,
+    body,
+    service_url: URL,
+    credential_version: "key-1",
+    ...changes,
+  };
+}
+
+const register = (sent: RobotSetup): Decision => ({ kind: "register", body: sent });
+const backoff: Decision = { kind: "wait", until_ms: 5000, reason: "backoff" };
+const wants = (changes: Partial<RobotSetup>): Situation["wanted"] => ({ kind: "body", body: { ...body, ...changes } });
+const refuse = (reason: Extract<Decision, { kind: "refuse" }>["reason"]): Decision => ({ kind: "refuse", reason });
+
+const cases: readonly [string, Situation, Decision][] = [
+  ["never registered → register", unregistered, register(body)],
+  ["same body as last registration → nothing", registered, { kind: "nothing" }],
+  [
+    "scenario 9: same body, but another request may have been taken since → register",
+    { ...registered, registration: { ...registration, in_doubt: true } },
+    register(body),
+  ],
+  [
+    "same body with members in another order → nothing",
+    { ...registered, wanted: wants({ labels: { shift: "day", line: "a" } }) },
+    { kind: "nothing" },
+  ],
+  [
+    "digest changed → register",
+    { ...registered, wanted: { kind: "body", body: other_digest } },
+    register(other_digest),
+  ],
+  ["region changed → register", { ...registered, wanted: wants({ region: "x" }) }, register({ ...body, region: "x" })],
+  ["site changed → register", { ...registered, wanted: wants({ site: "y" }) }, register({ ...body, site: "y" })],
+  [
+    "label added → register",
+    { ...registered, wanted: wants({ labels: { z: "1" } }) },
+    register({ ...body, labels: { z: "1" } }),
+  ],
+  [
+    "contract added → register",
+    { ...registered, wanted: wants({ contract: { a: 1 } }) },
+    register({ ...body, contract: { a: 1 } }),
+  ],
+  ["another service → register", { ...registered, service_url: "https://other.example" }, register(body)],
+  ["asked by a person → register what is registered", { ...registered, forced: true }, register(body)],
+  ["invalid input → refuse", { ...registered, wanted: { kind: "invalid" } }, refuse("invalid")],
+  [
+    "invalid input, asked by a person → refuse",
+    { ...registered, wanted: { kind: "invalid" }, forced: true },
+    refuse("invalid"),
+  ],
+  ["draft → refuse", { ...unregistered, wanted: { kind: "draft" } }, refuse("draft")],
+  [
+    "scenario 13: state of another machine → refuse before any request",
+    { ...registered, machine: "machine-2" },
+    refuse("other-machine"),
+  ],
+  [
+    "scenario 13: asked by a person on a copied image → refuse",
+    { ...registered, machine: "machine-2", forced: true },
+    refuse("other-machine"),
+  ],
+  [
+    "scenario 13: copied image with invalid input → told about the copy",
+    { ...registered, machine: "machine-2", wanted: { kind: "invalid" } },
+    refuse("other-machine"),
+  ],
+  ["machine without an id → not taken for another one", { ...registered, machine: null }, { kind: "nothing" }],
+  [
+    "name changed → refuse, a second robot is not made silently",
+    { ...registered, wanted: wants({ name: "arm-8" }) },
+    refuse("other-name"),
+  ],
+  ["unreachable, before its time → wait", { ...unregistered, last_failure: failure("unreachable") }, backoff],
+  [
+    "unreachable, input changed → wait all the same",
+    { ...unregistered, wanted: { kind: "body", body: other_digest }, last_failure: failure("unreachable") },
+    backoff,
+  ],
+  [
+    "unreachable, at its time → register",
+    { ...unregistered, last_failure: failure("unreachable"), now_ms: 5000 },
+    register(body),
+  ],
+  [
+    "unreachable, asked by a person → register",
+    { ...unregistered, last_failure: failure("unreachable"), forced: true },
+    register(body),
+  ],
+  [
+    "unreachable, other service configured → register",
+    { ...unregistered, last_failure: failure("unreachable", { service_url: "https://old.example" }) },
+    register(body),
+  ],
+  ["scenario 7: unauthorized, same key → wait", { ...unregistered, last_failure: failure("unauthorized") }, backoff],
+  [
+    "scenario 7: unauthorized, key file changed → register",
+    { ...unregistered, last_failure: failure("unauthorized"), credential_version: "key-2" },
+    register(body),
+  ],
+  ["misconfigured → wait as unauthorized does", { ...unregistered, last_failure: failure("misconfigured") }, backoff],
+  [
+    "misconfigured, key file changed → register",
+    { ...unregistered, last_failure: failure("misconfigured"), credential_version: "key-2" },
+    register(body),
+  ],
+  ["scenario 8: rejected, same body → wait", { ...unregistered, last_failure: failure("rejected") }, backoff],
+  [
+    "scenario 8: rejected, input changed → register",
+    { ...unregistered, wanted: { kind: "body", body: other_digest }, last_failure: failure("rejected") },
+    register(other_digest),
+  ],
+  ["conflict, same body → wait", { ...unregistered, last_failure: failure("conflict") }, backoff],
+  [
+    "conflict, input changed → register",
+    { ...unregistered, wanted: { kind: "body", body: other_digest }, last_failure: failure("conflict") },
+    register(other_digest),
+  ],
+  [
+    "failed, then reverted to what is registered → nothing",
+    { ...registered, last_failure: failure("unreachable", { body: other_digest }) },
+    { kind: "nothing" },
+  ],
+  [
+    "scenario 28: rate-capped → wait",
+    { ...unregistered, rate_capped_until_ms: 9000 },
+    { kind: "wait", until_ms: 9000, reason: "rate-cap" },
+  ],
+  [
+    "scenario 28: rate-capped, asked by a person → register",
+    { ...unregistered, rate_capped_until_ms: 9000, forced: true },
+    register(body),
+  ],
+];
+
+describe("decide", () => {
+  test.each(cases)("%s", (_name, situation, decision) => {
+    expect(decide(situation)).toEqual(decision);
+  });
+});

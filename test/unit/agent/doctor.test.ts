@@ -1,0 +1,88 @@
+import { describe, expect, test } from "vitest";
+
+import { RELEASED_AT_MS } from "../../../src/platform/release.ts";
+import { checkClock } from "../../../src/agent/doctor/answering.ts";
+import type { Verdict } from "../../../src/agent/doctor/check.ts";
+import { CHECK_IDS, fail, ok, startExamination } from "../../../src/agent/doctor/check.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+
+function clockAt(wall: string): Clock {
+  return { ...systemClock, wall_ms: () => Date.parse(wall) };
+}
+
+const LATE: Verdict = fail(4, "nothing within 0.02 s", "wait");
+
+describe("startExamination", () => {
+  test("run: gives the verdict to whoever shows it, and the value to later checks", async () => {
+    const examination = startExamination(systemClock, new AbortController().signal);
+    const value = await examination.run("dns", { limit_ms: 1000, late: LATE }, async () => ({
+      verdict: ok("found"),
+      value: 7,
+    }));
+    expect(value).toBe(7);
+    expect(await examination.result("dns")).toMatchObject({ id: "dns", verdict: { status: "ok", what: "found" } });
+  });
+
+  test("run: a check that hangs has the verdict for that when its time is up, and its signal aborts", async () => {
+    const examination = startExamination(systemClock, new AbortController().signal);
+    let aborted = false;
+    const value = await examination.run("dns", { limit_ms: 20, late: LATE }, (signal) => {
+      signal.addEventListener("abort", () => {
+        aborted = true;
+      });
+      return new Promise<never>(() => {});
+    });
+    expect(value).toBeNull();
+    expect((await examination.result("dns")).verdict).toBe(LATE);
+    expect(aborted).toBe(true);
+  });
+
+  test("run: a check that gives up because its time is up is late as well", async () => {
+    const examination = startExamination(systemClock, new AbortController().signal);
+    await examination.run("tcp", { limit_ms: 20, late: LATE }, async (signal) => {
+      await systemClock.sleep(10_000, signal);
+      return { verdict: ok("never"), value: null };
+    });
+    expect((await examination.result("tcp")).verdict).toBe(LATE);
+  });
+
+  test("run: an interrupt ends it at once", async () => {
+    const interrupt = new AbortController();
+    const examination = startExamination(systemClock, interrupt.signal);
+    const running = examination.run("dns", { limit_ms: 60_000, late: LATE }, () => new Promise<never>(() => {}));
+    interrupt.abort(new Error("interrupted"));
+    await expect(running).rejects.toThrow("interrupted");
+  });
+
+  test("run: an error of the system is a verdict, a bug is not", async () => {
+    const examination = startExamination(systemClock, new AbortController().signal);
+    const limit = { limit_ms: 1000, late: LATE };
+    await examination.run("disk", limit, () => Promise.reject(Object.assign(new Error("no"), { code: "EIO" })));
+    expect((await examination.result("disk")).verdict).toMatchObject({ status: "fail", exit_code: 1 });
+    await expect(examination.run("state", limit, () => Promise.reject(new TypeError("bug")))).rejects.toThrow("bug");
+  });
+
+  test("CHECK_IDS: no two alike, and none that a script could not match by word", () => {
+    expect(new Set(CHECK_IDS).size).toBe(CHECK_IDS.length);
+    for (const id of CHECK_IDS) expect(id).toMatch(/^[a-z]+$/);
+  });
+});
+
+describe("checkClock", () => {
+  test("scenario 3: a clock that lost its battery, without any answer to compare with", () => {
+    expect(checkClock(clockAt("1970-01-01T00:01:00Z"), null)).toMatchObject({
+      status: "fail",
+      exit_code: 4,
+      what: "the clock says 1970-01-01T00:01, before this program was written",
+    });
+  });
+
+  test("checkClock: a plausible one cannot be judged alone", () => {
+    expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null).status).toBe("skip");
+  });
+
+  test("checkClock: the day this program was written is in the past", () => {
+    expect(RELEASED_AT_MS).toBeLessThan(Date.now());
+  });
+});

@@ -1,0 +1,125 @@
+import { chmod, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { DocumentInput } from "../../../src/agent/document-input.ts";
+import { createDocumentInput } from "../../../src/agent/document-input.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+
+const SETTLE_MS = 500;
+
+let folder = "";
+let path = "";
+/** Milliseconds added to both clocks. */
+let later_ms = 0;
+let reads = 0;
+let document: DocumentInput<string>;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "document-input-"));
+  path = join(folder, "document.yaml");
+  later_ms = 0;
+  reads = 0;
+  document = createDocumentInput({
+    files: systemFiles,
+    clock: {
+      wall_ms: () => Date.now() + later_ms,
+      monotonic_ms: () => performance.now() + later_ms,
+      sleep: () => Promise.reject(new Error("not to be slept")),
+    },
+    path,
+    missing_fix: "write it",
+    settle_ms: () => SETTLE_MS,
+    read(bytes) {
+      reads += 1;
+      return { findings: [], value: Buffer.from(bytes).toString(), locate: () => ({ line: 1, column: 1 }) };
+    },
+  });
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+describe("document input", () => {
+  test("an old file is read at once", async () => {
+    await writeFile(path, "one");
+    later_ms = 60_000;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("one");
+  });
+
+  test("a fresh file is waited for, exactly as long as it has to hold still", async () => {
+    await writeFile(path, "one");
+    const wait_ms = await document.refresh(true);
+    expect(wait_ms).toBeGreaterThan(SETTLE_MS - 200);
+    expect(wait_ms).toBeLessThanOrEqual(SETTLE_MS);
+    later_ms = wait_ms;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("one");
+  });
+
+  test("without settling, a fresh file is read at once", async () => {
+    await writeFile(path, "one");
+    expect(await document.refresh(false)).toBe(0);
+    expect(document.reading.value).toBe("one");
+  });
+
+  test("an unchanged file is not read again", async () => {
+    await writeFile(path, "one");
+    await document.refresh(false);
+    await document.refresh(false);
+    expect(reads).toBe(1);
+    expect(document.holds()).toBe(true);
+  });
+
+  test("a replaced file is noticed and read again", async () => {
+    await writeFile(path, "one");
+    await document.refresh(false);
+    await writeFile(`${path}.new`, "two");
+    await rename(`${path}.new`, path);
+    expect(document.holds()).toBe(false);
+    await document.refresh(false);
+    expect(document.reading.value).toBe("two");
+  });
+
+  test("a stamp from the future is waited out by this process's own watch", async () => {
+    await writeFile(path, "one");
+    later_ms = -3_600_000;
+    expect(await document.refresh(true)).toBeGreaterThan(SETTLE_MS - 200);
+    later_ms += SETTLE_MS;
+    expect(await document.refresh(true)).toBe(0);
+  });
+
+  test("a missing file is a finding that says what to do, once it stayed away", async () => {
+    expect(await document.refresh(true)).toBeGreaterThan(0);
+    later_ms = SETTLE_MS + 1;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBeNull();
+    expect(document.reading.findings).toMatchObject([
+      { id: "file_missing", message: expect.stringContaining("write it") },
+    ]);
+    expect(document.holds()).toBe(true);
+    await writeFile(path, "here");
+    expect(document.holds()).toBe(false);
+  });
+
+  test("a folder in its place is a finding", async () => {
+    await rm(path, { force: true });
+    document = createDocumentInput({
+      files: systemFiles,
+      clock: { wall_ms: Date.now, monotonic_ms: () => performance.now(), sleep: () => Promise.resolve() },
+      path: folder,
+      missing_fix: "",
+      settle_ms: () => 0,
+      read: () => ({ findings: [], value: "", locate: () => ({ line: 1, column: 1 }) }),
+    });
+    await document.refresh(false);
+    expect(document.reading.findings).toMatchObject([{ id: "file_not_regular" }]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("a file that may not be read is a finding", async () => {
+    await writeFile(path, "secret");
+    await chmod(path, 0);
+    await document.refresh(false);
+    expect(document.reading.findings).toMatchObject([{ id: "file_unreadable" }]);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+
+import { judge } from "../../../src/agent/outcome.ts";
+import type { CallResult } from "../../../src/client/client.ts";
+import type { RobotView } from "../../../src/api/robots.ts";
+import { createBackoff } from "../../../src/platform/retry.ts";
+
+const NOW_MS = 1_000_000;
+const MINUTE_MS = 60_000;
+const body = { name: "arm-7", robot_type_id: "t", region: "r", configuration_digest: `sha256:${"a".repeat(64)}` };
+const robot: RobotView = {
+  id: "rob_1",
+  name: "arm-7",
+  robot_type_id: "t",
+  region: "r",
+  created_at: "",
+  site: null,
+  labels: {},
+};
+
+type Result = CallResult<{ robot: RobotView }>;
+const refused = (status: number, retry_after_ms: number | null = null): Result => {
+  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms, request_id: null };
+};
+
+/** Judges with a jitter in the middle of its range. */
+function judged(result: Result, wall_ms = Date.now()) {
+  const random = { unit: () => 0.5, bytes: () => new Uint8Array() };
+  return judge(result, {
+    body,
+    service_url: "https://policy.example",
+    credential_version: "",
+    now_ms: NOW_MS,
+    wall_ms,
+    backoff: createBackoff({ first_ms: 1000, cap_ms: 5 * MINUTE_MS, random }),
+    unit_random: random.unit,
+  });
+}
+
+/** The first delay of the backoff: half a second to a second. */
+const soon = [500, 1000] as const;
+const minutes = (count: number) => [count * MINUTE_MS, count * MINUTE_MS] as const;
+
+const failures: readonly [string, Result, state: string, reason: string, delay_ms: readonly [number, number]][] = [
+  [
+    "scenario 2: 200 that does not decode",
+    { kind: "undecodable", status: 200, detail: "HTML" },
+    "unreachable",
+    "undecodable",
+    soon,
+  ],
+  ["302", { kind: "undecodable", status: 302, detail: "redirect" }, "unreachable", "undecodable", soon],
+  [
+    "200 about another robot",
+    { kind: "ok", status: 200, value: { robot: { ...robot, name: "arm-8" } } },
+    "unreachable",
+    "foreign-answer",
+    soon,
+  ],
+  ["dead DNS", { kind: "unreachable", reason: "dns", code: "ENOTFOUND", detail: "" }, "unreachable", "dns", soon],
+  ["timeout", { kind: "unreachable", reason: "timeout", code: null, detail: "" }, "unreachable", "timeout", soon],
+  ["408", refused(408), "unreachable", "http-408", soon],
+  ["425", refused(425), "unreachable", "http-425", soon],
+  ["429", refused(429), "unreachable", "http-429", soon],
+  ["500", refused(500), "unreachable", "http-500", soon],
+  ["599", refused(599), "unreachable", "http-599", soon],
+  ["scenario 6: 503 with Retry-After", refused(503, 30_000), "unreachable", "http-503", [30_500, 31_000]],
+  [
+    "scenario 6: absurd Retry-After",
+    refused(429, 10 ** 12),
+    "unreachable",
+    "http-429",
+    [60 * MINUTE_MS, 60 * MINUTE_MS],
+  ],
+  ["scenario 7: 401", refused(401), "unauthorized", "http-401", minutes(5)],
+  ["scenario 7: 403", refused(403), "unauthorized", "http-403", minutes(5)],
+  [
+    "no key",
+    {
+      kind: "no-credential",
+      problem: { kind: "credential-problem", code: "key-missing", what: "", where: "", fix: "" },
+    },
+    "unauthorized",
+    "no-credential",
+    minutes(5),
+  ],
+  ["404", refused(404), "misconfigured", "http-404", minutes(5)],
+  ["405", refused(405), "misconfigured", "http-405", minutes(5)],
+  ["409", refused(409), "conflict", "http-409", minutes(60)],
+  ["scenario 8: 422", refused(422), "rejected", "http-422", minutes(60)],
+  ["scenario 8: 400", refused(400), "rejected", "http-400", minutes(60)],
+  ["413", refused(413), "rejected", "http-413", minutes(60)],
+];
+
+describe("judge", () => {
+  test("200 with a robot of our name: registered", () => {
+    expect(judged({ kind: "ok", status: 200, value: { robot } })).toEqual({ kind: "registered", robot });
+  });
+
+  test.each(failures)("%s", (_name, result, state, reason, [least_ms, most_ms]) => {
+    const attempt = judged(result);
+    if (attempt.kind !== "failed") throw new Error("recorded as success");
+    expect(attempt.failure).toMatchObject({ state, reason });
+    const delay_ms = attempt.failure.retry_at_ms - NOW_MS;
+    expect(delay_ms).toBeGreaterThanOrEqual(least_ms);
+    expect(delay_ms).toBeLessThanOrEqual(most_ms);
+  });
+
+  test("scenario 3: a certificate refused with the clock at 1970 is the clock's fault", () => {
+    const refused_certificate: Result = { kind: "unreachable", reason: "tls", code: "CERT_NOT_YET_VALID", detail: "x" };
+    expect(judged(refused_certificate, 0)).toMatchObject({
+      failure: { state: "unreachable", reason: "clock", detail: expect.stringContaining("1970-01-01") },
+    });
+    expect(judged(refused_certificate)).toMatchObject({ failure: { reason: "tls" } });
+  });
+});

@@ -1,0 +1,77 @@
+import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { planHolds, planWatches } from "../../../src/agent/watch-plan.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+
+let folder = "";
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "watch-plan-")));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+/** The planned names per directory below the test's folder. */
+async function planned(...paths: string[]): Promise<Record<string, string[]>> {
+  const plan = await planWatches(
+    systemFiles,
+    paths.map((path) => join(folder, path)),
+  );
+  const below = [...plan.directories].filter(([directory]) => directory.startsWith(folder));
+  return Object.fromEntries(
+    below.map(([directory, { names }]) => [directory.slice(folder.length) || ".", [...names].toSorted()]),
+  );
+}
+
+describe("planWatches", () => {
+  test("a file: its folder, and the folders above", async () => {
+    await mkdir(join(folder, "a/b"), { recursive: true });
+    await writeFile(join(folder, "a/b/file.json"), "");
+    expect(await planned("a/b/file.json")).toEqual({ ".": ["a"], "/a": ["b"], "/a/b": ["file.json"] });
+  });
+
+  test("every link of a chain, as a Kubernetes volume has them", async () => {
+    await mkdir(join(folder, "volume/..2026"), { recursive: true });
+    await writeFile(join(folder, "volume/..2026/arm.yaml"), "");
+    await symlink("..2026", join(folder, "volume/..data"));
+    await symlink("..data/arm.yaml", join(folder, "volume/arm.yaml"));
+    expect(await planned("volume/arm.yaml")).toEqual({
+      ".": ["volume"],
+      "/volume": ["..2026", "..data", "arm.yaml"],
+      "/volume/..2026": ["arm.yaml"],
+    });
+  });
+
+  test("a path that does not exist yet: the nearest folder that does", async () => {
+    expect(await planned("not/yet/there.json")).toEqual({ ".": ["not"] });
+  });
+
+  test("scenario 27: a link to itself ends", async () => {
+    await symlink("loop", join(folder, "loop"));
+    expect(await planned("loop")).toEqual({ ".": ["loop"] });
+  });
+
+  test("files in one folder share its watch", async () => {
+    for (const name of ["a", "b"]) await writeFile(join(folder, name), "");
+    expect(await planned("a", "b")).toEqual({ ".": ["a", "b"] });
+  });
+
+  test("sticky folders and the root are not watched for the folders in them", async () => {
+    const plan = await planWatches(systemFiles, [join(folder, "file")]);
+    expect(plan.directories.has("/")).toBe(false);
+    expect(plan.directories.has(await realpath(tmpdir()))).toBe(false);
+    expect(plan.directories.has(folder)).toBe(true);
+  });
+});
+
+test("planHolds: false once another folder stands in the place of a planned one", async () => {
+  await mkdir(join(folder, "a"));
+  await writeFile(join(folder, "a/file"), "");
+  const plan = await planWatches(systemFiles, [join(folder, "a/file")]);
+  expect(planHolds(systemFiles, plan)).toBe(true);
+  await rename(join(folder, "a"), join(folder, "old"));
+  expect(planHolds(systemFiles, plan)).toBe(false);
+  await mkdir(join(folder, "a"));
+  expect(planHolds(systemFiles, plan)).toBe(false);
+});

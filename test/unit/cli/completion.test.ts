@@ -1,0 +1,246 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { ProgramTable } from "../../../src/cli/command-table.ts";
+import { printCompletion } from "../../../src/cli/completion/completion.ts";
+import { createTerminal } from "../../../src/cli/terminal.ts";
+
+const load = async () => async () => 0;
+const table: ProgramTable<object, null> = {
+  name: "my-tool",
+  summary: "A tool.",
+  common: [
+    { flag: "--config <file>", summary: "what to read" },
+    { flag: "--state-dir <dir>", summary: "where to keep it" },
+  ],
+  commands: [
+    {
+      name: "--setup",
+      summary: "set up",
+      flags: [{ flag: "--dry-run", summary: "only look" }],
+      examples: [],
+      load,
+    },
+    {
+      name: "check",
+      summary: "find out: what's [wrong]",
+      flags: [{ flag: "--json", summary: "as JSON" }],
+      examples: [],
+      load,
+    },
+    {
+      name: "init",
+      summary: "begin",
+      flags: [
+        { flag: "--type <id>", summary: "a type", suggestions: ["yam.v1", "ur5e.v1"] },
+        { flag: "--url <url>", summary: "where" },
+      ],
+      examples: [],
+      load,
+    },
+    {
+      name: "schema",
+      summary: "print it",
+      flags: [],
+      argument: "DOCUMENT",
+      choices: ["manifest", "config"],
+      examples: [],
+      load,
+    },
+    { name: "catalog", summary: "list", flags: [], argument: "[ID]", suggestions: ["yam.v1"], examples: [], load },
+  ],
+  examples: [],
+};
+
+async function script(shell: string): Promise<string> {
+  let text = "";
+  const terminal = createTerminal({
+    stdout: { write: (part) => void (text += part) },
+    stderr: { write() {} },
+    environment: {},
+  });
+  expect(await printCompletion(table, shell, terminal)).toBe(0);
+  return text;
+}
+
+describe("bash", () => {
+  let folder = "";
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "completion-"));
+    mkdirSync(join(folder, "here"));
+    writeFileSync(join(folder, "here", "a file.yaml"), "");
+    mkdirSync(join(folder, "here", "a folder"));
+    writeFileSync(join(folder, "completion.bash"), await script("bash"));
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** What bash offers when Tab is pressed at the end of these words. */
+  function complete(...words: string[]): readonly string[] {
+    const program = `
+      source ../completion.bash
+      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+      _my_tool
+      printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const output = execFileSync("bash", ["--norc", "-uc", program, "bash", ...words], {
+      cwd: join(folder, "here"),
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    return output.split("\n").filter((word) => word !== "");
+  }
+
+  test("bash: the script can be sourced, and completes the program", () => {
+    const registered = execFileSync("bash", ["--norc", "-euc", "source completion.bash; complete -p my-tool"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    expect(registered).toBe("complete -F _my_tool my-tool\n");
+  });
+
+  test.each([
+    [
+      ["my-tool", "c"],
+      ["check", "catalog"],
+    ],
+    [
+      ["my-tool", "--s"],
+      ["--setup", "--state-dir"],
+    ],
+    [["my-tool", "--setup", "--d"], ["--dry-run"]],
+    [
+      ["my-tool", "check", "--"],
+      ["--json", "--config", "--state-dir", "--help"],
+    ],
+    [["my-tool", "check", "--json", "--c"], ["--config"]],
+    [["my-tool", "--config", "x", "check", "--j"], ["--json"]],
+    [["my-tool", "--config", "=", "x", "check", "--j"], ["--json"]],
+    [["my-tool", "--state-dir", "check", "ch"], ["check"]],
+    [
+      ["my-tool", "schema", ""],
+      ["manifest", "config", "--config", "--state-dir", "--help"],
+    ],
+    [["my-tool", "schema", "m"], ["manifest"]],
+    [["my-tool", "catalog", "y"], ["yam.v1"]],
+    [
+      ["my-tool", "init", "--type", ""],
+      ["yam.v1", "ur5e.v1"],
+    ],
+    [["my-tool", "init", "--type", "=", "u"], ["ur5e.v1"]],
+    [
+      ["my-tool", "init", "--type", "="],
+      ["yam.v1", "ur5e.v1"],
+    ],
+    [["my-tool", "init", "--url", ""], []],
+    [
+      ["my-tool", "check", "--config", ""],
+      ["a file.yaml", "a folder"],
+    ],
+    [["my-tool", "check", "--state-dir", ""], ["a folder"]],
+    [["my-tool", "nonsense", "--"], []],
+  ])("bash: %j offers %j", (words, offered) => {
+    expect(complete(...words).toSorted()).toEqual([...offered].toSorted());
+  });
+});
+
+describe("zsh and fish", () => {
+  test("zsh: every command and flag, with texts quoted", async () => {
+    expect(await script("zsh")).toMatchInlineSnapshot(`
+      "#compdef my-tool
+      _my_tool() {
+        local context state state_descr line
+        typeset -A opt_args
+        local -a commands=(
+          'check:find out\\: what'\\''s [wrong]'
+          'init:begin'
+          'schema:print it'
+          'catalog:list'
+        )
+        _arguments -C \\
+          '--setup[set up]' \\
+          '--dry-run[only look]' \\
+          '--config[what to read]:file:_files' \\
+          '--state-dir[where to keep it]:directory:_files -/' \\
+          '--version[print the version]' \\
+          '--help[show what there is]' \\
+          '1: :->command' \\
+          '*:: :->rest' && return
+        case $state in
+          command) _describe command commands ;;
+          rest)
+            case $words[1] in
+              'check')
+                _arguments \\
+                  '--json[as JSON]' \\
+                  '--config[what to read]:file:_files' \\
+                  '--state-dir[where to keep it]:directory:_files -/' \\
+                  '--help[show what there is]' \\
+                  && return ;;
+              'init')
+                _arguments \\
+                  '--type[a type]:value:(yam.v1 ur5e.v1)' \\
+                  '--url[where]:value: ' \\
+                  '--config[what to read]:file:_files' \\
+                  '--state-dir[where to keep it]:directory:_files -/' \\
+                  '--help[show what there is]' \\
+                  && return ;;
+              'schema')
+                _arguments \\
+                  '--config[what to read]:file:_files' \\
+                  '--state-dir[where to keep it]:directory:_files -/' \\
+                  '--help[show what there is]' \\
+                  '1: :(manifest config)' \\
+                  && return ;;
+              'catalog')
+                _arguments \\
+                  '--config[what to read]:file:_files' \\
+                  '--state-dir[where to keep it]:directory:_files -/' \\
+                  '--help[show what there is]' \\
+                  '1: :(yam.v1)' \\
+                  && return ;;
+            esac ;;
+        esac
+      }
+      if [[ $funcstack[1] == _my_tool ]]; then _my_tool "$@"; else compdef _my_tool my-tool; fi
+      "
+    `);
+  });
+
+  test("fish: every command and flag, with texts quoted", async () => {
+    expect(await script("fish")).toMatchInlineSnapshot(`
+      "# fish completion for my-tool
+      complete -c my-tool -f
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l setup -d 'set up'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l dry-run -d 'only look'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l config -d 'what to read' -r -F
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l version -d 'print the version'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -l help -d 'show what there is'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a check -d 'find out: what\\'s [wrong]'
+      complete -c my-tool -n '__fish_seen_subcommand_from check' -l json -d 'as JSON'
+      complete -c my-tool -n '__fish_seen_subcommand_from check' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from check' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
+      complete -c my-tool -n '__fish_seen_subcommand_from check' -l help -d 'show what there is'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a init -d 'begin'
+      complete -c my-tool -n '__fish_seen_subcommand_from init' -l type -d 'a type' -x -a 'yam.v1 ur5e.v1'
+      complete -c my-tool -n '__fish_seen_subcommand_from init' -l url -d 'where' -x
+      complete -c my-tool -n '__fish_seen_subcommand_from init' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from init' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
+      complete -c my-tool -n '__fish_seen_subcommand_from init' -l help -d 'show what there is'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a schema -d 'print it'
+      complete -c my-tool -n '__fish_seen_subcommand_from schema' -a 'manifest config'
+      complete -c my-tool -n '__fish_seen_subcommand_from schema' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from schema' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
+      complete -c my-tool -n '__fish_seen_subcommand_from schema' -l help -d 'show what there is'
+      complete -c my-tool -n 'not __fish_seen_subcommand_from check init schema catalog' -a catalog -d 'list'
+      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -a 'yam.v1'
+      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l config -d 'what to read' -r -F
+      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l state-dir -d 'where to keep it' -x -a '(__fish_complete_directories)'
+      complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l help -d 'show what there is'
+      "
+    `);
+  });
+});

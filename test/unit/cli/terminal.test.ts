@@ -1,0 +1,212 @@
+/* oxlint-disable no-control-regex -- control characters are what these tests are about */
+import { describe, expect, test } from "vitest";
+
+import { createTerminal } from "../../../src/cli/terminal.ts";
+import type { Terminal } from "../../../src/platform/terminal.ts";
+
+interface Screen {
+  readonly terminal: Terminal;
+  readonly out: () => string;
+  readonly err: () => string;
+}
+
+interface ScreenOptions {
+  readonly columns?: number;
+  /** Streams that are a terminal. */
+  readonly tty?: "both" | "stdout" | "stderr" | "none";
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+function open({ columns, tty = "both", environment = {} }: ScreenOptions = {}): Screen {
+  let out = "";
+  let err = "";
+  const size = columns === undefined ? {} : { columns };
+  const terminal = createTerminal({
+    stdout: { write: (text) => void (out += text), isTTY: tty === "both" || tty === "stdout", ...size },
+    stderr: { write: (text) => void (err += text), isTTY: tty === "both" || tty === "stderr" },
+    environment,
+  });
+  return { terminal, out: () => out, err: () => err };
+}
+
+const HEADERS = ["id", "axes", "hosted", "name"];
+const ROWS = [
+  ["yam.bimanual-joint-position.v1", "14/14", "yes", "Two YAM arms"],
+  ["acme.機械臂.v1", "6/6", "", "Packing cell with a name that goes on and on and on"],
+];
+
+function draw(options: ScreenOptions): string {
+  const screen = open(options);
+  screen.terminal.table(HEADERS, ROWS);
+  return screen.out();
+}
+
+describe("table", () => {
+  test("table: at 120 columns everything is there", () => {
+    expect(draw({ columns: 120 })).toMatchInlineSnapshot(`
+      "ID                              AXES   HOSTED  NAME
+      yam.bimanual-joint-position.v1  14/14  yes     Two YAM arms
+      acme.機械臂.v1                  6/6            Packing cell with a name that goes on and on and on
+      "
+    `);
+  });
+
+  test("table: at 80 columns the widest column gives way", () => {
+    expect(draw({ columns: 80 })).toMatchInlineSnapshot(`
+      "ID                              AXES   HOSTED  NAME
+      yam.bimanual-joint-position.v1  14/14  yes     Two YAM arms
+      acme.機械臂.v1                  6/6            Packing cell with a name that go…
+      "
+    `);
+  });
+
+  test("table: at 60 columns several do", () => {
+    expect(draw({ columns: 60 })).toMatchInlineSnapshot(`
+      "ID                     AXES   HOSTED  NAME
+      yam.bimanual-joint-p…  14/14  yes     Two YAM arms
+      acme.機械臂.v1         6/6            Packing cell with a n…
+      "
+    `);
+  });
+
+  test("table: at 40 columns, where its columns would say nothing, each row is a block, whole", () => {
+    expect(draw({ columns: 40 })).toMatchInlineSnapshot(`
+      "ID      yam.bimanual-joint-position.v1
+      AXES    14/14
+      HOSTED  yes
+      NAME    Two YAM arms
+
+      ID      acme.機械臂.v1
+      AXES    6/6
+      HOSTED
+      NAME    Packing cell with a name that goes on and on and on
+      "
+    `);
+  });
+
+  test.each([52, 60, 80, 100, 120])("table: no line is wider than %i columns", (columns) => {
+    for (const line of draw({ columns }).split("\n")) {
+      const wide = [...line].filter((character) => /\p{Script=Han}/u.test(character)).length;
+      expect(line.length + wide).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  test("table: off a terminal nothing is cut, whatever COLUMNS says", () => {
+    expect(draw({ tty: "none", columns: 40 })).toContain("Packing cell with a name that goes on and on and on");
+  });
+
+  test("table: a terminal that does not know its width has 80 columns", () => {
+    expect(draw({ columns: 0 })).toBe(draw({ columns: 80 }));
+    expect(open({ columns: 0 }).terminal.columns).toBe(80);
+  });
+
+  test("table: without headers it is a list, whose values are never cut", () => {
+    const screen = open({ columns: 40 });
+    const digest = `sha256:${"0".repeat(64)}`;
+    screen.terminal.table(
+      ["", ""],
+      [
+        ["robot", "arm-7"],
+        ["on disk", digest],
+      ],
+    );
+    expect(screen.out()).toBe(`robot    arm-7\non disk  ${digest}\n`);
+  });
+
+  test("table: without rows there are only headers", () => {
+    const screen = open();
+    screen.terminal.table(HEADERS, []);
+    expect(screen.out()).toBe("ID  AXES  HOSTED  NAME\n");
+  });
+});
+
+describe("style", () => {
+  test.each([
+    ["on a terminal", {}, "\u001B[32mok\u001B[39m"],
+    ["with NO_COLOR", { environment: { NO_COLOR: "1" } }, "ok"],
+    ["with an empty NO_COLOR, which says nothing", { environment: { NO_COLOR: "" } }, "\u001B[32mok\u001B[39m"],
+    ["on a dumb terminal", { environment: { TERM: "dumb" } }, "ok"],
+    ["off a terminal", { tty: "none" }, "ok"],
+    ["with stdout in a file", { tty: "stderr" }, "ok"],
+  ] as const)("style: %s", (_case, options, expected) => {
+    expect(open(options).terminal.style("good", "ok")).toBe(expected);
+  });
+
+  test("problem: is coloured by where it goes, not by stdout", () => {
+    const problem = { code: "exists", what: "the file is there already", where: "/etc/x", fix: "--force" };
+    const to_file = open({ tty: "stdout" });
+    to_file.terminal.problem(problem);
+    expect(to_file.err()).toBe("error: the file is there already (/etc/x) [exists]\n  → --force\n");
+    const to_terminal = open({ tty: "stderr" });
+    to_terminal.terminal.problem(problem);
+    expect(to_terminal.err()).toContain("\u001B[31merror\u001B[39m");
+  });
+});
+
+describe("what others wrote", () => {
+  const hostile = "arm\u001B[2J\u001B]0;owned\u0007\u202E7\u009B31m\u2028end";
+
+  test("print, note, table: a name cannot move the cursor, set the title or turn the writing around", () => {
+    const { terminal, out, err } = open();
+    terminal.print(hostile);
+    terminal.note(hostile);
+    terminal.table(["name"], [[hostile]]);
+    terminal.problem({ code: "x", what: hostile, where: hostile, fix: hostile });
+    for (const text of [out(), err()]) expect(text).not.toMatch(/[\u0007\u009B\u202E\u2028]|\u001B\[2J|\u001B\]/);
+    expect(out()).toContain("arm\\u001b[2J");
+  });
+
+  test("print: our own emphasis stays on a terminal, and nobody's does elsewhere", () => {
+    const on_terminal = open();
+    on_terminal.terminal.print(`${on_terminal.terminal.style("bad", "x")} \u001B[8mhidden`);
+    expect(on_terminal.out()).toBe("\u001B[31mx\u001B[39m \\u001b[8mhidden\n");
+    const in_file = open({ tty: "none" });
+    in_file.terminal.print("\u001B[31mx");
+    expect(in_file.out()).toBe("\\u001b[31mx\n");
+  });
+
+  test("json: reads back as it was, and holds nothing that a terminal obeys", () => {
+    const { terminal, out } = open();
+    terminal.json({ name: hostile, lines: "a\nb\tc" });
+    expect(out()).not.toMatch(/[\u0007\u009B\u202E\u2028\u001B]/);
+    expect(JSON.parse(out())).toEqual({ name: hostile, lines: "a\nb\tc" });
+  });
+
+  test("table: a line feed in a cell does not break the row", () => {
+    const { terminal, out } = open();
+    terminal.table(["name", "site"], [["a\nb", "c"]]);
+    expect(out()).toBe("NAME  SITE\na b   c\n");
+  });
+});
+
+describe("progress", () => {
+  test("progress: a bar on a terminal, gone before the next line and at the end", () => {
+    const { terminal, out, err } = open();
+    terminal.progress("hashing", 0.25);
+    expect(err()).toBe("\r\u001B[Khashing ██████░░░░░░░░░░░░░░░░░░ 25 %");
+    terminal.print("done");
+    expect(out()).toBe("done\n");
+    expect(err().endsWith("\r\u001B[K")).toBe(true);
+    const before = err();
+    terminal.progress("hashing", 1);
+    expect(err()).toBe(before);
+  });
+
+  test("progress: is not redrawn for every block", () => {
+    const { terminal, err } = open();
+    for (let step = 0; step < 1000; step += 1) terminal.progress("hashing", step / 1000);
+    expect(err().split("hashing").length - 1).toBeLessThan(5);
+  });
+
+  test("progress: nothing off a terminal, even when stdout is one", () => {
+    const { terminal, out, err } = open({ tty: "stdout" });
+    terminal.progress("hashing", 0.5);
+    expect(out() + err()).toBe("");
+  });
+
+  test("progress: fits 40 columns", () => {
+    const { terminal, err } = open();
+    terminal.progress("hashing", 0.99);
+    expect(err().replace(/\r\u001B\[K/, "").length).toBeLessThanOrEqual(40);
+  });
+});

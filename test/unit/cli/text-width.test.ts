@@ -1,0 +1,48 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { cutToWidth, padToWidth, textWidth } from "../../../src/cli/text-width.ts";
+
+describe("textWidth", () => {
+  test.each([
+    ["", 0],
+    ["arm-7", 5],
+    ["Zürich", 6],
+    ["Zu\u0308rich", 6],
+    ["機械臂", 6],
+    ["로봇 7", 6],
+    ["ロボット", 8],
+    ["ﾛﾎ", 2],
+    ["ok ✅", 5],
+    ["👩‍🔧", 2],
+    ["🇨🇭", 2],
+    ["→ …", 3],
+    ["\u001B[32mok\u001B[39m", 2],
+    ["a\u200Bb", 2],
+  ])("textWidth: %j takes %i columns", (text, columns) => {
+    expect(textWidth(text)).toBe(columns);
+  });
+});
+
+describe("cutToWidth", () => {
+  test.each([
+    ["robot-policy", 8, "robot-p…"],
+    ["robot", 5, "robot"],
+    ["機械臂", 5, "機械…"],
+    ["機械臂", 4, "機…"],
+    ["👩‍🔧👩‍🔧👩‍🔧", 5, "👩‍🔧👩‍🔧…"],
+    ["\u001B[32mregistered\u001B[39m", 5, "regi…"],
+  ])("cutToWidth: %j in %i columns is %j", (text, columns, cut) => {
+    expect(cutToWidth(text, columns)).toBe(cut);
+  });
+
+  test("cutToWidth, padToWidth: whatever the text, exactly as wide as asked for", () => {
+    const texts = fc.string({ unit: "grapheme", maxLength: 30 });
+    fc.assert(
+      fc.property(texts, fc.integer({ min: 1, max: 20 }), (text, columns) => {
+        const cell = padToWidth(cutToWidth(text, columns), columns);
+        expect(textWidth(cell)).toBe(columns);
+      }),
+    );
+  });
+});
