@@ -1,0 +1,8 @@
+#!/usr/bin/env node
+/** robot-policy: the entry point. */
+import { runOperatorProgram } from "./cli/operator-program.ts";
+import { endProcess, openProcess } from "./cli/process-context.ts";
+
+void runOperatorProgram(process.argv.slice(2), openProcess(process)).then((exit_code) =>
+  endProcess(process, exit_code),
+);
