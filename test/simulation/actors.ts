@@ -1,0 +1,415 @@
+import { posix } from "node:path";
+
+import type { Durability } from "./durability.ts";
+import { createEditors, shrugging } from "./editors.ts";
+import type { Patience } from "./patience.ts";
+import {
+  AGENT_USER,
+  ALL_FILES,
+  BUNDLE,
+  FILES,
+  FILE_LISTS,
+  FILE_VERSIONS,
+  PLACES,
+  TABLES,
+  configurationText,
+  contentOf,
+  manifestText,
+  put,
+} from "./robot-files.ts";
+import { FAIR, throwWeather } from "./weather.ts";
+import type { World } from "./world.ts";
+
+/** People, the network, the power company: everybody who makes a robot's day hard. */
+export interface Actors {
+  /** They do something now and then from now on. */
+  begin(): void;
+  /** They mend what they broke, and leave. */
+  retire(): void;
+}
+
+export interface ActorOptions {
+  readonly patience: Patience;
+  readonly durability: Durability;
+}
+
+const OTHER_NAME = "somebody-else";
+const CALM_MS = 6000;
+const BUSY_MS = 400;
+/** Manifests and configurations are written in one go, more or less: half of one may look like a whole one. */
+const DOCUMENT_PAUSE_MS = 100;
+const GOOD_CONFIGURATIONS: readonly string[] = [
+  configurationText({}),
+  configurationText({ site: "hall-2" }),
+  configurationText({ line: "2" }),
+  configurationText({ line: "3" }),
+  configurationText({ url: "https://policy.example/prefix" }),
+];
+const GOOD_MANIFESTS: readonly string[] = FILE_LISTS.map((list) => manifestText(list));
+const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
+
+export function createActors(world: World, { patience, durability }: ActorOptions): Actors {
+  const { disk, scheduler, wall, service, network, disk_trouble, event_trouble } = world;
+  const dice = world.dice.fork();
+  const editors = createEditors(world);
+  let active = false;
+  let busy_until_ms = 0;
+  let keys_made = 1;
+
+  function later(delay_ms: number, label: string, act: () => void): void {
+    scheduler.after(delay_ms, null, label, () => {
+      if (active) shrugging(act);
+    });
+  }
+
+  function during(duration_ms: number, what: string, begin: () => void, end: () => void): void {
+    world.disturb(`${what} for ${(duration_ms / 1000).toFixed(1)} s`);
+    begin();
+    later(duration_ms, `${what} ends`, () => {
+      world.disturb(`no more ${what}`);
+      end();
+    });
+  }
+
+  function changeDocument(path: string, text: string): void {
+    editors.write(
+      path,
+      text,
+      dice.pick(["in place in three pieces", "by rename", "by rename with an older time"]),
+      DOCUMENT_PAUSE_MS,
+    );
+  }
+
+  /** A name is only changed where the agent can know that it was another one. */
+  function renameRobot(): void {
+    if (world.daemon?.agent?.status().state !== "registered" || world.daemon.agent.status().state_problem !== null)
+      return;
+    editors.write(PLACES.configuration, configurationText({ name: OTHER_NAME }), "by rename", 0);
+  }
+
+  function isRenamed(): boolean {
+    return new TextDecoder().decode(disk.read(PLACES.configuration)).includes(OTHER_NAME);
+  }
+
+  /** Tries something out, and takes it back. */
+  function editAndRevert(): void {
+    const path = dice.pick([FILES.calibration, FILES.limits]);
+    const before = new TextDecoder().decode(disk.read(path));
+    editors.write(path, contentOf(path, 1 + dice.below(FILE_VERSIONS)), "by rename", 0);
+    later(dice.pick([1500, 6000, 25_000]), `${path} is taken back`, () => editors.write(path, before, "by rename", 0));
+  }
+
+  /** The same while the service hears everything and the robot nothing. */
+  function editAndRevertUnheard(): void {
+    const weather = dice.pick([{ kind: "hangs", arrives: true }, { kind: "answer-lost" }] as const);
+    during(
+      dice.between(2000, 40_000),
+      `weather ${weather.kind}`,
+      () => (network.weather = () => weather),
+      () => (network.weather = () => FAIR),
+    );
+    editAndRevert();
+  }
+
+  function rotateKey(): void {
+    world.disturb("the key is rotated");
+    keys_made += 1;
+    service.key = `sk_sim_CANARY${String(keys_made).padStart(22, "0")}`;
+    later(dice.pick([1, 2000, 90_000]), "the key file follows", () => placeKey(0o600));
+  }
+
+  function placeKey(mode: number): void {
+    world.disturb(`key file with mode ${mode.toString(8)}`);
+    const temporary = `${PLACES.key}.tmp`;
+    if (disk.exists(temporary)) disk.remove(temporary);
+    put(disk, temporary, `${service.key}\n`, { mode, user_id: AGENT_USER });
+    disk.rename(temporary, PLACES.key);
+  }
+
+  /** The name leads to something that cannot be hashed, until somebody mends it. */
+  function breakFile(): void {
+    const path = dice.pick([FILES.calibration, FILES.limits]);
+    if (!disk.exists(path)) return;
+    const content = disk.read(path);
+    const kind = dice.pick(["missing", "unreadable", "directory", "fifo", "loop"] as const);
+    during(
+      dice.between(200, 90_000),
+      `${path} ${kind}`,
+      () => {
+        if (kind === "unreadable") {
+          disk.setMode(path, 0o600);
+          return;
+        }
+        disk.remove(path);
+        if (kind === "directory") disk.create(path, "directory");
+        if (kind === "fifo") disk.create(path, "other");
+        if (kind === "loop") disk.create(path, "link", { target: posix.basename(path) });
+      },
+      () => mendFile(path, content),
+    );
+  }
+
+  function mendFile(path: string, content: Uint8Array): void {
+    if (disk.list(posix.dirname(path)).includes(posix.basename(path))) disk.remove(path);
+    put(disk, path, "");
+    disk.write(disk.look(path), content);
+  }
+
+  function flap(): void {
+    const path = dice.pick(ALL_FILES);
+    const until_ms = scheduler.now_ms + dice.between(3000, 45_000);
+    const pause_ms = dice.pick([60, 350, 900]);
+    const again = () => {
+      editors.editFile(path);
+      if (scheduler.now_ms < until_ms) later(dice.between(1, pause_ms), `${path} flaps`, again);
+    };
+    again();
+  }
+
+  function damageState(): void {
+    // Without its state an agent cannot know that the robot had another name.
+    if (world.daemon !== null || !disk.exists(PLACES.registration) || isRenamed()) return;
+    world.disturb("the state is damaged");
+    const bytes = disk.read(PLACES.registration).slice(0, dice.below(3000));
+    if (bytes.byteLength > 0 && dice.chance(0.5)) bytes[dice.below(bytes.byteLength)] = 63;
+    disk.write(disk.look(PLACES.registration), bytes);
+    disk.sync(disk.look(PLACES.registration));
+    durability.forgive();
+  }
+
+  const all_actions: readonly (readonly [weight: number, act: () => void])[] = [
+    [14, () => editors.editFile(dice.pick(ALL_FILES))],
+    [6, editAndRevert],
+    [3, editAndRevertUnheard],
+    [3, flap],
+    [2, breakFile],
+    [3, () => changeDocument(PLACES.configuration, dice.pick(GOOD_CONFIGURATIONS))],
+    [1, () => changeDocument(PLACES.configuration, configurationText({ extra: "robot: twice\n" }))],
+    [1, renameRobot],
+    [3, () => changeDocument(PLACES.manifest, dice.pick(GOOD_MANIFESTS))],
+    [1, () => changeDocument(PLACES.manifest, manifestText(dice.pick(FILE_LISTS), "draft"))],
+    [1, () => changeDocument(PLACES.manifest, "robot_type_id: [")],
+    [2, rotateKey],
+    [1, () => placeKey(dice.pick([0o644, 0o600]))],
+    [
+      6,
+      () => {
+        const fixed = throwWeather(dice, wall.true_ms());
+        const changing = dice.fork();
+        const weather = dice.chance(0.6) ? () => fixed : () => throwWeather(changing, wall.true_ms());
+        during(
+          dice.pick([300, 5000, 30_000, 200_000]),
+          `weather ${fixed.kind}`,
+          () => (network.weather = weather),
+          () => (network.weather = () => FAIR),
+        );
+      },
+    ],
+    [
+      2,
+      () =>
+        during(
+          dice.between(500, 60_000),
+          "full disk",
+          () => (disk_trouble.state = "full"),
+          () => (disk_trouble.state = "none"),
+        ),
+    ],
+    [
+      2,
+      () =>
+        during(
+          dice.between(500, 60_000),
+          "read-only disk",
+          () => (disk_trouble.state = "read-only"),
+          () => (disk_trouble.state = "none"),
+        ),
+    ],
+    [
+      1,
+      () =>
+        during(
+          dice.between(100, 5000),
+          "I/O errors",
+          () => (disk_trouble.io_error_rate = 0.1),
+          () => (disk_trouble.io_error_rate = 0),
+        ),
+    ],
+    [
+      1,
+      () =>
+        during(
+          dice.between(100, 8000),
+          "slow disk",
+          () => (disk_trouble.latency_ms = 40),
+          () => (disk_trouble.latency_ms = 0.4),
+        ),
+    ],
+    [
+      2,
+      () =>
+        during(
+          dice.between(500, 60_000),
+          "lost events",
+          () => (event_trouble.loss_rate = dice.pick([0.3, 1])),
+          () => (event_trouble.loss_rate = 0),
+        ),
+    ],
+    [
+      1,
+      () =>
+        during(
+          dice.between(500, 90_000),
+          "no watches left",
+          () => (event_trouble.failure_rate = 0.7),
+          () => (event_trouble.failure_rate = 0),
+        ),
+    ],
+    [
+      1,
+      () =>
+        during(
+          dice.between(500, 60_000),
+          "late events",
+          () => (event_trouble.delay_ms = 1500),
+          () => (event_trouble.delay_ms = 3),
+        ),
+    ],
+    [
+      2,
+      () => {
+        world.disturb("the clock is set");
+        wall.set(
+          dice.pick([
+            0,
+            dice.between(-TEN_YEARS_MS, TEN_YEARS_MS),
+            dice.between(-90_000, 90_000),
+            dice.between(-900, 900),
+          ]),
+        );
+      },
+    ],
+    [
+      4,
+      () => {
+        world.disturb("kill -9");
+        world.kill();
+      },
+    ],
+    [
+      3,
+      () => {
+        world.disturb("power cut");
+        world.powerCut();
+      },
+    ],
+    [
+      1,
+      () => {
+        world.disturb("SIGTERM");
+        world.daemon?.agent?.stop();
+      },
+    ],
+    [1, () => world.daemon?.agent?.trigger()],
+    [
+      1,
+      () => {
+        if (world.daemon?.agent === null || world.daemon === null) return;
+        world.disturb("a person asks to register");
+        patience.allowOne(world.daemon.process);
+        void world.daemon.agent.register();
+      },
+    ],
+    [1, () => void world.daemon?.agent?.reload()],
+    [2, damageState],
+    [
+      2,
+      () => {
+        busy_until_ms = scheduler.now_ms + 10_000;
+      },
+    ],
+  ];
+  // Every seed has its own mix: what is common in one never happens in another (Groce and others, Swarm Testing, 2012).
+  const actions = all_actions.map(([weight, act]) => [weight * dice.pick([0, 0.5, 1, 1, 4]), act] as const);
+  const weights = actions.reduce((sum, [weight]) => sum + weight, 0);
+
+  function actOnce(): void {
+    let left = dice.unit() * weights;
+    for (const [weight, act] of actions) {
+      left -= weight;
+      if (left < 0) {
+        shrugging(act);
+        return;
+      }
+    }
+  }
+
+  function actAgain(): void {
+    const mean_ms = scheduler.now_ms < busy_until_ms ? BUSY_MS : CALM_MS;
+    later(-mean_ms * Math.log(1 - dice.unit()), "somebody acts", () => {
+      actOnce();
+      actAgain();
+    });
+  }
+
+  /** What a technician would do at the end of the day. */
+  function mend(): void {
+    editors.finish();
+    network.weather = () => FAIR;
+    Object.assign(disk_trouble, { state: "none", io_error_rate: 0, latency_ms: 0.4 });
+    Object.assign(event_trouble, { loss_rate: 0, failure_rate: 0, delay_ms: 3 });
+    wall.set(0);
+    for (const path of ALL_FILES) if (!isWhole(path) || dice.chance(0.2)) replace(path);
+    if (disk.exists(`${TABLES}.new`)) disk.remove(`${TABLES}.new`);
+    if (!isGood(PLACES.configuration, GOOD_CONFIGURATIONS) || dice.chance(0.2))
+      put(disk, PLACES.configuration, dice.pick(GOOD_CONFIGURATIONS));
+    if (!isGood(PLACES.manifest, GOOD_MANIFESTS) || dice.chance(0.2))
+      put(disk, PLACES.manifest, dice.pick(GOOD_MANIFESTS));
+    placeKey(0o600);
+    disk.syncAll();
+  }
+
+  function isWhole(path: string): boolean {
+    if (!disk.exists(path) || (disk.look(path).mode & 0o004) === 0 || disk.look(path).kind !== "file") return false;
+    const text = new TextDecoder().decode(disk.read(path));
+    return Array.from({ length: FILE_VERSIONS }, (_, index) => contentOf(path, index + 1)).includes(text);
+  }
+
+  function isGood(path: string, texts: readonly string[]): boolean {
+    return texts.includes(new TextDecoder().decode(disk.read(path)));
+  }
+
+  function replace(path: string): void {
+    const text = contentOf(path, 1 + dice.below(FILE_VERSIONS));
+    const folder = path === FILES.policy ? BUNDLE : posix.dirname(path);
+    if (path === FILES.policy || path === FILES.offsets) {
+      if (disk.exists(folder)) disk.remove(folder);
+    } else if (disk.list(folder).includes(posix.basename(path))) disk.remove(path);
+    if (path !== FILES.policy) {
+      put(disk, path, text);
+      return;
+    }
+    put(disk, `${BUNDLE}/..0/policy.txt`, text);
+    disk.create(`${BUNDLE}/..data`, "link", { target: "..0" });
+    disk.create(FILES.policy, "link", { target: "..data/policy.txt" });
+  }
+
+  return {
+    begin() {
+      active = true;
+      actAgain();
+      const timing = dice.fork();
+      const malice = dice.pick([0, 0.02, 0.1, 0.4]);
+      world.onOpen = (path) => {
+        // The worst moment to write a file is while it is read.
+        if (!active || !ALL_FILES.includes(path) || !timing.chance(malice)) return;
+        later(timing.between(0, 1.5), `${path} is written while it is read`, () => editors.editFile(path));
+      };
+    },
+    retire() {
+      active = false;
+      world.disturb("everything is mended");
+      mend();
+    },
+  };
+}

@@ -1,0 +1,133 @@
+import { isDeepStrictEqual } from "node:util";
+
+import { loadRegistration } from "../../src/agent/registration.ts";
+import type { RobotSetup } from "../../src/api/robots.ts";
+import { systemError } from "./disk.ts";
+import { HOSTNAME, PLACES } from "./robot-files.ts";
+import { digestOf } from "./timeline.ts";
+import type { World } from "./world.ts";
+import { createHash } from "node:crypto";
+import { parse } from "yaml";
+
+/** A refused registration is tried again after an hour and a tenth; that is the longest that anybody has to wait. */
+const LONGEST_WAIT_MS = 70 * 60_000;
+const SILENCE_MS = 30 * 60_000;
+/** Files at rest become trusted, watches are set up, a last look is taken. */
+const AFTERGLOW_MS = 3 * 60_000;
+
+/** With all faults gone, the service comes to hold exactly what is on the disk, and the agent knows it. */
+export async function checkSettled(world: World): Promise<void> {
+  if (world.failure !== null) return;
+  if (!(await world.runUntil(() => isSettled(world) === null, LONGEST_WAIT_MS))) {
+    world.fail(`an hour after everything was mended: ${isSettled(world) ?? ""}`);
+  }
+}
+
+/** Once settled, nothing happens any more. */
+export async function checkSilence(world: World): Promise<void> {
+  if (world.failure !== null) return;
+  await world.runFor(AFTERGLOW_MS);
+  const { posts, writes, log_lines, starts } = world.counts;
+  await world.runFor(SILENCE_MS);
+  const { counts } = world;
+  if (world.failure !== null) return;
+  if (counts.posts !== posts) world.fail(`${counts.posts - posts} requests although nothing changed`);
+  if (counts.writes !== writes) world.fail(`${counts.writes - writes} writes to the disk although nothing changed`);
+  if (counts.log_lines !== log_lines) world.fail(`${counts.log_lines - log_lines} log lines although nothing changed`);
+  if (counts.starts !== starts) world.fail("the daemon did not stay");
+  const unsettled = isSettled(world);
+  if (unsettled !== null) world.fail(`after settling: ${unsettled}`);
+  const load = await loadState(world);
+  if (load.kind !== "registration") world.fail(`the state on the disk is ${load.kind}`);
+  else if (load.registration.request.configuration_digest !== digestOnDisk(world))
+    world.fail("the state on the disk is another one");
+}
+
+/** @returns what is wrong, null where nothing is. */
+function isSettled(world: World): string | null {
+  const { service, daemon } = world;
+  if (service.robots.size !== 1) return `the service holds ${service.robots.size} robots`;
+  const held = service.robots.get(HOSTNAME)?.request;
+  const status = daemon?.agent?.status();
+  const wanted = wantedOnDisk(world);
+  if (!isDeepStrictEqual(held, wanted)) {
+    return `the service holds ${JSON.stringify(held)}, on the disk is ${JSON.stringify(wanted)}, the agent says ${status?.summary ?? "nothing"}`;
+  }
+  if (status === undefined) return "no daemon runs";
+  if (status.state !== "registered" || !status.healthy) return `the agent is ${status.state}: ${status.summary}`;
+  if (status.registration?.configuration_digest !== held?.configuration_digest)
+    return "the agent believes another digest";
+  return status.state_problem;
+}
+
+/** What the robot should be registered as, read off the disk without the agent's code. */
+function wantedOnDisk(world: World): RobotSetup {
+  const { robot } = parse(textOf(world, PLACES.configuration)) as {
+    robot: { region: string; site: string; labels: Record<string, string> };
+  };
+  const { robot_type_id } = parse(textOf(world, PLACES.manifest)) as { robot_type_id: string };
+  const configuration_digest = digestOnDisk(world) ?? "";
+  return {
+    name: HOSTNAME,
+    robot_type_id,
+    region: robot.region,
+    configuration_digest,
+    site: robot.site,
+    labels: robot.labels,
+  };
+}
+
+function digestOnDisk(world: World): string | null {
+  const { configuration_files } = parse(textOf(world, PLACES.manifest)) as { configuration_files: string[] };
+  return digestOf(configuration_files.map((path) => createHash("sha256").update(world.disk.read(path)).digest("hex")));
+}
+
+function textOf(world: World, path: string): string {
+  return new TextDecoder().decode(world.disk.read(path));
+}
+
+/** The state file by the agent's own reader, of the disk as it is at this moment. */
+function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
+  const refuse = () => Promise.reject(systemError("ENOSYS", "check"));
+  return loadRegistration(
+    {
+      stat: refuse,
+      linkStat: refuse,
+      statNow() {
+        throw systemError("ENOSYS", "check");
+      },
+      directoryId: refuse,
+      directoryIdNow() {
+        throw systemError("ENOSYS", "check");
+      },
+      readLink: refuse,
+      async openForReading(path) {
+        const { bytes, ...inode } = disk.look(path);
+        return {
+          stat: async () => ({
+            ...inode,
+            kind: "file",
+            device: 1n,
+            inode: 1n,
+            size_bytes: bytes.byteLength,
+            group_id: 0,
+          }),
+          async read(buffer, position) {
+            const part = bytes.subarray(position, position + buffer.byteLength);
+            buffer.set(part);
+            return part.byteLength;
+          },
+          async close() {},
+        };
+      },
+      createExclusive: refuse,
+      rename: refuse,
+      remove: refuse,
+      syncDirectory: refuse,
+      makeDirectory: refuse,
+      list: refuse,
+      reportsChanges: refuse,
+    },
+    PLACES.state_directory,
+  );
+}

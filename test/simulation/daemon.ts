@@ -1,0 +1,64 @@
+import type { Agent } from "../../src/agent/agent.ts";
+import { createAgent } from "../../src/agent/agent.ts";
+import { connect } from "../../src/agent/connect.ts";
+import { resolveFolders } from "../../src/agent/folders.ts";
+import { openConfiguration, openManifest, openState } from "../../src/agent/open.ts";
+import type { Transport } from "../../src/client/transport.ts";
+import type { Log } from "../../src/platform/log.ts";
+import type { Machine } from "../../src/platform/machine.ts";
+import { AGENT_USER, PLACES } from "./robot-files.ts";
+
+/** How a run of the daemon ended by itself. */
+export type Ending =
+  | { readonly kind: "stopped" }
+  /** It could not start: bad configuration, unreadable state. The service manager starts it again. */
+  | { readonly kind: "refused-to-start"; readonly why: string }
+  /** It threw. */
+  | { readonly kind: "crashed"; readonly error: unknown };
+
+export interface DaemonOptions {
+  readonly machine: Machine;
+  readonly log: Log;
+  readonly process_id: number;
+  openTransport(): Transport;
+  onAgent(agent: Agent): void;
+  onEnd(ending: Ending): void;
+}
+
+const VERSION = "0.0.0-simulated";
+
+/** Runs the daemon as `robot-policy-agent run` does (src/agent/commands/run.ts), without lock and control socket. */
+export function runDaemon(options: DaemonOptions): void {
+  run(options).then(options.onEnd, (error: unknown) => options.onEnd({ kind: "crashed", error }));
+}
+
+async function run({ machine, log, process_id, openTransport, onAgent }: DaemonOptions): Promise<Ending> {
+  const folders = resolveFolders({ config: PLACES.configuration, stateDir: PLACES.state_directory }, {});
+  const configuration = openConfiguration(machine, folders.config_path);
+  await configuration.refresh(false);
+  const initial = configuration.reading.value;
+  if (initial === null)
+    return { kind: "refused-to-start", why: configuration.reading.findings.map(({ id }) => id).join(" ") };
+  const state = await openState(machine, folders.state_directory, true);
+  if (state.kind === "problem") return { kind: "refused-to-start", why: state.problem.code };
+
+  const agent = createAgent({
+    machine,
+    log,
+    version: VERSION,
+    process_id,
+    state_directory: folders.state_directory,
+    configuration,
+    initial,
+    registration: state.registration,
+    openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
+    connect: (current) =>
+      connect(current, { machine, folders, environment: {}, user_id: AGENT_USER, version: VERSION, openTransport }),
+  });
+  await agent.prepare();
+  machine.notify.ready("Starting");
+  if (state.set_aside !== null) log.warn("state-set-aside", { path: state.set_aside });
+  onAgent(agent);
+  await agent.run();
+  return { kind: "stopped" };
+}

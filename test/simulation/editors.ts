@@ -1,0 +1,206 @@
+import { posix } from "node:path";
+
+import { errorCode } from "../../src/platform/files.ts";
+import type { Inode } from "./disk.ts";
+import { BUNDLE, FILES, FILE_VERSIONS, PLACES, TABLES, bytesOf, contentOf } from "./robot-files.ts";
+import type { World } from "./world.ts";
+
+/** All the ways in which people and their tools change a file. Some take a while, during which the file is half-written. */
+export type Way = (typeof WAYS)[number];
+
+export const WAYS = [
+  "in place in three pieces",
+  "over itself in two pieces",
+  "by rename",
+  "by rename with an older time",
+  "delete and recreate",
+  "same content again",
+  "touch",
+] as const;
+
+export interface Editors {
+  /** Changes one of the configuration files in a way that suits it, or begins to. */
+  editFile(path: string): void;
+  /** Puts `text` into the file. In pieces, the pauses are at most `pause_ms`. */
+  write(path: string, text: string, way: Way, pause_ms: number): void;
+  /** Ends what is being edited, so that every file is whole. */
+  finish(): void;
+}
+
+const LONG_PAUSE_MS = 3000;
+const SHORT_PAUSE_MS = 150;
+const DOCUMENTS = `${posix.dirname(PLACES.manifest)}/`;
+
+export function createEditors(world: World): Editors {
+  const { dice, disk, scheduler } = world;
+  /** What is still to be done to a file, by path. */
+  const under_way = new Map<string, (() => void)[]>();
+  let next_folder = 2;
+
+  /** One step now, the others after pauses. A new edit of the same file ends the old one at once. */
+  function inSteps(path: string, steps: readonly (() => void)[], pause_ms: number): void {
+    const remaining = [...steps];
+    finishPath(path);
+    under_way.set(path, remaining);
+    const next = () => {
+      if (under_way.get(path) !== remaining) return;
+      shrugging(remaining.shift());
+      syncDocument(path);
+      if (remaining.length === 0) under_way.delete(path);
+      else scheduler.after(dice.between(0.05, pause_ms), null, `editor goes on with ${path}`, next);
+    };
+    next();
+  }
+
+  /** Half a manifest may look like a whole one: who edits it syncs it, or a power cut would leave what nobody can tell. */
+  function syncDocument(path: string): void {
+    if (!path.startsWith(DOCUMENTS) || !disk.exists(path)) return;
+    disk.sync(disk.look(path));
+    disk.syncDirectory(disk.look(posix.dirname(path)));
+  }
+
+  function finishPath(path: string): void {
+    const remaining = under_way.get(path) ?? [];
+    under_way.delete(path);
+    for (const step of remaining) shrugging(step);
+    syncDocument(path);
+  }
+
+  function inodeOf(path: string): Inode {
+    return disk.exists(path) ? disk.look(path) : disk.create(path, "file");
+  }
+
+  function inPieces(path: string, text: string, pause_ms: number): void {
+    const bytes = bytesOf(text);
+    const [first, second] = [dice.below(bytes.byteLength), dice.below(bytes.byteLength)].sort(
+      (one, other) => one - other,
+    );
+    const upTo = (end: number) => () => disk.write(inodeOf(path), bytes.slice(0, end));
+    inSteps(path, [upTo(dice.chance(0.5) ? 0 : (first ?? 0)), upTo(second ?? 0), upTo(bytes.byteLength)], pause_ms);
+  }
+
+  function overItself(path: string, text: string, pause_ms: number): void {
+    const next = bytesOf(text);
+    const split = dice.below(next.byteLength);
+    const half = () => {
+      const inode = inodeOf(path);
+      const mixed = next.slice();
+      mixed.set(inode.bytes.subarray(split, next.byteLength), split);
+      disk.write(inode, mixed);
+    };
+    inSteps(path, [half, () => disk.write(inodeOf(path), next)], pause_ms);
+  }
+
+  function byRename(path: string, text: string, older: boolean): void {
+    // Editors replace what a link leads to, or the name itself.
+    const target = disk.exists(path) ? realPath(path) : path;
+    const temporary = `${posix.dirname(target)}/.${posix.basename(target)}.tmp`;
+    if (disk.exists(temporary)) disk.remove(temporary);
+    const inode = disk.create(temporary, "file", { bytes: bytesOf(text) });
+    if (older) disk.setModified(temporary, inode.mtime_ns - BigInt(1 + dice.below(1_000_000)) * 1_000_000_000n);
+    if (dice.chance(0.5)) disk.sync(inode);
+    disk.rename(temporary, target);
+    if (dice.chance(0.5)) disk.syncDirectory(disk.look(posix.dirname(target)));
+    syncDocument(path);
+  }
+
+  function realPath(path: string): string {
+    const names: string[] = [];
+    for (let inode: Inode | null = disk.look(path); inode !== null && inode.parent !== inode; inode = inode.parent)
+      names.unshift(inode.name);
+    return `/${names.join("/")}`;
+  }
+
+  /** Kubernetes: a new folder, a new link beside the old one, and the one rename that switches. */
+  function swapBundle(text: string): void {
+    const folder = `..${next_folder++}`;
+    disk.create(`${BUNDLE}/${folder}`, "directory");
+    disk.create(`${BUNDLE}/${folder}/policy.txt`, "file", { bytes: bytesOf(text) });
+    const old = disk.look(`${BUNDLE}/..data`, false).target;
+    disk.create(`${BUNDLE}/..data_tmp`, "link", { target: folder });
+    disk.rename(`${BUNDLE}/..data_tmp`, `${BUNDLE}/..data`);
+    disk.remove(`${BUNDLE}/${old}`);
+  }
+
+  /** rsync and over-the-air updates: the whole folder makes room for another one. */
+  function replaceFolder(text: string): void {
+    const fresh = `${TABLES}.new`;
+    disk.create(fresh, "directory");
+    disk.create(`${fresh}/offsets.bin`, "file", { bytes: bytesOf(text) });
+    inSteps(
+      FILES.offsets,
+      [
+        () => disk.rename(TABLES, `${TABLES}.old`),
+        () => {
+          disk.rename(fresh, TABLES);
+          disk.remove(`${TABLES}.old`);
+        },
+      ],
+      SHORT_PAUSE_MS,
+    );
+  }
+
+  function write(path: string, text: string, way: Way, pause_ms: number): void {
+    world.disturb(`${path}: ${way}`);
+    finishPath(path);
+    switch (way) {
+      case "in place in three pieces":
+        return inPieces(path, text, pause_ms);
+      case "over itself in two pieces":
+        return overItself(path, text, pause_ms);
+      case "by rename":
+        return byRename(path, text, false);
+      case "by rename with an older time":
+        return byRename(path, text, true);
+      case "delete and recreate": {
+        const target = disk.exists(path) ? realPath(path) : path;
+        return inSteps(path, [() => disk.remove(target), () => disk.write(inodeOf(target), bytesOf(text))], pause_ms);
+      }
+      case "same content again":
+        return disk.exists(path) ? disk.write(disk.look(path), disk.read(path).slice()) : byRename(path, text, false);
+      case "touch":
+        return disk.exists(path) ? disk.touch(path) : byRename(path, text, false);
+    }
+  }
+
+  return {
+    write: (path, text, way, pause_ms) => shrugging(() => write(path, text, way, pause_ms)),
+    editFile: (path) => shrugging(() => editFile(path)),
+    finish() {
+      for (const path of under_way.keys()) finishPath(path);
+    },
+  };
+
+  function editFile(path: string): void {
+    const text = contentOf(path, 1 + dice.below(FILE_VERSIONS));
+    if (path === FILES.policy && dice.chance(0.5)) {
+      world.disturb(`${BUNDLE} switches`);
+      finishPath(path);
+      swapBundle(text);
+      return;
+    }
+    if (
+      path === FILES.offsets &&
+      dice.chance(0.3) &&
+      !disk.exists(`${TABLES}.old`) &&
+      !disk.exists(`${TABLES}.new`) &&
+      disk.exists(TABLES)
+    ) {
+      world.disturb(`${TABLES} is replaced`);
+      finishPath(path);
+      replaceFolder(text);
+      return;
+    }
+    if (!disk.exists(posix.dirname(path))) return;
+    write(path, text, dice.pick(WAYS), dice.pick([2, SHORT_PAUSE_MS, LONG_PAUSE_MS]));
+  }
+}
+
+/** A tool that finds no folder or no file where it had one gives up, as tools do. */
+export function shrugging(act: (() => void) | undefined): void {
+  try {
+    act?.();
+  } catch (error) {
+    if (errorCode(error) === undefined) throw error;
+  }
+}

@@ -1,0 +1,335 @@
+import { describe, expect, it } from "vitest";
+
+import { checkSilence } from "./convergence.ts";
+import { createRobot } from "./robot.ts";
+import { ALL_FILES, BUNDLE, FILES, FILE_LISTS, PLACES, TABLES, contentOf, manifestText } from "./robot-files.ts";
+import { WAYS } from "./editors.ts";
+import type { WriteOperation } from "./simulated-files.ts";
+import { simulatedMinutes } from "./units.ts";
+
+/** What registering a change does to the disk, one by one. */
+const SAVE_OPERATIONS = await saveOperations();
+
+async function saveOperations(): Promise<readonly WriteOperation[]> {
+  const robot = await createRobot(34);
+  await robot.settle();
+  const operations: WriteOperation[] = [];
+  robot.world.watchedBy({ onWrite: (_incarnation, operation) => operations.push(operation) });
+  robot.edit(2);
+  await robot.world.runFor(simulatedMinutes(1));
+  return operations;
+}
+
+describe("an agent and its files", () => {
+  it.each(WAYS.filter((way) => way !== "touch" && way !== "same content again"))(
+    "scenario 21: a change %s is sent once",
+    async (way) => {
+      const robot = await createRobot(21);
+      const { world, editors } = robot;
+      for (const path of ALL_FILES) {
+        await robot.settle();
+        const posts = world.counts.posts;
+        const held = robot.held();
+        editors.write(path, contentOf(path, 4), way, 100);
+        await world.runFor(simulatedMinutes(2));
+        expect(world.counts.posts).toBe(posts + 1);
+        expect(robot.held()).not.toBe(held);
+      }
+      expect(world.failure).toBeNull();
+    },
+  );
+
+  it.each(["touch", "same content again"] as const)("scenario 22: %s sends nothing", async (way) => {
+    const robot = await createRobot(22);
+    const { world, editors } = robot;
+    await robot.settle();
+    const before = { ...world.counts };
+    for (const path of ALL_FILES) {
+      editors.write(path, "", way, 0);
+      await world.runFor(simulatedMinutes(1));
+    }
+    expect(world.counts.posts).toBe(before.posts);
+    expect(world.counts.writes).toBe(before.writes);
+    expect(world.failure).toBeNull();
+  });
+
+  it("scenario 23: a file that is written whenever it is read is never sent as a mix", async () => {
+    const robot = await createRobot(23);
+    const { world, editors } = robot;
+    await robot.settle();
+    let edits = 0;
+    world.onOpen = (path) => {
+      if (path !== FILES.limits || edits >= 200) return;
+      edits += 1;
+      world.scheduler.after(world.dice.between(0, 2), null, "somebody writes", () => {
+        editors.write(path, contentOf(path, edits % 5), world.dice.pick(["over itself in two pieces", "by rename"]), 1);
+      });
+    };
+    robot.edit(2);
+    await world.runFor(simulatedMinutes(30));
+    expect(edits).toBeGreaterThan(20);
+    expect(world.failure).toBeNull();
+  });
+
+  it("scenario 23: where timestamps are whole seconds, a file is left alone until it holds still", async () => {
+    const robot = await createRobot(24, { granularity_ms: 1000 });
+    const { world, editors } = robot;
+    await robot.settle();
+    for (let round = 0; round < 20; round += 1) {
+      editors.write(FILES.offsets, contentOf(FILES.offsets, 2 + (round % 3)), "in place in three pieces", 400);
+      await world.runFor(20_070);
+    }
+    expect(world.failure).toBeNull();
+  });
+
+  it("scenario 24: a replacement with an older time is sent", async () => {
+    const robot = await createRobot(24);
+    await robot.settle();
+    const held = robot.held();
+    robot.editors.write(FILES.offsets, contentOf(FILES.offsets, 3), "by rename with an older time", 0);
+    await robot.world.runFor(2000);
+    expect(robot.held()).not.toBe(held);
+    expect(robot.world.failure).toBeNull();
+  });
+
+  it("scenario 25: without inotify watches the agent polls, says so, and recovers", async () => {
+    const robot = await createRobot(25);
+    const { world } = robot;
+    world.event_trouble.failure_rate = 1;
+    await robot.settle();
+    expect(robot.status().watching?.mode).toBe("polling");
+    expect(robot.status().watching?.reason).toMatch(/inotify/);
+    const held = robot.held();
+    robot.edit(2);
+    await world.runFor(5000 + 1000);
+    expect(robot.held()).not.toBe(held);
+    world.event_trouble.failure_rate = 0;
+    await world.runFor(simulatedMinutes(3));
+    expect(robot.status().watching?.mode).toBe("events");
+    expect(world.failure).toBeNull();
+  });
+
+  it.each<readonly [string, Parameters<typeof createRobot>[1], number, number]>([
+    ["a filesystem without events", { silent_folders: [TABLES] }, 0, 6000],
+    ["events that are all lost", {}, 1, 62_000],
+  ])("scenario 26: on %s a change is found by looking", async (_name, options, loss_rate, limit_ms) => {
+    const robot = await createRobot(26, options);
+    const { world } = robot;
+    await robot.settle();
+    world.event_trouble.loss_rate = loss_rate;
+    const held = robot.held();
+    robot.edit(2, FILES.offsets);
+    expect(await world.runUntil(() => robot.held() !== held, limit_ms)).toBe(true);
+    expect(world.failure).toBeNull();
+  });
+
+  it.each(["missing", "unreadable", "directory", "other", "loop"] as const)(
+    "scenario 27: a file that is %s is a named finding, and the last registration stands",
+    async (kind) => {
+      const robot = await createRobot(27);
+      const { world } = robot;
+      await robot.settle();
+      const before = { held: robot.held(), posts: world.counts.posts };
+      const path = FILES.limits;
+      if (kind === "unreadable") world.disk.setMode(path, 0o600);
+      else world.disk.remove(path);
+      if (kind === "directory" || kind === "other") world.disk.create(path, kind);
+      if (kind === "loop") world.disk.create(path, "link", { target: "limits.yaml" });
+      world.disturb(`${path} is ${kind}`);
+      expect(await robot.reach("invalid")).toBe(true);
+      await world.runFor(simulatedMinutes(10));
+      expect(robot.status().findings.map(({ severity, message }) => [severity, message.includes(path)])).toEqual([
+        ["error", true],
+      ]);
+      expect({ held: robot.held(), posts: world.counts.posts }).toEqual(before);
+      if (kind === "unreadable") world.disk.setMode(path, 0o644);
+      else if (kind !== "missing") world.disk.remove(path);
+      world.disturb(`${path} is mended`);
+      robot.edit(3);
+      expect(await robot.reach("registered", 3000)).toBe(true);
+      expect(world.failure).toBeNull();
+    },
+  );
+
+  it("scenario 23: a file that changed again and again beside a missing one still gets its settle time afterwards", async () => {
+    const robot = await createRobot(86);
+    const { world } = robot;
+    await robot.settle();
+    world.disk.remove(FILES.calibration);
+    for (let round = 0; round < 40; round += 1) {
+      robot.edit(1 + (round % 5));
+      await world.runFor(300);
+    }
+    robot.editors.write(FILES.calibration, contentOf(FILES.calibration, 2), "by rename", 0);
+    await world.runFor(20);
+    world.disk.remove(FILES.limits);
+    await world.runFor(1500);
+    robot.edit(5);
+    await world.runFor(simulatedMinutes(2));
+    expect(world.failure).toBeNull();
+  });
+
+  it("scenario 28: a flapping file is capped in rate, and its end is registered", async () => {
+    const robot = await createRobot(28);
+    const { world } = robot;
+    await robot.settle();
+    const posts = world.counts.posts;
+    for (let version = 1; version <= 400; version += 1) {
+      robot.edit(2 + (version % 4));
+      await world.runFor(700);
+    }
+    // 280 s: three, and one more every 20 s.
+    expect(world.counts.posts - posts).toBeLessThanOrEqual(3 + 14);
+    expect(world.counts.posts - posts).toBeGreaterThan(10);
+    await checkSilence(world);
+    expect(world.failure).toBeNull();
+  });
+});
+
+describe("an agent and its end", () => {
+  it("scenario 34: saving a registration creates, writes, syncs, renames and syncs the folder", () => {
+    expect(SAVE_OPERATIONS.slice(-6)).toEqual(["create", "write", "write", "sync", "rename", "sync-directory"]);
+  });
+
+  it("scenario 13: a copy of a registered image sends nothing and says what to do", async () => {
+    const robot = await createRobot(13);
+    const { world } = robot;
+    await robot.settle();
+    world.powerCut();
+    world.machine_id = "c".repeat(64);
+    const posts = world.counts.posts;
+    expect(await robot.reach("other-machine")).toBe(true);
+    robot.edit(2);
+    void world.daemon?.agent?.register();
+    await world.runFor(simulatedMinutes(60));
+    expect(world.counts.posts).toBe(posts);
+    expect(robot.status().summary).toMatch(/robot-policy-agent rebind/);
+    expect(world.failure).toBeNull();
+  });
+
+  it.each(SAVE_OPERATIONS.map((operation, index) => [index, operation] as const))(
+    "scenario 34: a power cut at write %i of a registration (%s) leaves the old state or the new one",
+    async (index) => {
+      // Chance decides what is left of unsynced writes, and whether the write itself still happens.
+      for (let variant = 0; variant < 12; variant += 1) {
+        const robot = await createRobot(100 * index + variant);
+        const { world } = robot;
+        await robot.settle();
+        const held = robot.held();
+        let writes = 0;
+        world.watchedBy({
+          onWrite() {
+            if (writes === index)
+              world.scheduler.after(variant % 2 === 0 ? 0 : 0.001, null, "power cut", world.powerCut);
+            writes += 1;
+          },
+        });
+        robot.edit(2);
+        world.disk.syncAll();
+        await world.runFor(simulatedMinutes(3));
+        expect(world.counts.power_cuts).toBe(1);
+        expect(robot.status().state).toBe("registered");
+        expect(robot.held()).not.toBe(held);
+        expect(robot.robots()).toBe(1);
+        await checkSilence(world);
+        expect(world.failure).toBeNull();
+        world.supervised = false;
+        world.kill();
+      }
+    },
+  );
+
+  it("scenario 34: a leftover temporary file of a power cut is replaced", async () => {
+    const robot = await createRobot(34);
+    const { world } = robot;
+    world.disk.create(`${PLACES.registration}.new`, "file");
+    await robot.settle();
+    expect(world.disk.list(PLACES.state_directory)).toEqual(["registration.json"]);
+    expect(world.failure).toBeNull();
+  });
+
+  it.each(["full", "read-only"] as const)(
+    "scenario 35: with a %s disk the agent registers, and a restart makes no second robot",
+    async (state) => {
+      const robot = await createRobot(35);
+      const { world } = robot;
+      world.disk_trouble.state = state;
+      await robot.settle();
+      expect(robot.status().state_problem).toMatch(state === "full" ? /ENOSPC/ : /EROFS/);
+      world.powerCut();
+      expect(await robot.reach("registered")).toBe(true);
+      expect(robot.robots()).toBe(1);
+      world.disk_trouble.state = "none";
+      await world.runFor(simulatedMinutes(3));
+      expect(robot.status().state_problem).toBeNull();
+      await checkSilence(world);
+      expect(world.failure).toBeNull();
+    },
+  );
+
+  it.each(["full", "read-only"] as const)(
+    "scenario 35: a damaged state on a %s disk keeps no agent from starting",
+    async (state) => {
+      const robot = await createRobot(35);
+      const { world } = robot;
+      world.disk.create(PLACES.registration, "file", { bytes: new TextEncoder().encode('{"schema_version":1') });
+      world.disk_trouble.state = state;
+      world.start();
+      expect(await robot.reach("registered")).toBe(true);
+      expect(world.counts.starts).toBe(1);
+    },
+  );
+
+  it("scenario 38: SIGTERM in the middle of a request ends at once, and the next start takes up where it was", async () => {
+    const robot = await createRobot(38);
+    const { world } = robot;
+    world.network.weather = () => ({ kind: "hangs", arrives: true });
+    world.start();
+    expect(await robot.reach("registering")).toBe(true);
+    await world.runFor(500);
+    world.supervised = false;
+    world.daemon?.agent?.stop();
+    expect(await world.runUntil(() => world.daemon === null, 50)).toBe(true);
+    world.network.weather = () => ({ kind: "fair" });
+    await robot.settle();
+    expect(robot.robots()).toBe(1);
+    await checkSilence(world);
+    expect(world.failure).toBeNull();
+  });
+
+  it("run: a document that could not be read for a moment is read again", async () => {
+    const robot = await createRobot(66);
+    const { world } = robot;
+    await robot.settle();
+    world.onOpen = (path) => {
+      if (path === PLACES.manifest) world.disk_trouble.io_error_rate = 1;
+    };
+    // One operation alone: the look after it finds nothing wrong.
+    world.watchedBy({ onTrouble: () => (world.disk_trouble.io_error_rate = 0) });
+    robot.editors.write(PLACES.manifest, manifestText(FILE_LISTS[1] ?? []), "by rename", 0);
+    expect(await robot.reach("invalid")).toBe(true);
+    world.onOpen = () => {};
+    world.disk_trouble.io_error_rate = 0;
+    expect(await robot.reach("registered", simulatedMinutes(2))).toBe(true);
+    await checkSilence(world);
+    expect(world.failure).toBeNull();
+  });
+
+  it("run: follows a bundle whose links were switched while no event arrived", async () => {
+    const robot = await createRobot(67);
+    const { world } = robot;
+    await robot.settle();
+    world.event_trouble.loss_rate = 1;
+    for (let round = 0; round < 20; round += 1) robot.editors.editFile(FILES.policy);
+    await world.runFor(simulatedMinutes(3));
+    world.event_trouble.loss_rate = 0;
+    const held = robot.held();
+    expect(world.disk.exists(BUNDLE)).toBe(true);
+    for (let round = 0; round < 10 && robot.held() === held; round += 1) {
+      robot.editors.editFile(FILES.policy);
+      await world.runFor(3000);
+    }
+    expect(robot.held()).not.toBe(held);
+    expect(world.failure).toBeNull();
+  });
+});

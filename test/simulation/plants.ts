@@ -1,0 +1,53 @@
+import type { Files, FileStat } from "../../src/platform/files.ts";
+
+/** A mistake put into the machine on purpose, to see that the simulation finds it. */
+export type Plant = (typeof PLANTS)[number];
+
+export const PLANTS = ["skip-second-stat", "forget-fsync"] as const;
+
+export function plantIn(files: Files, plant: Plant | null): Files {
+  switch (plant) {
+    case null:
+      return files;
+    case "skip-second-stat":
+      return skipSecondStat(files);
+    case "forget-fsync":
+      return forgetSync(files);
+  }
+}
+
+/** After reading, every stat shows the file as it was before: a program that does not look again. */
+function skipSecondStat(files: Files): Files {
+  const before_reading = new Map<string, FileStat>();
+  return {
+    ...files,
+    async stat(path) {
+      const remembered = before_reading.get(path);
+      before_reading.delete(path);
+      return remembered ?? files.stat(path);
+    },
+    async openForReading(path) {
+      const file = await files.openForReading(path);
+      let first: FileStat | null = null;
+      return {
+        ...file,
+        async stat() {
+          first ??= await file.stat();
+          before_reading.set(path, first);
+          return first;
+        },
+      };
+    },
+  };
+}
+
+/** Nothing is ever made durable. */
+function forgetSync(files: Files): Files {
+  return {
+    ...files,
+    async createExclusive(path, mode) {
+      return { ...(await files.createExclusive(path, mode)), async sync() {} };
+    },
+    async syncDirectory() {},
+  };
+}

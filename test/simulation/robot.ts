@@ -1,0 +1,65 @@
+import type { Editors } from "./editors.ts";
+import { createEditors } from "./editors.ts";
+import { discretion } from "./discretion.ts";
+import { durability } from "./durability.ts";
+import { honestDigests } from "./honest-digests.ts";
+import type { Patience } from "./patience.ts";
+import { patience } from "./patience.ts";
+import { preload } from "./preload.ts";
+import { contentOf, FILES, HOSTNAME } from "./robot-files.ts";
+import type { StatusDocument } from "../../src/agent/status.ts";
+import type { World, WorldOptions } from "./world.ts";
+import { createWorld } from "./world.ts";
+
+/** A simulated robot for one scenario: nobody acts on it but the test, and all witnesses watch. */
+export interface Robot {
+  readonly world: World;
+  readonly editors: Editors;
+  readonly patience: Patience;
+  /** What the agent says of itself; fails when none runs. */
+  status(): StatusDocument;
+  /** The digest that the service holds, null where it knows no robot. */
+  held(): string | null;
+  /** Robots at the service. */
+  robots(): number;
+  /** Starts the daemon and waits until it is registered and at rest. */
+  settle(): Promise<void>;
+  /** Waits until the agent is in the state. */
+  reach(state: StatusDocument["state"], limit_ms?: number): Promise<boolean>;
+  /** Puts another version of a file in place, by rename. */
+  edit(version: number, path?: string): void;
+}
+
+/** Old files, so that a start does not have to wait for them. */
+const AGE_MS = 60_000;
+const REST_MS = 60_000;
+
+export async function createRobot(seed: number, options: WorldOptions = {}): Promise<Robot> {
+  await preload();
+  const world = createWorld(seed, options);
+  const patient = patience(world);
+  world.watchedBy(honestDigests(world), patient, durability(world), discretion(world));
+  const editors = createEditors(world);
+  const robot: Robot = {
+    world,
+    editors,
+    patience: patient,
+    status() {
+      const status = world.daemon?.agent?.status();
+      if (status === undefined) throw new Error("No daemon runs");
+      return status;
+    },
+    held: () => world.service.robots.get(HOSTNAME)?.request.configuration_digest ?? null,
+    robots: () => world.service.robots.size,
+    async settle() {
+      if (world.daemon === null) world.start();
+      if (!(await robot.reach("registered")))
+        throw new Error(`Not registered: ${world.failure ?? world.daemon?.status_text ?? "no daemon"}`);
+      await world.runFor(REST_MS);
+    },
+    reach: (state, limit_ms = 120_000) => world.runUntil(() => world.daemon?.agent?.status().state === state, limit_ms),
+    edit: (version, path = FILES.limits) => editors.write(path, contentOf(path, version), "by rename", 0),
+  };
+  await world.runFor(AGE_MS);
+  return robot;
+}

@@ -1,0 +1,122 @@
+import type { Dice } from "./dice.ts";
+import type { Trace } from "./trace.ts";
+
+/** A running program, or one that was killed: what it waited for then never happens. */
+export interface Process {
+  readonly id: number;
+  readonly started_ms: number;
+  alive: boolean;
+}
+
+/** Something that will happen, unless it is cancelled or its process dies first. */
+export interface Event {
+  cancel(): void;
+}
+
+/**
+ * The only source of time. Events run one at a time, ordered by time and then by chance; between two of them the program runs
+ * until it has nothing left to do, and no time passes meanwhile.
+ */
+export interface Scheduler {
+  readonly now_ms: number;
+  /** Events run so far. */
+  readonly steps: number;
+  after(delay_ms: number, owner: Process | null, label: string, run: () => void): Event;
+  /** Runs the next event and everything that follows from it at once. False when nothing is left. */
+  step(): Promise<boolean>;
+  /** When the next event is due; Infinity without one. */
+  due_ms(): number;
+}
+
+interface Entry extends Event {
+  readonly time_ms: number;
+  readonly tie: number;
+  readonly owner: Process | null;
+  readonly label: string;
+  run: (() => void) | null;
+}
+
+export function createScheduler(dice: Dice, trace: Trace): Scheduler {
+  const heap: Entry[] = [];
+  let now_ms = 0;
+  let steps = 0;
+
+  /** Drops what is never going to happen from the front of the queue. */
+  function front(): Entry | undefined {
+    for (let entry = heap[0]; entry !== undefined; entry = heap[0]) {
+      if (entry.run !== null && entry.owner?.alive !== false) return entry;
+      pop(heap);
+    }
+    return undefined;
+  }
+
+  return {
+    get now_ms() {
+      return now_ms;
+    },
+    get steps() {
+      return steps;
+    },
+    after(delay_ms, owner, label, run) {
+      if (!(delay_ms >= 0) || delay_ms === Number.POSITIVE_INFINITY)
+        throw new RangeError(`Cannot wait ${delay_ms} ms for ${label}`);
+      const entry: Entry = {
+        time_ms: now_ms + delay_ms,
+        tie: dice.unit(),
+        owner,
+        label,
+        run,
+        cancel() {
+          entry.run = null;
+        },
+      };
+      push(heap, entry);
+      return entry;
+    },
+    async step() {
+      const entry = front();
+      if (entry === undefined) return false;
+      pop(heap);
+      now_ms = entry.time_ms;
+      steps += 1;
+      trace.note(now_ms, entry.label);
+      entry.run?.();
+      // An immediate comes after every promise that can settle without another event.
+      await new Promise(setImmediate);
+      return true;
+    },
+    due_ms: () => front()?.time_ms ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+function isBefore(one: Entry, other: Entry): boolean {
+  return one.time_ms < other.time_ms || (one.time_ms === other.time_ms && one.tie < other.tie);
+}
+
+function push(heap: Entry[], entry: Entry): void {
+  let index = heap.length;
+  while (index > 0) {
+    const parent = (index - 1) >> 1;
+    const above = heap[parent];
+    if (above === undefined || !isBefore(entry, above)) break;
+    heap[index] = above;
+    index = parent;
+  }
+  heap[index] = entry;
+}
+
+function pop(heap: Entry[]): void {
+  const last = heap.pop();
+  if (last === undefined || heap.length === 0) return;
+  let index = 0;
+  for (;;) {
+    const left = heap[2 * index + 1];
+    const right = heap[2 * index + 2];
+    const takes_right = right !== undefined && left !== undefined && isBefore(right, left);
+    const child = takes_right ? right : left;
+    if (child === undefined || !isBefore(child, last)) break;
+    heap[index] = child;
+    index = 2 * index + (takes_right ? 2 : 1);
+  }
+  heap[index] = last;
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+
+import { PLANTS } from "./plants.ts";
+import { describeFailure, simulate } from "./simulation.ts";
+
+/** Enough to meet most of what can happen; `scripts/simulate.ts` runs thousands. */
+const SEEDS = 80;
+const FIRST_SEED = 1;
+/** Seeds that a planted mistake may take to be found. */
+const PLANT_SEEDS = 40;
+
+/** Seeds that found a mistake once, and what it was. */
+const REGRESSIONS: readonly (readonly [seed: number, what: string])[] = [
+  [3, "that on whole-second timestamps a file did not have to hold still"],
+  [46, "a registration believed although the service had taken another one, whose answer was lost"],
+  [98, "requests that were refused and did not count for the rate cap"],
+  [163, "a registration believed although the service had taken another one, whose answer was lost"],
+  [266, "an error at closing the key file that ended the daemon"],
+];
+
+describe("simulate", () => {
+  it(`simulate: ${SEEDS} seeds of crashes, torn writes, lost events, clock steps and outages break nothing`, async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed += 1) {
+      const report = await simulate({ seed });
+      if (report.failure !== null) expect.fail(describeFailure(report));
+    }
+  });
+
+  it.each(REGRESSIONS)("simulate: seed %i, which found %s", async (seed) => {
+    const report = await simulate({ seed });
+    if (report.failure !== null) expect.fail(describeFailure(report));
+  });
+
+  it("simulate: the same seed gives the same trace, another one another", async () => {
+    const first = await simulate({ seed: 77, steps: 2000 });
+    const again = await simulate({ seed: 77, steps: 2000 });
+    const other = await simulate({ seed: 78, steps: 2000 });
+    expect(again).toEqual(first);
+    expect(first.steps).toBeGreaterThan(2000);
+    expect(other.trace_hash).not.toBe(first.trace_hash);
+  });
+
+  it.each(PLANTS)(`simulate: finds the planted mistake %s within ${PLANT_SEEDS} seeds`, async (plant) => {
+    for (let seed = 1; seed <= PLANT_SEEDS; seed += 1) {
+      const report = await simulate({ seed, plant });
+      if (report.failure === null) continue;
+      console.log(`${plant}: seed ${seed}, step ${report.steps}: ${report.failure}`);
+      expect(report.failure).toMatch(EXPECTED_FAILURES[plant]);
+      return;
+    }
+    expect.fail(`${plant} was not found in ${PLANT_SEEDS} seeds`);
+  });
+});
+
+const EXPECTED_FAILURES = {
+  "skip-second-stat": /no state of the files ever had|of the past|had lasted|half-written/,
+  "forget-fsync": /neither old nor new/,
+} as const;

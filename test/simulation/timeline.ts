@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+
+import type { Disk, Inode } from "./disk.ts";
+import { ALL_FILES, FILES, FILE_LISTS } from "./robot-files.ts";
+
+/** From when until when something was so; `to_ms` is Infinity while it is. */
+export interface Span<T> {
+  readonly from_ms: number;
+  to_ms: number;
+  readonly value: T;
+  /** For a file: the change that its timestamps show; it may have been complete before it was moved into its place. */
+  since_ms: number;
+}
+
+/** All the states that the configuration files have been in, moment by moment. */
+export interface Timeline {
+  /** Takes down what is there now. */
+  record(now_ms: number): void;
+  /** Digests of one list of files; null where one of them could not be read. Oldest first. */
+  digests(list: number): readonly Span<string | null>[];
+  /** Contents of one file, by SHA-256; null where it could not be read. Oldest first. */
+  contents(path: string): readonly Span<string | null>[];
+  /** Moments at which the file changed, whether a stat shows it or not. */
+  changes(path: string): readonly number[];
+  /** Empty, or broken JSON: what a writer leaves half-way. */
+  isSuspicious(sha256: string): boolean;
+}
+
+export function createTimeline(disk: Disk): Timeline {
+  const contents = new Map<string, Span<string | null>[]>(ALL_FILES.map((path) => [path, []]));
+  const changes = new Map<string, number[]>(ALL_FILES.map((path) => [path, []]));
+  const stats = new Map<string, string>();
+  const digests: Span<string | null>[][] = FILE_LISTS.map(() => []);
+  const suspicious = new Set<string>();
+  const hashes = new WeakMap<Uint8Array, string>();
+
+  function hashOf(path: string, { bytes }: Inode): string {
+    const known = hashes.get(bytes);
+    if (known !== undefined) return known;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    hashes.set(bytes, sha256);
+    if (bytes.byteLength === 0 || (path === FILES.calibration && !isJson(bytes))) suspicious.add(sha256);
+    return sha256;
+  }
+
+  function inodeAt(path: string): Inode | null {
+    try {
+      const inode = disk.look(path);
+      return inode.kind === "file" && (inode.mode & 0o004) !== 0 ? inode : null;
+    } catch {
+      return null;
+    }
+  }
+
+  return {
+    record(now_ms) {
+      const now = new Map<string, string | null>();
+      let changed = false;
+      for (const path of ALL_FILES) {
+        const inode = inodeAt(path);
+        const sha256 = inode === null ? null : hashOf(path, inode);
+        now.set(path, sha256);
+        const stat = inode === null ? "" : `${inode.number} ${inode.changed_ms}`;
+        if (stats.get(path) !== stat) changes.get(path)?.push(now_ms);
+        stats.set(path, stat);
+        changed = extend(contents.get(path) ?? [], now_ms, sha256, inode?.changed_ms ?? now_ms) || changed;
+      }
+      if (!changed) return;
+      for (const [index, list] of FILE_LISTS.entries()) {
+        extend(digests[index] ?? [], now_ms, digestOf(list.map((path) => now.get(path) ?? null)), now_ms);
+      }
+    },
+    digests: (list) => digests[list] ?? [],
+    contents: (path) => contents.get(path) ?? [],
+    changes: (path) => changes.get(path) ?? [],
+    isSuspicious: (sha256) => suspicious.has(sha256),
+  };
+}
+
+/** The configuration digest as the design defines it, written a second time on purpose. */
+export function digestOf(sha256s: readonly (string | null)[]): string | null {
+  if (sha256s.includes(null)) return null;
+  const hash = createHash("sha256");
+  for (const sha256 of sha256s) hash.update(`${sha256}\n`);
+  return `sha256:${hash.digest("hex")}`;
+}
+
+/** @returns whether the value is a new one. */
+function extend<T>(spans: Span<T>[], now_ms: number, value: T, since_ms: number): boolean {
+  const last = spans.at(-1);
+  if (last !== undefined && last.value === value) return false;
+  if (last !== undefined) last.to_ms = now_ms;
+  spans.push({ from_ms: now_ms, to_ms: Number.POSITIVE_INFINITY, value, since_ms });
+  return true;
+}
+
+function isJson(bytes: Uint8Array): boolean {
+  try {
+    JSON.parse(new TextDecoder().decode(bytes));
+    return true;
+  } catch {
+    return false;
+  }
+}

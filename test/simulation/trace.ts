@@ -1,0 +1,49 @@
+/** What happened, in order: a hash over all of it, and the last lines for a person. */
+export interface Trace {
+  /** @param is_event something that happened to the machine, as opposed to what a program did. */
+  note(now_ms: number, text: string, is_event?: boolean): void;
+  /** Eight hex digits over every line so far; equal traces have equal hashes. */
+  hash(): string;
+  /** The last events, and then the last lines of all, oldest first. */
+  tail(): readonly string[];
+}
+
+const KEPT_LINES = 30;
+const KEPT_EVENTS = 25;
+
+export function createTrace(): Trace {
+  const lines = createRing(KEPT_LINES);
+  const events = createRing(KEPT_EVENTS);
+  let hash = 0x811c9dc5;
+  return {
+    note(now_ms, text, is_event = false) {
+      lines.add(now_ms, text);
+      if (is_event) events.add(now_ms, text);
+      // FNV-1a over the time in nanoseconds and the text.
+      hash = Math.imul(hash ^ (Math.floor(now_ms * 1e6) >>> 0), 0x01000193);
+      for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+    },
+    hash: () => (hash >>> 0).toString(16).padStart(8, "0"),
+    tail: () => ["what happened to the machine:", ...events.list(), "the last moments:", ...lines.list()],
+  };
+}
+
+function createRing(size: number) {
+  const times: number[] = [];
+  const texts: string[] = [];
+  let next = 0;
+  return {
+    add(now_ms: number, text: string) {
+      times[next % size] = now_ms;
+      texts[next % size] = text;
+      next += 1;
+    },
+    list(): readonly string[] {
+      const slots = Array.from(
+        { length: Math.min(size, next) },
+        (_, index) => (Math.max(0, next - size) + index) % size,
+      );
+      return slots.map((slot) => `${((times[slot] ?? 0) / 1000).toFixed(6).padStart(14)} s  ${texts[slot] ?? ""}`);
+    },
+  };
+}

@@ -1,0 +1,4 @@
+/** Milliseconds of simulated time. */
+export function simulatedMinutes(minutes: number): number {
+  return minutes * 60_000;
+}

@@ -1,0 +1,331 @@
+import type { Agent } from "../../src/agent/agent.ts";
+import type { Machine } from "../../src/platform/machine.ts";
+import type { Ending } from "./daemon.ts";
+import { runDaemon } from "./daemon.ts";
+import type { Dice } from "./dice.ts";
+import { createDice } from "./dice.ts";
+import type { Disk, Inode } from "./disk.ts";
+import { createDisk } from "./disk.ts";
+import type { HostedService } from "./hosted-service.ts";
+import { createHostedService } from "./hosted-service.ts";
+import type { Answer, Network, SentRequest } from "./network.ts";
+import { createNetwork } from "./network.ts";
+import type { Plant } from "./plants.ts";
+import { plantIn } from "./plants.ts";
+import { HOSTNAME, furnish, AGENT_USER } from "./robot-files.ts";
+import type { Process, Scheduler } from "./scheduler.ts";
+import { createScheduler } from "./scheduler.ts";
+import type { EventTrouble } from "./simulated-events.ts";
+import { createKernel } from "./simulated-events.ts";
+import type { DiskTrouble, WriteOperation } from "./simulated-files.ts";
+import { createSimulatedFiles } from "./simulated-files.ts";
+import type { Trace } from "./trace.ts";
+import { createTrace } from "./trace.ts";
+import type { WallClock } from "./wall-clock.ts";
+import { createWallClock, processClock } from "./wall-clock.ts";
+
+/** A run of the daemon. */
+export interface Incarnation {
+  readonly process: Process;
+  /** When the agent came into being, with its configuration read; Infinity before. */
+  created_ms: number;
+  /** null until it is ready. */
+  agent: Agent | null;
+  status_text: string;
+  log_lines: number;
+}
+
+/** Watches a world and says what must not be. */
+export interface Witness {
+  onStart?(incarnation: Incarnation): void;
+  /** The disk changed, by whomever. */
+  onDisk?(): void;
+  onPowerCut?(): void;
+  /** The agent is about to change the disk. */
+  onWrite?(incarnation: Incarnation, operation: WriteOperation, path: string): void;
+  /** An operation of it failed for no reason of its own. */
+  onTrouble?(incarnation: Incarnation): void;
+  onRequest?(incarnation: Incarnation, sent: SentRequest): void;
+  onAnswer?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
+  /** Text that leaves the agent: a log line, a status, a notification. */
+  onText?(incarnation: Incarnation, kind: "log" | "status" | "notify", text: string): void;
+  onStep?(): void;
+}
+
+export interface World {
+  readonly dice: Dice;
+  readonly scheduler: Scheduler;
+  readonly trace: Trace;
+  readonly wall: WallClock;
+  readonly disk: Disk;
+  readonly disk_trouble: DiskTrouble;
+  readonly event_trouble: EventTrouble;
+  readonly service: HostedService;
+  readonly network: Network;
+  readonly granularity_ms: number;
+  readonly counts: {
+    posts: number;
+    starts: number;
+    kills: number;
+    power_cuts: number;
+    writes: number;
+    log_lines: number;
+    disturbances: number;
+  };
+  /** Identifier of the machine; another one makes it a copy of the image. */
+  machine_id: string;
+  /** The daemon that runs, or null. */
+  daemon: Incarnation | null;
+  /** Whether the service manager starts it again when it ends. */
+  supervised: boolean;
+  /** The first thing that must not be. */
+  failure: string | null;
+  /** The trace before the failure. */
+  last_moments: readonly string[];
+  onOpen: (path: string) => void;
+  watchedBy(...witnesses: readonly Witness[]): void;
+  fail(message: string): void;
+  /** Something outside changed: the agent has a reason to do or say something. */
+  disturb(what: string): void;
+  start(): void;
+  /** kill -9: no code of it runs again, from this very moment. */
+  kill(): void;
+  powerCut(): void;
+  /** Runs until the time is up or something failed. */
+  runFor(duration_ms: number): Promise<void>;
+  /** @returns whether the condition held within the limit. */
+  runUntil(condition: () => boolean, limit_ms: number): Promise<boolean>;
+}
+
+export interface WorldOptions {
+  readonly granularity_ms?: number;
+  readonly silent_folders?: readonly string[];
+  readonly plant?: Plant | null;
+}
+
+export const FIRST_KEY = "sk_sim_CANARY0000000000000000001";
+
+/** How soon the service manager starts a daemon again that ended. */
+const RESTART_MS = { minimum: 150, maximum: 4000 };
+/** Its patience with one that cannot start grows. */
+const SLOWEST_RESTART_MS = 60_000;
+
+export function createWorld(seed: number, options: WorldOptions = {}): World {
+  const dice = createDice(seed);
+  const trace = createTrace();
+  const scheduler = createScheduler(dice.fork(), trace);
+  const wall = createWallClock(scheduler);
+  const granularity_ms = options.granularity_ms ?? 4;
+  const silent_folders = options.silent_folders ?? [];
+  const disk = createDisk({
+    now_ms: () => scheduler.now_ms,
+    wall_ms: wall.wall_ms,
+    clockSteps: () => wall.steps,
+    granularity_ms,
+  });
+  const disk_trouble: DiskTrouble = { state: "none", io_error_rate: 0, latency_ms: 0.4 };
+  const event_trouble: EventTrouble = { loss_rate: 0, failure_rate: 0, delay_ms: 3 };
+  const service = createHostedService(FIRST_KEY);
+  const kernel = createKernel({ disk, scheduler, dice: dice.fork(), trouble: event_trouble, silent_folders });
+  const incarnations = new Map<Process, Incarnation>();
+  let witnesses: readonly Witness[] = [];
+  let next_process = 1;
+
+  const tell = <Name extends keyof Witness>(name: Name, ...details: Parameters<NonNullable<Witness[Name]>>) => {
+    for (const witness of witnesses) (witness[name] as ((...all: typeof details) => void) | undefined)?.(...details);
+  };
+  const known = (process: Process): Incarnation => {
+    const incarnation = incarnations.get(process);
+    if (incarnation === undefined) throw new Error(`No process ${process.id}`);
+    return incarnation;
+  };
+
+  const network = createNetwork({
+    scheduler,
+    dice: dice.fork(),
+    service,
+    isClockWrong: () => Math.abs(wall.offset_ms) > 300 * 24 * 3_600_000,
+    true_ms: wall.true_ms,
+    onRequest(sent) {
+      world.counts.posts += 1;
+      const digest = /sha256:[0-9a-f]{8}/.exec(sent.request.body ?? "")?.[0] ?? "";
+      trace.note(scheduler.now_ms, `#${sent.process.id} ${sent.request.method} ${digest}`, true);
+      tell("onRequest", known(sent.process), sent);
+    },
+    onAnswer(sent, answer) {
+      trace.note(
+        scheduler.now_ms,
+        `#${sent.process.id} hears ${answer.kind === "none" ? "nothing" : answer.answer.status}`,
+        true,
+      );
+      tell("onAnswer", known(sent.process), sent, answer);
+    },
+  });
+
+  function machineFor(incarnation: Incarnation): Machine {
+    const { process } = incarnation;
+    const files = createSimulatedFiles({
+      disk,
+      scheduler,
+      dice: dice.fork(),
+      trace,
+      trouble: disk_trouble,
+      process,
+      user_id: AGENT_USER,
+      silent_folders,
+      onOpen: (path) => world.onOpen(path),
+      onWrite(operation, path) {
+        world.counts.writes += 1;
+        tell("onWrite", incarnation, operation, path);
+      },
+      onTrouble() {
+        world.disturb("I/O error");
+        tell("onTrouble", incarnation);
+      },
+    });
+    const { unit } = dice.fork();
+    const notify = (text: string) => {
+      incarnation.status_text = text;
+      tell("onText", incarnation, "notify", text);
+    };
+    return {
+      clock: processClock(scheduler, wall, process, dice.fork()),
+      random: { unit, bytes: (count) => Uint8Array.from({ length: count }, () => unit() * 256) },
+      files: plantIn(files, options.plant ?? null),
+      events: kernel.eventsFor(process),
+      identity: { hostname: () => HOSTNAME, machine: async () => world.machine_id },
+      notify: { ready: notify, status: notify, stopping() {}, watchdog() {}, watchdog_ms: null },
+    };
+  }
+
+  function logFor(incarnation: Incarnation) {
+    const write = (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
+      const text = `${event} ${JSON.stringify(fields)}`;
+      incarnation.log_lines += 1;
+      world.counts.log_lines += 1;
+      trace.note(scheduler.now_ms, `  log ${text}`);
+      tell("onText", incarnation, "log", text);
+    };
+    return { debug() {}, info: write, warn: write, error: write };
+  }
+
+  function ended(incarnation: Incarnation, ending: Ending): void {
+    incarnation.process.alive = false;
+    if (world.daemon === incarnation) world.daemon = null;
+    trace.note(scheduler.now_ms, `#${incarnation.process.id} ${describeEnding(ending)}`);
+    if (ending.kind === "crashed") world.fail(describeEnding(ending));
+    if (world.supervised) startLater(ending.kind === "refused-to-start" ? SLOWEST_RESTART_MS : RESTART_MS.maximum);
+  }
+
+  function startLater(maximum_ms: number): void {
+    scheduler.after(dice.between(RESTART_MS.minimum, maximum_ms), null, "service manager starts the daemon", () => {
+      if (world.daemon === null && world.supervised) world.start();
+    });
+  }
+
+  const world: World = {
+    dice,
+    scheduler,
+    trace,
+    wall,
+    disk,
+    disk_trouble,
+    event_trouble,
+    service,
+    network,
+    granularity_ms,
+    counts: { posts: 0, starts: 0, kills: 0, power_cuts: 0, writes: 0, log_lines: 0, disturbances: 0 },
+    machine_id: "a".repeat(64),
+    daemon: null,
+    supervised: true,
+    failure: null,
+    last_moments: [],
+    onOpen() {},
+    watchedBy(...added) {
+      witnesses = [...witnesses, ...added];
+      tell("onDisk");
+    },
+    fail(message) {
+      if (world.failure !== null) return;
+      world.failure = message;
+      trace.note(scheduler.now_ms, `! ${message}`);
+      world.last_moments = trace.tail();
+    },
+    disturb(what) {
+      world.counts.disturbances += 1;
+      trace.note(scheduler.now_ms, what, true);
+    },
+    start() {
+      const process: Process = { id: next_process++, started_ms: scheduler.now_ms, alive: true };
+      const incarnation: Incarnation = {
+        process,
+        created_ms: Number.POSITIVE_INFINITY,
+        agent: null,
+        status_text: "",
+        log_lines: 0,
+      };
+      incarnations.set(process, incarnation);
+      world.daemon = incarnation;
+      world.counts.starts += 1;
+      tell("onStart", incarnation);
+      runDaemon({
+        machine: machineFor(incarnation),
+        log: logFor(incarnation),
+        process_id: process.id,
+        openTransport() {
+          incarnation.created_ms = Math.min(incarnation.created_ms, scheduler.now_ms);
+          return network.transportFor(process);
+        },
+        onAgent(agent) {
+          incarnation.agent = agent;
+        },
+        onEnd: (ending) => ended(incarnation, ending),
+      });
+    },
+    kill() {
+      if (world.daemon === null) return;
+      world.counts.kills += 1;
+      world.daemon.process.alive = false;
+      world.daemon = null;
+      if (world.supervised) startLater(RESTART_MS.maximum);
+    },
+    powerCut() {
+      world.counts.power_cuts += 1;
+      world.kill();
+      disk.powerCut(dice);
+      tell("onPowerCut");
+    },
+    async runFor(duration_ms) {
+      await world.runUntil(() => false, duration_ms);
+    },
+    async runUntil(condition, limit_ms) {
+      const end_ms = scheduler.now_ms + limit_ms;
+      // Time passes although nothing happens.
+      scheduler.after(limit_ms, null, "time is up", () => {});
+      while (world.failure === null && scheduler.due_ms() <= end_ms) {
+        if (condition()) return true;
+        if (!(await scheduler.step())) return condition();
+        tell("onStep");
+      }
+      return condition();
+    },
+  };
+
+  disk.onChange = (directory: Inode | null, name) => {
+    if (directory !== null) kernel.changed(directory, name);
+    tell("onDisk");
+  };
+  furnish(disk, service.key);
+  return world;
+}
+
+function describeEnding(ending: Ending): string {
+  switch (ending.kind) {
+    case "stopped":
+      return "stopped";
+    case "refused-to-start":
+      return `refused to start: ${ending.why}`;
+    case "crashed":
+      return `crashed: ${ending.error instanceof Error ? (ending.error.stack ?? ending.error.message) : String(ending.error)}`;
+  }
+}
