@@ -1,0 +1,80 @@
+import { appendFile, rename, writeFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { smallFiles } from "./bench-boot.ts";
+import { transfersOf } from "./bench-process.ts";
+import type { Listener, Robot } from "./bench-robot.ts";
+import { SETTLE_MS, createRobot, now_ms, startListener } from "./bench-robot.ts";
+import type { Bench, Row } from "./bench-row.ts";
+import { limited, median } from "./bench-row.ts";
+
+const BEYOND_SETTLE_LIMIT_MS = 5;
+/** As many as the agent sends without holding one back (src/agent/rate-cap.ts). */
+const EDITS_PER_START = 3;
+/** A manifest lists no more. */
+const MOST_FILES = 64;
+const FILE_BYTES = 1024 * 1024;
+const READ_LIMIT_MB = 1.1;
+/** Until the watches are set and everything of the start is done. */
+const STARTED_MS = 1_000;
+
+/** From an edit to the request, and what is read for it. */
+export async function measureChange(bench: Bench): Promise<readonly Row[]> {
+  await using listener = await startListener();
+  const starts = bench.quick ? 3 : 8;
+  const first: number[] = [];
+  const later: number[] = [];
+  {
+    await using robot = await createRobot(bench.bundle, listener.url, smallFiles);
+    await robot.register(listener);
+    for (let start = 0; start < starts; start++) {
+      const beyond_ms = await editsAfterStart(robot, listener, start);
+      first.push(...beyond_ms.slice(0, 1));
+      later.push(...beyond_ms.slice(1));
+    }
+  }
+  const unit = "ms";
+  return [
+    limited("change → POST, beyond settle", { measured: median(later), limit: BEYOND_SETTLE_LIMIT_MS, unit }),
+    limited("  slowest", { measured: Math.max(...later), limit: null, unit }),
+    limited("  first edit after a start", { measured: median(first), limit: null, unit }),
+    await measureRead(bench, listener),
+  ];
+}
+
+async function editsAfterStart(robot: Robot, listener: Listener, start: number): Promise<readonly number[]> {
+  const [path = ""] = robot.paths;
+  const beyond_ms: number[] = [];
+  await using daemon = robot.start({ CACHE_DIRECTORY: robot.cache });
+  await sleep(STARTED_MS);
+  for (let edit = 0; edit < EDITS_PER_START; edit++) {
+    const count = listener.registrations.length + 1;
+    await writeFile(`${path}.new`, `${smallFiles["left.yaml"]}edit: ${start}.${edit}\n`);
+    const edited_ms = now_ms();
+    await rename(`${path}.new`, path);
+    beyond_ms.push((await listener.arrived(count)).at_ms - edited_ms - SETTLE_MS);
+    await sleep(100);
+  }
+  await daemon.stop();
+  return beyond_ms;
+}
+
+async function measureRead(bench: Bench, listener: Listener): Promise<Row> {
+  const files = Object.fromEntries(Array.from({ length: MOST_FILES }, (_, index) => [`${index}.bin`, FILE_BYTES]));
+  await using robot = await createRobot(bench.bundle, listener.url, files);
+  await robot.register(listener);
+  await using daemon = robot.start({ CACHE_DIRECTORY: robot.cache });
+  await sleep(STARTED_MS);
+  const appendTo = async (path: string | undefined) => {
+    const { read_bytes } = transfersOf(daemon.process_id);
+    const count = listener.registrations.length + 1;
+    await appendFile(path ?? "", "x");
+    await listener.arrived(count);
+    return (transfersOf(daemon.process_id).read_bytes - read_bytes) / 1024 ** 2;
+  };
+  // The first request, and what is done with its answer, read the program's own files too.
+  await appendTo(robot.paths[3]);
+  await sleep(STARTED_MS);
+  const measured = await appendTo(robot.paths[17]);
+  return limited(`one of ${MOST_FILES} × 1 MiB changed: read`, { measured, limit: READ_LIMIT_MB, unit: "MB" });
+}

@@ -1,0 +1,55 @@
+/** The service manager's end of NOTIFY_SOCKET: a real datagram socket. Node has none, so Python holds it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+import { endProcess, until } from "./bench-robot.ts";
+
+/** A datagram as the service manager gets it, stamped on the clock of `now_ms`. */
+export interface Notification {
+  readonly at_ms: number;
+  readonly text: string;
+}
+
+export interface NotifySocket extends AsyncDisposable {
+  /** For NOTIFY_SOCKET. */
+  readonly path: string;
+  /** Resolves with the first datagram after `since_ms` that holds the assignment. */
+  received(assignment: string, since_ms: number): Promise<Notification>;
+}
+
+const RECEIVER = `
+import socket, sys, time
+receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+receiver.bind(sys.argv[1])
+print("listening", flush=True)
+while True:
+    data = receiver.recv(65536)
+    print(time.monotonic_ns(), data.decode().replace("\\n", " "), flush=True)
+`;
+
+/** @returns null where there is no Python to hold the socket. */
+export async function openNotifySocket(folder: string): Promise<NotifySocket | null> {
+  const path = join(folder, "notify.sock");
+  const child = spawn("python3", ["-c", RECEIVER, path], { stdio: ["ignore", "pipe", "inherit"] });
+  const is_there = await Promise.race([once(child, "spawn").then(() => true), once(child, "error").then(() => false)]);
+  if (!is_there) return null;
+  const notifications: Notification[] = [];
+  const lines = createInterface(child.stdout);
+  const [greeting] = await once(lines, "line");
+  if (greeting !== "listening") throw new Error(`the receiver said ${greeting}`);
+  lines.on("line", (line) => {
+    const [stamp = "", ...words] = line.split(" ");
+    notifications.push({ at_ms: Number(stamp) / 1e6, text: words.join(" ") });
+  });
+  return {
+    path,
+    received: (assignment, since_ms) =>
+      until(
+        () => notifications.find(({ at_ms, text }) => at_ms > since_ms && text.split(" ").includes(assignment)),
+        assignment,
+      ),
+    [Symbol.asyncDispose]: () => endProcess(child),
+  };
+}

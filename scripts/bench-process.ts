@@ -1,0 +1,62 @@
+/** What Linux tells of a running process, proc(5). */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { endProcess } from "./bench-robot.ts";
+
+const BYTES_PER_MB = 1024 * 1024;
+
+/** Memory in MiB: what is resident now, and the most that ever was. */
+export function memoryOf(process_id: number): { readonly resident_mb: number; readonly peak_mb: number } {
+  const status = readFileSync(`/proc/${process_id}/status`, "utf8");
+  return {
+    resident_mb: (numberIn(status, "VmRSS") * 1024) / BYTES_PER_MB,
+    peak_mb: (numberIn(status, "VmHWM") * 1024) / BYTES_PER_MB,
+  };
+}
+
+/** Context switches of all threads since each began. */
+export function contextSwitchesOf(process_id: number): number {
+  return readdirSync(`/proc/${process_id}/task`)
+    .map((thread) => readFileSync(`/proc/${process_id}/task/${thread}/status`, "utf8"))
+    .reduce(
+      (sum, status) =>
+        sum + numberIn(status, "voluntary_ctxt_switches") + numberIn(status, "nonvoluntary_ctxt_switches"),
+      0,
+    );
+}
+
+/** Bytes read by any means, and bytes sent to a disk. */
+export function transfersOf(process_id: number): { readonly read_bytes: number; readonly written_bytes: number } {
+  const io = readFileSync(`/proc/${process_id}/io`, "utf8");
+  return { read_bytes: numberIn(io, "rchar"), written_bytes: numberIn(io, "write_bytes") };
+}
+
+/**
+ * Counts the system calls of `duration_ms` that write, sync or rename something that has a path.
+ *
+ * @returns null where strace is missing or may not look.
+ */
+export async function diskCallsOf(process_id: number, duration_ms: number): Promise<number | null> {
+  const calls = "write,pwrite64,writev,pwritev,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,openat";
+  const tracer = spawn("strace", ["-f", "-y", "-qq", "-e", `trace=${calls}`, "-p", String(process_id)], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const lines: string[] = [];
+  createInterface(tracer.stderr).on("line", (line) => lines.push(line));
+  const ended = Promise.race([once(tracer, "error"), once(tracer, "exit")]).then(() => "ended");
+  const outcome = await Promise.race([ended, sleep(duration_ms).then(() => "traced")]);
+  if (outcome === "ended") return null;
+  tracer.kill("SIGINT");
+  await ended;
+  await endProcess(tracer);
+  // Event descriptors, pipes and sockets have no path; files opened to be read are no writes.
+  return lines.filter((line) => /\((?:\d+<\/|"|AT_FDCWD)/.test(line) && !line.includes("O_RDONLY")).length;
+}
+
+function numberIn(text: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1]);
+}

@@ -1,0 +1,104 @@
+/** Measures the agent's budgets on the shipped bundle, beside bare Node and openssl, all in one run. Exits 0 when all are kept. */
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { measureBoot } from "./bench-boot.ts";
+import { measureBurst } from "./bench-burst.ts";
+import { measureChange } from "./bench-change.ts";
+import { measureHashing } from "./bench-hashing.ts";
+import { measureIdle } from "./bench-idle.ts";
+import type { Bench, Row } from "./bench-row.ts";
+
+const measurements = {
+  boot: measureBoot,
+  idle: measureIdle,
+  change: measureChange,
+  hashing: measureHashing,
+  burst: measureBurst,
+};
+
+const { values: options } = parseArgs({
+  options: {
+    /** Only this measurement; may be repeated. */
+    only: { type: "string", multiple: true },
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    /** Also runs the simulated machines, outages of a day among them (scripts/simulate.ts). */
+    day: { type: "boolean", default: false },
+    /** A launcher to measure instead of a fresh build. */
+    bundle: { type: "string" },
+  },
+});
+
+const heading = {
+  what: "WHAT",
+  measured: "MEASURED",
+  baseline: "BASELINE",
+  ratio: "RATIO",
+  budget: "BUDGET",
+  verdict: "",
+};
+const names = options.only ?? Object.keys(measurements);
+for (const name of names) {
+  if (!(name in measurements)) fail(`no measurement ${name}; there are ${Object.keys(measurements).join(", ")}`);
+}
+if (!options.json) console.log(lineOf(heading));
+const folder = await mkdtemp(join(tmpdir(), "robot-policy-bench-build-"));
+const rows: Row[] = [];
+try {
+  const bench: Bench = { bundle: options.bundle ?? build(folder), quick: options.quick, note };
+  for (const [name, measure] of Object.entries(measurements)) {
+    if (!names.includes(name)) continue;
+    note(`${name} …`);
+    const measured = await measure(bench);
+    if (!options.json) for (const row of measured) console.log(lineOf(row));
+    rows.push(...measured);
+  }
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+if (options.json) console.log(JSON.stringify(rows, null, 2));
+const day_failed = options.day && !simulate();
+process.exitCode = day_failed || rows.some(({ verdict }) => verdict === "OVER") ? 1 : 0;
+
+function build(out: string): string {
+  const script = join(import.meta.dirname, "build.ts");
+  const { status } = spawnSync(process.execPath, [script, "--program", "robot-policy-agent", "--out", out], {
+    stdio: "inherit",
+  });
+  if (status !== 0) fail("the build failed");
+  return join(out, "robot-policy-agent.cjs");
+}
+
+function simulate(): boolean {
+  const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "simulate.ts"), "--seeds", "50"], {
+    stdio: ["ignore", 2, "inherit"],
+  });
+  return status === 0;
+}
+
+/** At most 100 columns. */
+function lineOf({ what, measured, baseline, ratio, budget, verdict }: Row | typeof heading): string {
+  return [
+    what.padEnd(36),
+    measured.padStart(12),
+    baseline.padStart(10),
+    (typeof ratio === "number" ? ratio.toFixed(2) : (ratio ?? "")).padStart(6),
+    budget.padEnd(9),
+    verdict,
+  ]
+    .join("  ")
+    .trimEnd();
+}
+
+function note(text: string): void {
+  if (process.stderr.isTTY) console.error(text);
+}
+
+function fail(message: string): never {
+  console.error(`error: ${message}`);
+  process.exit(2);
+}

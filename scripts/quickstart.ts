@@ -1,0 +1,210 @@
+/** The quick start: a service, a key, an example robot, one registration, one edit, one re-registration. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+
+const root = join(import.meta.dirname, "..");
+const PATIENCE_MS = 30_000;
+
+const { values: options } = parseArgs({ options: { once: { type: "boolean", default: false } } });
+
+const folder = await mkdtemp(join(tmpdir(), "robot-policy-quickstart-"));
+const paths = {
+  config: join(folder, "config.yaml"),
+  manifest: join(folder, "robot-manifest.yaml"),
+  left: join(folder, "yam_left.yaml"),
+  right: join(folder, "yam_right.yaml"),
+  key: join(folder, "api-key"),
+  data: join(folder, "service"),
+  state: join(folder, "state"),
+  runtime: join(folder, "run"),
+  service_log: join(folder, "service.log"),
+  agent_log: join(folder, "agent.log"),
+};
+const folders = ["--config", paths.config, "--state-dir", paths.state, "--runtime-dir", paths.runtime];
+const children: ChildProcess[] = [];
+
+let exit_code = 1;
+const interrupted = new AbortController();
+process.once("SIGINT", () => interrupted.abort());
+process.once("SIGTERM", () => interrupted.abort());
+try {
+  await walkThrough();
+  exit_code = 0;
+} catch (error) {
+  if (interrupted.signal.aborted) exit_code = 130;
+  else {
+    console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+    for (const path of [paths.agent_log, paths.service_log])
+      console.error(await readFile(path, "utf8").catch(() => ""));
+  }
+} finally {
+  for (const child of children.toReversed()) await stop(child);
+  await rm(folder, { recursive: true, force: true });
+}
+process.exit(exit_code);
+
+async function walkThrough(): Promise<void> {
+  step("Start a robot policy service on this machine");
+  const url = await startService();
+  say(`it answers at ${url}, keeps its data in ${paths.data}, and wrote an API key to ${paths.key}`);
+
+  step("Write an example robot: two YAM arms and their two configuration files");
+  await writeRobot(url);
+  say(`configuration  ${paths.config}`);
+  say(`manifest       ${paths.manifest}`);
+  say(`files          ${paths.left}, ${paths.right}`);
+
+  step("Register it once: robot-policy-agent --setup");
+  await show("agent", "--setup", ...folders);
+
+  step("Start the agent: robot-policy-agent run");
+  start("agent", "run", ...folders);
+  const before = await until((status) => status.state === "registered" && status.daemon !== null);
+  say(`watching; nothing changed, so nothing was sent (${before.daemon?.attempts} requests)`);
+
+  step(`Edit ${paths.left} as an editor does: write a new file, rename it over the old one`);
+  const edited_at_ms = performance.now();
+  await writeFile(`${paths.left}.swp`, `${await readFile(paths.left, "utf8")}home_offset_deg: 1.5 # recalibrated\n`);
+  await rename(`${paths.left}.swp`, paths.left);
+  const after = await until(({ state, registration }) => {
+    return state === "registered" && registration?.configuration_digest !== before.registration?.configuration_digest;
+  });
+  say(`re-registered ${Math.round(performance.now() - edited_at_ms)} ms later, settle time of 500 ms included`);
+  say(`before  ${before.registration?.configuration_digest}`);
+  say(`after   ${after.registration?.configuration_digest}`);
+  await show("operator", "robots", "list", "--url", url, "--key-file", paths.key);
+
+  if (options.once) return;
+  step("It stays up: edit the files above and look");
+  say(`npm run --silent agent -- status ${folders.join(" ")}`);
+  say(`npm run --silent agent -- digest --explain ${folders.join(" ")}`);
+  say(`npm run --silent operator -- robots list --url ${url} --key-file ${paths.key}`);
+  say(`curl -H "Authorization: Bearer $(cat ${paths.key})" ${url}/v1/robots`);
+  say(`logs: ${paths.agent_log}, ${paths.service_log}`);
+  say("Ctrl-C stops everything and removes the folder.");
+  await once(interrupted.signal, "abort");
+}
+
+async function startService(): Promise<string> {
+  const child = start(
+    "service",
+    "serve",
+    "--data",
+    paths.data,
+    "--listen",
+    "127.0.0.1:0",
+    "--bootstrap-key-file",
+    paths.key,
+  );
+  if (child.stdout === null) throw new Error("the service has no output");
+  const [line] = await Promise.race([
+    once(createInterface(child.stdout), "line", { signal: interrupted.signal }),
+    once(child, "exit").then(() => {
+      throw new Error("the service ended before it answered");
+    }),
+  ]);
+  const { url } = JSON.parse(String(line)) as { url: string };
+  return url;
+}
+
+async function writeRobot(url: string): Promise<void> {
+  await mkdir(paths.state);
+  await mkdir(paths.runtime);
+  await writeFile(paths.left, "can_channel: can_left\njoint_offsets_deg: [0.0, 0.2, -0.1, 0.0, 0.3, 0.0]\n");
+  await writeFile(paths.right, "can_channel: can_right\njoint_offsets_deg: [0.1, 0.0, 0.0, -0.2, 0.0, 0.0]\n");
+  await writeFile(
+    paths.manifest,
+    `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:\n  - ${paths.left}\n  - ${paths.right}\n`,
+  );
+  await writeFile(
+    paths.config,
+    [
+      "service:",
+      `  url: ${url}`,
+      `  key_file: ${paths.key}`,
+      "robot:",
+      "  name: quickstart-{hostname}",
+      "  region: eu-central-1",
+      "  site: workbench",
+      "  labels: {line: demo}",
+      `manifest: ${paths.manifest}`,
+      "log: {format: text}",
+      "",
+    ].join("\n"),
+  );
+}
+
+interface Status {
+  readonly state: string;
+  readonly registration: { readonly configuration_digest: string } | null;
+  readonly watching: { readonly directories: number } | null;
+  readonly daemon: { readonly attempts: number } | null;
+}
+
+/** Asks the agent until it says what is awaited. */
+async function until(isAwaited: (status: Status) => boolean): Promise<Status> {
+  const deadline_ms = performance.now() + PATIENCE_MS;
+  for (;;) {
+    interrupted.signal.throwIfAborted();
+    const output = await capture("agent", "status", "--json", ...folders);
+    if (output !== "") {
+      const status = JSON.parse(output) as Status;
+      if (isAwaited(status)) return status;
+    }
+    if (performance.now() > deadline_ms)
+      throw new Error(`the agent did not get there in ${PATIENCE_MS / 1000} s: ${output}`);
+    await sleep(100);
+  }
+}
+
+function start(program: "agent" | "service", ...args: string[]): ChildProcess {
+  const log = openSync(program === "agent" ? paths.agent_log : paths.service_log, "a");
+  const child = spawn(process.execPath, [join(root, `src/${program}.ts`), ...args], { stdio: ["ignore", "pipe", log] });
+  closeSync(log);
+  children.push(child);
+  return child;
+}
+
+/** Runs a command for the reader to see. */
+async function show(program: "agent" | "operator", ...args: string[]): Promise<void> {
+  const child = spawn(process.execPath, [join(root, `src/${program}.ts`), ...args], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  const [code] = await once(child, "exit");
+  if (code !== 0) throw new Error(`${program} ${args[0]} ended with ${code}`);
+}
+
+async function capture(program: "agent", ...args: string[]): Promise<string> {
+  const child = spawn(process.execPath, [join(root, `src/${program}.ts`), ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  await once(child, "close");
+  return output;
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = once(child, "exit");
+  child.kill("SIGTERM");
+  await ended;
+}
+
+function step(text: string): void {
+  console.log(`\n\u25B6 ${text}`);
+}
+
+function say(text: string): void {
+  console.log(`  ${text}`);
+}
