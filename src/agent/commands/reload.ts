@@ -50,7 +50,7 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   }
   terminal.problem({
     code: "reload-refused",
-    what: "the edits are not in force; the last good configuration is",
+    what: "an edit is bad: the last good configuration is in force, and the last registration stands",
     fix: "correct the findings above, then: robot-policy-agent reload",
   });
   return EXIT.invalid;
