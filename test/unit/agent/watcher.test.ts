@@ -120,4 +120,13 @@ describe("watcher", () => {
     watcher.close();
     expect(listeners.size).toBe(0);
   });
+
+  test("renew: at the next look everything is watched anew", () => {
+    const { watcher, counts } = watcherUnderTest();
+    const plan = planOf({ "/a": {}, "/b": {} });
+    watcher.follow(plan);
+    watcher.renew();
+    watcher.follow(plan);
+    expect(counts.started).toBe(4);
+  });
 });
