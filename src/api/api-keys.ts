@@ -15,6 +15,7 @@ export const API_KEY_SCOPES = [
   "fleets:write",
   "fleets:read",
   "deployments:write",
+  "deployments:read",
   "api-keys:write",
   "api-keys:read",
   "models:read",
@@ -28,6 +29,8 @@ export type ApiKeyScope = z.output<typeof apiKeyScopeSchema>;
 export const apiKeyCreateSchema = z.object({
   label: text(API_KEY_LABEL_LENGTH),
   scopes: z.array(apiKeyScopeSchema).min(1).max(API_KEY_SCOPES.length).nullish(),
+  /** When the key stops working by itself. */
+  expires_at: z.iso.datetime({ offset: true }).nullish(),
 });
 
 export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
@@ -41,6 +44,7 @@ export const apiKeyViewSchema = z.looseObject({
   scopes: z.array(z.string()).nullish(),
   created_at: z.string().nullish(),
   last_used_at: z.string().nullish(),
+  expires_at: z.string().nullish(),
   revoked_at: z.string().nullish(),
 });
 

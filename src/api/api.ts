@@ -1,10 +1,11 @@
 /**
  * The /v1 wire contract: what the three programs say to each other, as zod schemas, and nothing that does anything.
  *
- * This file is the table of the eleven operations; each resource has a file of its own with its bodies, views and limits
- * (robots.ts, fleets.ts, deployments.ts, api-keys.ts, models.ts, usage.ts), errors.ts holds the bodies of refusals. The
- * service validates, answers and describes itself from this table; clients build requests and decode answers with it. A
- * robot computer imports robots.ts and errors.ts alone.
+ * This file is the table of the eleven operations, beyond-spec.ts that of what our own service answers beside them. Each
+ * resource has a file of its own with its bodies, views and limits (robots.ts with contract.ts and robot-views.ts, fleets.ts,
+ * deployments.ts, api-keys.ts, models.ts, usage.ts, sessions.ts), pages.ts the query of lists, errors.ts the bodies of refusals.
+ * The service validates, answers and describes itself from these tables; clients build requests and decode answers with them. A
+ * robot computer loads robot-terms.ts, robot-views.ts and errors.ts alone.
  */
 import type * as z from "zod";
 
@@ -13,22 +14,27 @@ import type { ApiKeyScope } from "./api-keys.ts";
 import { deploymentCreateSchema, deploymentViewSchema } from "./deployments.ts";
 import { fleetCreateSchema, fleetListSchema, fleetModelUpdateSchema, fleetViewSchema } from "./fleets.ts";
 import { modelViewSchema } from "./models.ts";
-import { robotListSchema, robotSetupAnswerSchema, robotSetupSchema } from "./robots.ts";
+import { pageQuerySchema } from "./pages.ts";
+import { robotSetupSchema } from "./robots.ts";
+import { robotListSchema, robotSetupAnswerSchema } from "./robot-views.ts";
 import { usageListSchema } from "./usage.ts";
 
-/** One operation of the service document, section 4. Path parameters are written `{like_this}`. */
+/** One operation of the service. Path parameters are written `{like_this}`. */
 export interface Operation {
   readonly summary: string;
   readonly tag: "robots" | "fleets" | "customer-auth" | "catalog";
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: `/v1/${string}`;
-  /** What a key restricted to scopes needs. */
-  readonly scope: ApiKeyScope;
+  /** What a key restricted to scopes needs; `any` credential will do, or the operation is `public`. */
+  readonly scope: ApiKeyScope | "any" | "public";
+  /** Query parameters; unknown ones are ignored. */
+  readonly query?: z.ZodObject;
   /** Null where the operation takes no body. */
   readonly request: z.ZodType | null;
   readonly response: z.ZodType;
 }
 
+/** The operations of the service document, section 4. */
 export const operations = {
   setupRobot: {
     summary: "Register a robot",
@@ -45,6 +51,7 @@ export const operations = {
     method: "GET",
     path: "/v1/robots",
     scope: "robots:read",
+    query: pageQuerySchema,
     request: null,
     response: robotListSchema,
   },
@@ -63,6 +70,7 @@ export const operations = {
     method: "GET",
     path: "/v1/fleets",
     scope: "fleets:read",
+    query: pageQuerySchema,
     request: null,
     response: fleetListSchema,
   },
@@ -99,6 +107,7 @@ export const operations = {
     method: "GET",
     path: "/v1/me/api-keys",
     scope: "api-keys:read",
+    query: pageQuerySchema,
     request: null,
     response: apiKeyListSchema,
   },
@@ -126,6 +135,7 @@ export const operations = {
     method: "GET",
     path: "/v1/me/usage",
     scope: "usage:read",
+    query: pageQuerySchema,
     request: null,
     response: usageListSchema,
   },

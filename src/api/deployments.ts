@@ -34,3 +34,6 @@ export const deploymentViewSchema = z.looseObject({
 });
 
 export type DeploymentView = z.output<typeof deploymentViewSchema>;
+
+/** Answer of `GET /v1/me/deployments`. */
+export const deploymentListSchema = z.looseObject({ items: z.array(deploymentViewSchema) });

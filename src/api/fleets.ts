@@ -32,7 +32,7 @@ export const robotSelectorSchema = z.strictObject({
 /** Who belongs to a fleet: by name (or id), or by selector; captured once, when the fleet is created. */
 export const fleetRobotSelectionSchema = z
   .strictObject({
-    robots: z.array(z.string()).min(SELECTION_ROBOTS_COUNT.minimum).max(SELECTION_ROBOTS_COUNT.maximum).nullish(),
+    robots: z.array(text()).min(SELECTION_ROBOTS_COUNT.minimum).max(SELECTION_ROBOTS_COUNT.maximum).nullish(),
     selector: robotSelectorSchema.nullish(),
     membership: z.literal("snapshot").default("snapshot"),
   })

@@ -21,3 +21,6 @@ export const modelViewSchema = z.looseObject({
 });
 
 export type ModelView = z.output<typeof modelViewSchema>;
+
+/** Answer of `GET /v1/models`. */
+export const modelListSchema = z.looseObject({ models: z.array(modelViewSchema) });

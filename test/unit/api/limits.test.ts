@@ -13,7 +13,8 @@ import {
   fleetViewSchema,
   readinessEstimateSchema,
 } from "../../../src/api/fleets.ts";
-import { robotSetupSchema, robotViewSchema } from "../../../src/api/robots.ts";
+import { robotSetupSchema } from "../../../src/api/robots.ts";
+import { robotViewSchema } from "../../../src/api/robot-views.ts";
 import { codePoints } from "../../../src/api/text.ts";
 
 type Json = Record<string, unknown>;

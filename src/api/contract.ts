@@ -1,0 +1,158 @@
+/** The normalized contract of a custom robot type, version 1 (robot manifest v1, sections 7 and 8): how a robot is built and driven. */
+import * as z from "zod";
+
+import * as terms from "./robot-terms.ts";
+import { BOUNDS, CONTRACT_SCHEMA, NAME, TYPE_ID } from "./robot-terms.ts";
+import { text } from "./text.ts";
+
+const TYPE_ID_LENGTH = { minimum: 1, maximum: 256 } as const;
+// oxlint-disable-next-line no-control-regex -- what it keeps out; JSON Schema has no word for it that every language knows
+const PRINTABLE = /^[^\u0000-\u001f\u007f-\u009f]*$/;
+
+/** What can be measured or commanded of an element, and the canonical units of it. */
+const UNITS = {
+  position: ["rad", "m", "1"],
+  velocity: ["rad/s", "m/s"],
+  effort: ["N.m", "N"],
+  delta: ["rad", "m"],
+} as const;
+const AXIS_UNITS = ["rad", "m", "rad/s", "m/s", "N.m", "N", "1"] as const;
+const STATE_AXIS_NAME = /^[a-z][a-z0-9_]{0,63}\.[a-z][a-z0-9_]{0,63}\.(?:position|velocity|effort)$/;
+const ACTION_AXIS_NAME = /^[a-z][a-z0-9_]{0,63}\.[a-z][a-z0-9_]{0,63}\.(?:position|velocity|delta)$/;
+
+const nameSchema = text({ pattern: NAME });
+const printableSchema = text({ minimum: 1, maximum: BOUNDS.text, pattern: PRINTABLE });
+const sideSchema = z.enum(["left", "right"]).optional();
+/** `int` would read `"640"` too, as the service does elsewhere. */
+const imageSizeSchema = z.number().min(BOUNDS.image_size_px.minimum).max(BOUNDS.image_size_px.maximum).multipleOf(1);
+
+const groupSchema = z.strictObject({
+  name: nameSchema,
+  kind: z.enum(terms.KINDS),
+  /** Absent where it has none. */
+  side: sideSchema,
+  zero: z.enum(terms.ZEROS).optional(),
+  frame: printableSchema.optional(),
+  rotation: z.enum(terms.ROTATIONS).optional(),
+});
+
+const axisMembers = {
+  unit: z.enum(AXIS_UNITS),
+  range: z
+    .tuple([z.number(), z.number()])
+    .refine(([low, high]) => low < high, "the first number must be below the second")
+    .optional(),
+  /** How to get from the robot's own numbers: canonical = scale × native + offset. Absent where they are the same. */
+  native: z
+    .strictObject({
+      unit: z.enum([...terms.UNITS, ...terms.RATE_UNITS, "normalized"]),
+      scale: z.number().refine((scale) => scale !== 0, "0 makes every number the same"),
+      offset: z.number(),
+    })
+    .optional(),
+};
+
+/** Names are `<group>.<element>.<quantity>`. */
+const stateAxisSchema = z.strictObject({ name: text({ pattern: STATE_AXIS_NAME }), ...axisMembers });
+
+const actionAxisSchema = z.strictObject({
+  name: text({ pattern: ACTION_AXIS_NAME }),
+  ...axisMembers,
+  /** Largest change of a position in one control period. */
+  max_step: z.number().positive().optional(),
+});
+
+const cameraSchema = z.strictObject({
+  role: nameSchema,
+  mount: z.enum(terms.MOUNTS),
+  side: sideSchema,
+  width: imageSizeSchema,
+  height: imageSizeSchema,
+  fps: z.number().gt(BOUNDS.fps.above).max(BOUNDS.fps.maximum),
+  rotation_degrees: z.literal(terms.ROTATION_DEGREES),
+  color_space: z.literal("rgb"),
+  pixel_dtype: z.literal("uint8"),
+});
+
+/** Members that say nothing are absent, never null. Numbers are numbers: what moves a robot is not read leniently. */
+export const robotContractSchema = z
+  .strictObject({
+    schema: z.literal(CONTRACT_SCHEMA),
+    robot_type_id: text({ ...TYPE_ID_LENGTH, pattern: TYPE_ID }),
+    display_name: printableSchema.optional(),
+    topology: z.enum(terms.TOPOLOGIES),
+    action_semantics: z.enum(terms.ACTION_SEMANTICS),
+    gripper: z.enum(terms.GRIPPERS),
+    control_rate_hz: z.number().gt(BOUNDS.control_rate_hz.above).max(BOUNDS.control_rate_hz.maximum),
+    groups: z.array(groupSchema).min(BOUNDS.groups.minimum).max(BOUNDS.groups.maximum),
+    /** In vector order. */
+    state_axes: z.array(stateAxisSchema).min(BOUNDS.axes.minimum).max(BOUNDS.axes.maximum),
+    /** In vector order. */
+    action_axes: z.array(actionAxisSchema).min(BOUNDS.axes.minimum).max(BOUNDS.axes.maximum),
+    cameras: z.array(cameraSchema).min(BOUNDS.cameras.minimum).max(BOUNDS.cameras.maximum),
+  })
+  .superRefine((contract, { addIssue }) => {
+    for (const { path, message } of contradictions(contract)) addIssue({ code: "custom", path: [...path], message });
+  });
+
+export type RobotContract = Immutable<z.output<typeof robotContractSchema>>;
+
+/** Any other contract is stored as it comes: the service document shows no structure. */
+export const otherContractSchema = z
+  .record(z.string(), z.unknown())
+  .refine((contract) => contract["schema"] !== CONTRACT_SCHEMA, `a contract of ${CONTRACT_SCHEMA} must be one`)
+  .meta({ properties: { schema: { not: { const: CONTRACT_SCHEMA } } } });
+
+type Immutable<T> = T extends object ? { readonly [member in keyof T]: Immutable<T[member]> } : T;
+
+interface Contradiction {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** What no member says by itself. */
+function contradictions({ groups, state_axes, action_axes, cameras }: RobotContract): readonly Contradiction[] {
+  const names = groups.map(({ name }) => name);
+  const roles = cameras.map(({ role }) => role);
+  return [
+    ...repetitions(names, (index) => ["groups", index, "name"]),
+    ...vectorContradictions("state_axes", state_axes, names),
+    ...vectorContradictions("action_axes", action_axes, names),
+    ...repetitions(roles, (index) => ["cameras", index, "role"]),
+  ];
+}
+
+type Axis = RobotContract["state_axes"][number];
+
+function vectorContradictions(
+  vector: "state_axes" | "action_axes",
+  axes: readonly Axis[],
+  groups: readonly string[],
+): readonly Contradiction[] {
+  const names = axes.map(({ name }) => name);
+  return [
+    ...repetitions(names, (index) => [vector, index, "name"]),
+    ...axes.flatMap(({ name, unit }, index) => {
+      const [group = "", , quantity = ""] = name.split(".");
+      const units: readonly string[] = isQuantity(quantity) ? UNITS[quantity] : [];
+      const unknown = { path: [vector, index, "name"], message: `no group is called ${group}` };
+      const unfit = { path: [vector, index, "unit"], message: `a ${quantity} is in ${units.join(" or ")}` };
+      return [...(groups.includes(group) ? [] : [unknown]), ...(units.includes(unit) ? [] : [unfit])];
+    }),
+  ];
+}
+
+function isQuantity(quantity: string): quantity is keyof typeof UNITS {
+  return Object.hasOwn(UNITS, quantity);
+}
+
+/** At every name that stands further up already. */
+function repetitions(
+  names: readonly string[],
+  pathOf: (index: number) => Contradiction["path"],
+): readonly Contradiction[] {
+  return names.flatMap((name, index) => {
+    const first = names.indexOf(name);
+    return first === index ? [] : [{ path: pathOf(index), message: `${name} is the name at index ${first} already` }];
+  });
+}
