@@ -1,5 +1,7 @@
 /** Robot types that the service, or this program, knows by name: SPEC section 10. */
 
+import type * as body from "./custom/body.ts";
+
 /** The ready catalog as the check of a manifest sees it, by type id. */
 export type Catalog = ReadonlyMap<string, CatalogType>;
 
@@ -14,9 +16,9 @@ export interface CatalogRow extends CatalogType {
   readonly robot_type_id: string;
   /** Where the facts come from. */
   readonly source: string;
-  readonly topology: "single_arm" | "bimanual" | "mobile_manipulator";
-  readonly action_semantics: "joint_position" | "joint_velocity" | "eef_delta" | "eef_absolute";
-  readonly gripper?: "continuous" | "binary" | "none";
+  readonly topology: body.Topology;
+  readonly action_semantics: body.ActionSemantics;
+  readonly gripper?: body.Gripper;
   readonly control_rate_hz: number;
   /** In vector order. */
   readonly groups: readonly CatalogGroup[];
@@ -27,28 +29,28 @@ export interface CatalogRow extends CatalogType {
 /** Vector elements that share a unit. */
 export interface CatalogGroup {
   readonly name: string;
-  readonly kind: "arm" | "gripper" | "hand" | "head" | "torso" | "leg" | "base" | "eef";
+  readonly kind: body.Kind;
   readonly elements?: readonly string[];
-  readonly unit?: string;
-  readonly angle_unit?: "rad" | "deg";
-  readonly zero?: "urdf" | "driver" | "calibrated_mid";
-  readonly state?: readonly ("position" | "velocity" | "effort")[];
-  readonly action?: "position" | "velocity" | "delta" | "none";
+  readonly unit?: body.Unit;
+  readonly angle_unit?: body.AngleUnit;
+  readonly zero?: body.Zero;
+  readonly state?: readonly body.StateQuantity[];
+  readonly action?: body.Action;
   readonly limits?: {
-    readonly unit?: string;
-    readonly position?: readonly (readonly [number, number])[];
+    readonly unit?: body.Unit;
+    readonly position?: readonly body.Pair[];
     readonly velocity?: number | readonly number[];
   };
   readonly aperture?: { readonly closed: number; readonly open: number };
-  readonly normalized?: { readonly full_scale: number | readonly number[]; readonly per: "step" | "second" };
+  readonly normalized?: { readonly full_scale: number | readonly number[]; readonly per: body.Period };
   readonly frame?: string;
-  readonly rotation?: "euler_xyz" | "rotvec" | "quat_xyzw" | "rot6d" | "none";
+  readonly rotation?: body.Rotation;
 }
 
 export interface CatalogCamera {
   readonly role: string;
-  readonly mount: "exterior" | "wrist" | "head" | "base";
-  readonly side?: "left" | "right" | "none";
+  readonly mount: body.Mount;
+  readonly side?: body.Side;
   readonly width: number;
   readonly height: number;
   readonly fps: number;

@@ -18,9 +18,11 @@ import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
 import type { YamlDocument, YamlFailure } from "./yaml/yaml.ts";
 import { readYaml } from "./yaml/yaml.ts";
 
+/** What a document is called in messages. */
+export type Subject = "manifest" | "configuration" | "catalog";
+
 export interface DocumentRules {
-  /** What the document is called in messages. */
-  readonly subject: "manifest" | "configuration";
+  readonly subject: Subject;
   readonly size_limit_bytes: number;
 }
 

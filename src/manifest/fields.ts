@@ -4,6 +4,7 @@
  * Mappings are read by asking for each key they may have; whatever was not asked for is unknown. Texts that look like a
  * credential or a forgotten placeholder are caught before any reader sees them (SPEC sections 5 and 6).
  */
+import type { Subject } from "./document.ts";
 import type { Finding } from "./finding.ts";
 import type { FindingList } from "./finding-list.ts";
 import { nearest } from "./nearest.ts";
@@ -17,7 +18,7 @@ import { scalarType } from "./yaml/tree.ts";
 /** One run over one document. */
 export interface Check {
   readonly findings: FindingList;
-  readonly subject: "manifest" | "configuration";
+  readonly subject: Subject;
   /** What to do with a secret instead. */
   readonly secret_advice: string;
   /** A draft may hold placeholders. */
@@ -53,7 +54,7 @@ export function read<T>(place: Place, reader: Reader<T>): T | undefined {
       "placeholder",
       path,
       node.offset,
-      `replace the placeholder ${shown(node.text)}`,
+      () => `replace the placeholder ${shown(node.text)}`,
     );
     return undefined;
   }

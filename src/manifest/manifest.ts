@@ -3,15 +3,19 @@
  *
  * Bytes go in; findings with file, line and column come out, and the manifest when none of them is an error. The stages are those of the
  * specification: document.ts does bytes and document, this file shape and identity. A manifest is *by id* when it has
- * none of the body keys of a custom robot type; custom types are recognized and refused.
+ * none of the body keys of a custom robot type; those are for custom/.
  */
-import type { RobotSetup } from "../api/robots.ts";
+import { TYPE_ID } from "../api/robot-terms.ts";
 import type { Catalog } from "./catalog.ts";
 import type { ConfigurationFileEntry } from "./configuration-files.ts";
 import { configurationFiles, warnOfNoFiles } from "./configuration-files.ts";
 import type { Document } from "./document.ts";
 import { readDocument } from "./document.ts";
-import type { Check, Fields, Place, Reader } from "./fields.ts";
+import type { AxisExplanation } from "./custom/explain.ts";
+import type * as custom from "./custom/custom.ts";
+import type { Body } from "./custom/body.ts";
+import type { Contract } from "./custom/contract.ts";
+import type { Check, Place, Reader } from "./fields.ts";
 import { fieldsOf } from "./fields.ts";
 import type { Finding } from "./finding.ts";
 import { FindingList } from "./finding-list.ts";
@@ -20,11 +24,11 @@ import { nearest } from "./nearest.ts";
 import { below } from "./path.ts";
 import { oneOf, string, text } from "./readers.ts";
 import { shown } from "./shown.ts";
-import type { Entry, Node } from "./yaml/tree.ts";
+import type { Node } from "./yaml/tree.ts";
 import { valueOf } from "./yaml/tree.ts";
 
 export interface RobotManifest {
-  readonly form: "by-id";
+  readonly form: "by-id" | "custom";
   readonly robot_type_id: string;
   readonly display_name: string | null;
   /** A draft is checked but never registered. */
@@ -32,7 +36,11 @@ export interface RobotManifest {
   /** In digest order. */
   readonly configuration_files: readonly ConfigurationFileEntry[];
   /** What is sent as `contract`; none for a type that the service knows by its id. */
-  readonly contract: NonNullable<RobotSetup["contract"]> | null;
+  readonly contract: Contract | null;
+  /** Where the numbers of the contract come from, axis by axis. */
+  explain(): readonly AxisExplanation[];
+  /** JSON Pointer of what decides a part of the contract, which `path` leads to; the root where nothing nearer is known. */
+  contractSource(path: readonly (string | number)[]): string;
 }
 
 export interface ManifestReading {
@@ -46,8 +54,6 @@ export interface ManifestReading {
 export const MANIFEST_LIMIT_BYTES = 1_048_576;
 export const MANIFEST_SCHEMA = "robot-manifest/v1";
 export const MANIFEST_STATUSES = ["draft", "ready"] as const;
-/** First labels, then a version: `acme.so101-cell.v1`. */
-export const TYPE_ID = /^(?:[a-z][a-z0-9-]*\.)+[a-z][a-z0-9-]*\.v[1-9][0-9]*$/;
 export const TYPE_ID_LIMIT = 256;
 export const DISPLAY_NAME_LIMIT = 128;
 
@@ -71,21 +77,27 @@ const HINTS: ReadonlyMap<string, string> = new Map(
 );
 
 /** Reads a manifest completely: every finding of every stage that can be reached. */
-export function readManifest(bytes: Uint8Array, catalog: Catalog): ManifestReading {
+export async function readManifest(bytes: Uint8Array, catalog: Catalog): Promise<ManifestReading> {
   const reading = readDocument(bytes, { subject: "manifest", size_limit_bytes: MANIFEST_LIMIT_BYTES });
   if (reading.kind === "refused") {
     return { findings: reading.findings, manifest: null, locate: () => ({ line: 1, column: 1 }) };
   }
   const { document } = reading;
   const check = startCheck(document);
-  const manifest = checkShape({ node: document.root, path: null, check });
-  const isChecked = manifest !== undefined && !check.findings.hasError && check.placeholders === 0;
-  if (isChecked) checkIdentity(manifest, document, check, catalog);
+  const custom = hasBody(document.root) ? await import("./custom/custom.ts") : null;
+  const shape = checkShape({ node: document.root, path: null, check }, custom);
+  const isChecked = shape !== undefined && !check.findings.hasError && check.placeholders === 0;
   return {
+    manifest: isChecked ? completeManifest(shape, document, check, catalog, custom) : null,
     findings: check.findings.toFindings(),
-    manifest: isChecked ? manifest : null,
     locate: (loc) => document.locate(loc),
   };
+}
+
+type Custom = typeof custom;
+
+function hasBody(root: Node): boolean {
+  return root.kind === "mapping" && root.entries.some(({ key }) => BODY_KEYS.some((body) => body === key));
 }
 
 function startCheck(document: Document): Check {
@@ -103,27 +115,66 @@ function startCheck(document: Document): Check {
 }
 
 /** Stage 3: every written key by itself. */
-function checkShape(root: Place): RobotManifest | undefined {
+function checkShape(root: Place, custom: Custom | null): Shape | undefined {
   const fields = fieldsOf(root);
   if (fields === undefined) return undefined;
   fields.optional("schema", schema);
   const robot_type_id = fields.required("robot_type_id", typeId);
   const display_name = fields.optional("display_name", text(DISPLAY_NAME_LIMIT));
   const status = fields.optional("status", readStatus);
-  refuseCustomType(fields, root);
+  const body = custom?.readCustomBody(fields) ?? null;
+  if (body === null) for (const key of BODY_KEYS) fields.skip(key);
   const configuration_files = fields.optional("configuration_files", configurationFiles);
   fields.close();
   if (!isWritten(root.node, "configuration_files"))
     warnOfNoFiles({ ...root, path: below(null, "configuration_files") });
   if (robot_type_id === undefined) return undefined;
   return {
-    form: "by-id",
     robot_type_id,
     display_name: display_name ?? null,
     status: status ?? "ready",
     configuration_files: configuration_files ?? [],
-    contract: null,
+    body,
   };
+}
+
+/** What stage 3 makes of a manifest. */
+interface Shape extends Pick<RobotManifest, "robot_type_id" | "display_name" | "status" | "configuration_files"> {
+  /** Null by id. */
+  readonly body: Body | null;
+}
+
+/** Stages 4 to 6. */
+function completeManifest(
+  { body, ...shape }: Shape,
+  document: Document,
+  check: Check,
+  catalog: Catalog,
+  custom: Custom | null,
+): RobotManifest | null {
+  if (body === null || custom === null) {
+    checkIdentity(shape.robot_type_id, document, check, catalog);
+    return { ...shape, form: "by-id", contract: null, explain: () => [], contractSource: () => "" };
+  }
+  const { root } = document;
+  const type_id = { value: shape.robot_type_id, path: below(null, "robot_type_id"), offset: offsetOfTypeId(document) };
+  const described = custom.describeRobot(
+    { type_id, display_name: shape.display_name, body, root: { path: null, offset: root.offset } },
+    check.findings,
+  );
+  if (described === null) return null;
+  const contract = shape.status === "draft" ? null : described.contract;
+  return {
+    ...shape,
+    form: "custom",
+    contract,
+    explain: () => described.explain(),
+    contractSource: (path) => described.source(path),
+  };
+}
+
+function offsetOfTypeId({ root }: Document): number {
+  return (root.kind === "mapping" ? valueOf(root, "robot_type_id")?.offset : undefined) ?? 0;
 }
 
 const schema: Reader<string> = (place) => {
@@ -156,24 +207,13 @@ const readStatus: Reader<RobotManifest["status"]> = (place) => {
   return status;
 };
 
-/** Body keys are known, so that each is not unknown too; the first of them says what this version does not do. */
-function refuseCustomType(fields: Fields, { check }: Place): void {
-  const written = BODY_KEYS.map((key) => fields.skip(key)).filter((entry) => entry !== undefined);
-  const [first] = written.sort((a: Entry, b: Entry) => a.key_offset - b.key_offset);
-  if (first === undefined) return;
-  const message = "custom robot types are not supported by this version; register by catalog id";
-  check.findings.error("custom_type_unsupported", below(null, first.key), first.key_offset, message);
-}
-
 /** Stage 4, by id: the service has to know the type. */
-function checkIdentity(manifest: RobotManifest, document: Document, { findings }: Check, catalog: Catalog): void {
-  const { robot_type_id } = manifest;
-  if (catalog.get(robot_type_id)?.hosted === true || document.root.kind !== "mapping") return;
-  const offset = valueOf(document.root, "robot_type_id")?.offset ?? 0;
+function checkIdentity(robot_type_id: string, document: Document, { findings }: Check, catalog: Catalog): void {
+  if (catalog.get(robot_type_id)?.hosted === true) return;
   const meant = catalog.has(robot_type_id) ? undefined : nearest(robot_type_id, catalog.keys());
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
   const message = `${robot_type_id} is not a known hosted type; the service may refuse it${hint}`;
-  findings.warning("type_id_unlisted", below(null, "robot_type_id"), offset, message);
+  findings.warning("type_id_unlisted", below(null, "robot_type_id"), offsetOfTypeId(document), message);
 }
 
 function isWritten(node: Node, key: string): boolean {

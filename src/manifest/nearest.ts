@@ -4,11 +4,17 @@ const LONGEST_WORD = 64;
 /** Shorter pieces stand for too many words. */
 const SHORTEST_PIECE = 4;
 
-/** The word that was probably meant: the one with the fewest slips, if they are few for its length, or the only one it is a piece of. */
+/** Shorter words begin too many others. */
+const SHORTEST_START = 3;
+
+/**
+ * The word that was probably meant: the one with the fewest slips, if they are few for its length; the only one it is a piece of; or the
+ * only one it begins with.
+ */
 export function nearest(written: string, words: Iterable<string>): string | undefined {
   if (written.length > LONGEST_WORD) return undefined;
   const normal = normalize(written);
-  return fewestSlips(normal, words) ?? onlyWhole(normal, words);
+  return fewestSlips(normal, words) ?? onlyWhole(normal, words) ?? onlyStart(normal, words);
 }
 
 function fewestSlips(written: string, words: Iterable<string>): string | undefined {
@@ -29,6 +35,12 @@ function onlyWhole(written: string, words: Iterable<string>): string | undefined
   if (written.length < SHORTEST_PIECE) return undefined;
   const wholes = [...words].filter((word) => isPiece(written.split("_"), word.split("_")));
   return wholes.length === 1 ? wholes[0] : undefined;
+}
+
+/** `degrees` and `percentage` begin with `deg` and `percent`. */
+function onlyStart(written: string, words: Iterable<string>): string | undefined {
+  const starts = [...words].filter((word) => word.length >= SHORTEST_START && written.startsWith(word));
+  return starts.length === 1 ? starts[0] : undefined;
 }
 
 /** True when the parts start the parts of the whole, in order; parts of the whole may be left out. */

@@ -8,6 +8,9 @@ import { scalarType } from "./yaml/tree.ts";
 /** How JSON writes a number; nothing else is one. */
 const JSON_NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 
+/** UTF-16 units of which NFC makes one code point, at most: no canonical decomposition is longer than four code points. */
+const NFC_SHRINKS_BY = 8;
+
 /** A string as written, of any length. */
 export const string: Reader<string> = (place) => {
   const { node } = place;
@@ -23,11 +26,22 @@ export function text(maximum: number, minimum = 1): Reader<string> {
   return (place) => {
     const written = string(place);
     if (written === undefined) return undefined;
-    const value = written.normalize("NFC").trim();
+    const value = normalText(written, maximum);
     if (isText(value, minimum, maximum)) return value;
     fail(place, "text_format", `expected ${minimum} to ${maximum} printable characters`);
     return undefined;
   };
+}
+
+/**
+ * A text in the form that counts: NFC, trimmed.
+ *
+ * Composing a letter with its marks takes time that grows with the square of their number; a text that has more than `maximum` code
+ * points in any form stays as it is.
+ */
+export function normalText(written: string, maximum: number): string {
+  const trimmed = written.trim();
+  return trimmed.length > maximum * NFC_SHRINKS_BY ? trimmed : trimmed.normalize("NFC").trim();
 }
 
 export function isText(value: string, minimum: number, maximum: number): boolean {
@@ -42,9 +56,11 @@ export function oneOf<const T extends string>(...values: readonly T[]): Reader<T
     if (written === undefined) return undefined;
     const value = values.find((value) => value === written);
     if (value !== undefined) return value;
-    const near = nearest(written, values);
-    const hint = near === undefined ? "" : `; did you mean ${near}?`;
-    fail(place, "not_allowed", `${shown(written)} is not one of ${values.join(", ")}${hint}`);
+    fail(place, "not_allowed", () => {
+      const near = nearest(written, values);
+      const hint = near === undefined ? "" : `; did you mean ${near}?`;
+      return `${shown(written)} is not one of ${values.join(", ")}${hint}`;
+    });
     return undefined;
   };
 }
@@ -56,26 +72,39 @@ export const boolean: Reader<boolean> = (place) => {
   return undefined;
 };
 
-export interface NumberBounds {
-  readonly minimum: number;
-  readonly maximum: number;
+/** Both ends count, but for `above`. */
+export type NumberBounds = { readonly maximum: number } & ({ readonly minimum: number } | { readonly above: number });
+
+export function number(bounds: NumberBounds): Reader<number> {
+  return numberReader(bounds, false);
 }
 
-export function number({ minimum, maximum }: NumberBounds): Reader<number> {
+/** A number without a fractional part, however it is written: 6.4e2 is one. */
+export function integer(bounds: NumberBounds): Reader<number> {
+  return numberReader(bounds, true);
+}
+
+function numberReader(bounds: NumberBounds, is_integer: boolean): Reader<number> {
+  const isBelow = (value: number) => ("above" in bounds ? value <= bounds.above : value < bounds.minimum);
+  const range =
+    "above" in bounds ? `above ${bounds.above}, up to ${bounds.maximum}` : `${bounds.minimum} to ${bounds.maximum}`;
   return (place) => {
     const { node } = place;
     if (node.kind !== "scalar" || scalarType(node) !== "number") {
-      wrongType(place, "a number");
+      const isQuoted = node.kind === "scalar" && JSON_NUMBER.test(node.text);
+      wrongType(place, "a number", isQuoted ? "; write it without quotes" : "");
       return undefined;
     }
     const value = Number(node.text);
     if (!JSON_NUMBER.test(node.text)) {
-      if (/inf|nan/i.test(node.text)) fail(place, "not_finite", `${shown(node.text)} is not a finite number`);
-      else fail(place, "number_format", `write ${shown(node.text)} as a plain decimal number`);
+      if (/inf|nan/i.test(node.text)) fail(place, "not_finite", () => `${shown(node.text)} is not a finite number`);
+      else fail(place, "number_format", () => `write ${shown(node.text)} as a plain decimal number`);
     } else if (!Number.isFinite(value)) {
-      fail(place, "not_finite", `${shown(node.text)} is not a finite number`);
-    } else if (value < minimum || value > maximum) {
-      fail(place, "out_of_range", `${shown(node.text)} is outside ${minimum} to ${maximum}`);
+      fail(place, "not_finite", () => `${shown(node.text)} is not a finite number`);
+    } else if (is_integer && !Number.isInteger(value)) {
+      wrongType(place, "a whole number", " with a fraction");
+    } else if (isBelow(value) || value > bounds.maximum) {
+      fail(place, "out_of_range", () => `${shown(node.text)} is outside the range: ${range}`);
     } else {
       return value;
     }
@@ -83,17 +112,6 @@ export function number({ minimum, maximum }: NumberBounds): Reader<number> {
   };
 }
 
-/** A number without a fractional part, however it is written: 6.4e2 is one. */
-export function integer(bounds: NumberBounds): Reader<number> {
-  const reader = number(bounds);
-  return (place) => {
-    const value = reader(place);
-    if (value === undefined || Number.isInteger(value)) return value;
-    wrongType(place, "a whole number", " with a fraction");
-    return undefined;
-  };
-}
-
-function fail({ node, path, check }: Place, id: string, message: string): void {
+function fail({ node, path, check }: Place, id: string, message: string | (() => string)): void {
   check.findings.error(id, path, node.offset, message);
 }

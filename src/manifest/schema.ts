@@ -1,7 +1,9 @@
+import { TYPE_ID } from "../api/robot-terms.ts";
 import type { CatalogRow } from "./catalog.ts";
-import { DISPLAY_NAME_LIMIT, MANIFEST_SCHEMA, MANIFEST_STATUSES, TYPE_ID, TYPE_ID_LIMIT } from "./manifest.ts";
+import { bodySchema } from "./custom/body-schema.ts";
+import { DISPLAY_NAME_LIMIT, MANIFEST_SCHEMA, MANIFEST_STATUSES, TYPE_ID_LIMIT } from "./manifest.ts";
 
-/** JSON Schema (2020-12) of a manifest by id, for editors. It says what a schema can; `check` says the rest. */
+/** JSON Schema (2020-12) of a manifest, for editors. It says what a schema can; `check` says the rest. */
 export function manifestSchema(catalog: readonly CatalogRow[]): Readonly<Record<string, unknown>> {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
@@ -24,13 +26,14 @@ export function manifestSchema(catalog: readonly CatalogRow[]): Readonly<Record<
         type: "string",
         minLength: 1,
         maxLength: DISPLAY_NAME_LIMIT,
-        description: "For people only: shown in messages, never sent.",
+        description: "For people. Part of the contract of a custom type.",
       },
       status: {
         enum: [...MANIFEST_STATUSES],
         default: "ready",
         description: "draft: checked but never registered. ready: registered.",
       },
+      ...bodySchema(catalog),
       configuration_files: {
         type: "array",
         maxItems: 64,

@@ -26,6 +26,7 @@ describe("nearest", () => {
     ["type_id", "robot_type_id"],
     ["type", "robot_type_id"],
     ["file", undefined],
+    ["logarithm", "log"],
     ["name", undefined],
     ["", undefined],
     ["s".repeat(65), undefined],

@@ -31,13 +31,88 @@ describe("manifestSchema", () => {
     "robot_type_id: a.b.v1\nconfiguration_files: [{path: /a, mode: 1}]\n",
     `robot_type_id: a.b.v1\nconfiguration_files: [${"/a, ".repeat(65)}]\n`,
     "- a\n",
-  ])("manifestSchema: agrees with the reader on %j", (text) => {
-    const { findings } = readManifest(Buffer.from(text), READY_CATALOG);
+  ])("manifestSchema: agrees with the reader on %j", async (text) => {
+    const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
     const isValid = findings.every(({ severity }) => severity === "warning");
     expect(validator.safeParse(parse(text)).success).toBe(isValid);
   });
 
-  test("manifestSchema: every key is described", () => {
+  const CUSTOM = `robot_type_id: a.b.v1
+topology: single_arm
+action_semantics: joint_position
+control_rate_hz: 20
+groups:
+  - {name: arm, kind: arm, elements: [a, b], unit: rad, zero: urdf, state: [], limits: {position: [[-1, 1], [-2, 2]], velocity: [1, 2]}}
+  - {name: g, kind: gripper, side: left, unit: mm, aperture: {closed: 0, open: 1}, x-a: 1}
+  - {name: e, kind: eef, angle_unit: deg, frame: f, rotation: none, action: none, normalized: {full_scale: 1, per: step}}
+cameras:
+  - {role: f, mount: wrist, side: left, width: 6.4e2, height: 480, fps: 0.5, rotation_degrees: 90, color_space: rgb, pixel_dtype: uint8}
+`;
+
+  /** The findings of what a schema can say: of each key by itself. */
+  const BY_ITSELF = new Set(
+    "wrong_type unknown_key missing duplicate_name not_allowed out_of_range list_length name_format text_format extends_unknown".split(
+      " ",
+    ),
+  );
+
+  test.each([
+    ["", ""],
+    ["topology", "extends: lerobot.so101-follower.v1\ntopology"],
+    ["topology", "extends: lerobot.so102-follower.v1\ntopology"],
+    ["single_arm", "arm"],
+    ["joint_position", "position"],
+    ["topology", "gripper: binary\ntopology"],
+    ["topology", "gripper: no\ntopology"],
+    ["control_rate_hz: 20", "control_rate_hz: 0"],
+    ["control_rate_hz: 20", "control_rate_hz: 1001"],
+    ["control_rate_hz: 20", 'control_rate_hz: "20"'],
+    ["name: arm", "name: Arm"],
+    ["name: arm, ", ""],
+    ["kind: arm", "kind: joint"],
+    ["[a, b]", "[]"],
+    ["[a, b]", "[a, a]"],
+    ["[a, b]", "a"],
+    ["[a, b]", "[a, 1]"],
+    ["unit: rad", "unit: degrees"],
+    ["zero: urdf", "zero: mid"],
+    ["state: []", "state: [position, velocity, effort]"],
+    ["state: []", "state: [position, position]"],
+    ["state: []", "state: [torque]"],
+    ["action: none", "action: torque"],
+    ["[-1, 1]", "[-1]"],
+    ["[-1, 1]", "[-1, 1e7]"],
+    ["velocity: [1, 2]", "velocity: 1"],
+    ["velocity: [1, 2]", "velocity: 0"],
+    ["velocity: [1, 2]", "velocity: [0]"],
+    ["velocity: [1, 2]", "acceleration: 1"],
+    ["{position", "{unit: deg, position"],
+    ["open: 1", "x-open: 1"],
+    ["open: 1", "open: []"],
+    ["side: left", "side: middle"],
+    ["angle_unit: deg", "angle_unit: mm"],
+    ["frame: f", "frame: ''"],
+    ["rotation: none", "rotation: euler"],
+    ["full_scale: 1, ", ""],
+    ["per: step", "per: minute"],
+    ["mount: wrist", "mount: arm"],
+    ["width: 6.4e2", "width: 640.5"],
+    ["width: 6.4e2", "width: 31"],
+    ["fps: 0.5", "fps: 0"],
+    ["rotation_degrees: 90", "rotation_degrees: 45"],
+    ["rgb", "bgr"],
+    ["uint8", "float32"],
+    ["role: f", "rolle: f"],
+    ["cameras:", "cameras: []\nx-cameras:"],
+  ])("manifestSchema: agrees with the reader on a custom type with %j → %j", async (from, to) => {
+    expect(CUSTOM).toContain(from);
+    const text = CUSTOM.replace(from, to);
+    const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+    const isValid = !findings.some(({ id }) => BY_ITSELF.has(id));
+    expect([findings, validator.safeParse(parse(text)).success]).toEqual([findings, isValid]);
+  });
+
+  test("manifestSchema: every key is described", async () => {
     const { properties } = schema as { properties: Record<string, { description?: string }> };
     for (const [key, { description }] of Object.entries(properties))
       expect([key, description?.length]).toEqual([key, expect.any(Number)]);

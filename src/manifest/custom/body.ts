@@ -1,0 +1,87 @@
+/** What a custom manifest says of its robot type, each value with the place where it is written. */
+import type * as terms from "../../api/robot-terms.ts";
+import type { Path } from "../path.ts";
+
+export type Topology = (typeof terms.TOPOLOGIES)[number];
+export type ActionSemantics = (typeof terms.ACTION_SEMANTICS)[number];
+export type Gripper = (typeof terms.GRIPPERS)[number];
+export type Kind = (typeof terms.KINDS)[number];
+export type Side = (typeof terms.SIDES)[number];
+export type Unit = (typeof terms.UNITS)[number];
+export type AngleUnit = (typeof terms.ANGLE_UNITS)[number];
+export type Zero = (typeof terms.ZEROS)[number];
+export type StateQuantity = (typeof terms.STATE_QUANTITIES)[number];
+export type Action = (typeof terms.ACTIONS)[number];
+export type Rotation = (typeof terms.ROTATIONS)[number];
+export type Mount = (typeof terms.MOUNTS)[number];
+export type Period = (typeof terms.PERIODS)[number];
+
+/** Where something is written; of what an extended type contributed, where it is extended. */
+export interface Spot {
+  readonly path: Path;
+  /** Of the first character in the file. */
+  readonly offset: number;
+}
+
+export interface Valued<T> extends Spot {
+  readonly value: T;
+}
+
+export type Pair = readonly [low: number, high: number];
+
+export interface Limits {
+  readonly unit: Valued<Unit> | undefined;
+  /** One pair for each element. */
+  readonly position: Valued<readonly Valued<Pair>[]> | undefined;
+  /** One for all elements, or one for each. */
+  readonly velocity: Valued<Scalars> | undefined;
+}
+
+/** A number for all elements, or one for each, each with its place. */
+export type Scalars = number | readonly Valued<number>[];
+
+export interface Normalized {
+  readonly full_scale: Valued<Scalars>;
+  readonly per: Period;
+}
+
+/** A group as written, or as an extended type has it. The spot is that of its mapping. */
+export interface Group extends Spot {
+  readonly name: Valued<string>;
+  readonly kind: Valued<Kind> | undefined;
+  readonly side: Valued<Side> | undefined;
+  readonly elements: Valued<readonly Valued<string>[]> | undefined;
+  readonly unit: Valued<Unit> | undefined;
+  readonly angle_unit: Valued<AngleUnit> | undefined;
+  readonly zero: Valued<Zero> | undefined;
+  readonly state: Valued<readonly Valued<StateQuantity>[]> | undefined;
+  readonly action: Valued<Action> | undefined;
+  readonly limits: Valued<Limits> | undefined;
+  readonly aperture: Valued<{ readonly closed: number; readonly open: number }> | undefined;
+  readonly normalized: Valued<Normalized> | undefined;
+  readonly frame: Valued<string> | undefined;
+  readonly rotation: Valued<Rotation> | undefined;
+}
+
+export interface Camera extends Spot {
+  readonly role: Valued<string>;
+  readonly mount: Mount;
+  readonly side: Valued<Side> | undefined;
+  readonly width: number;
+  readonly height: number;
+  readonly fps: Valued<number>;
+  readonly rotation_degrees: (typeof terms.ROTATION_DEGREES)[number];
+  readonly color_space: "rgb";
+  readonly pixel_dtype: "uint8";
+}
+
+/** The body keys, as far as they are written. */
+export interface Body {
+  readonly extends: Valued<string> | undefined;
+  readonly topology: Valued<Topology> | undefined;
+  readonly action_semantics: Valued<ActionSemantics> | undefined;
+  readonly gripper: Valued<Gripper> | undefined;
+  readonly control_rate_hz: Valued<number> | undefined;
+  readonly groups: Valued<readonly Group[]> | undefined;
+  readonly cameras: Valued<readonly Camera[]> | undefined;
+}

@@ -1,0 +1,17 @@
+import { createHash } from "node:crypto";
+
+import canonicalize from "canonicalize";
+
+import type { Contract } from "./contract.ts";
+
+/** The contract as canonical JSON (RFC 8785): the same contract is always the same bytes. */
+export function contractText(contract: Contract): string {
+  const text = canonicalize(contract);
+  if (text === undefined) throw new TypeError("A contract is always an object");
+  return text;
+}
+
+/** `sha256:` and the hex digest of the canonical text. Kept to see change; the service is not sent it. */
+export function contractDigest(contract: Contract): string {
+  return `sha256:${createHash("sha256").update(contractText(contract)).digest("hex")}`;
+}

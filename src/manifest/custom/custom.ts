@@ -1,0 +1,83 @@
+/**
+ * Custom robot types: a manifest that describes its robot itself, or extends a type of the catalog, and becomes a contract.
+ *
+ * shape.ts reads each key (stage 3 of the specification), robot.ts adds what the base contributes (4), fit.ts holds each group to its
+ * kind (5), rules.ts looks at values and the whole (6); a stage with an error is the last one. normalize.ts makes the contract.
+ * Loaded for such manifests only: a robot of a catalog type boots without it.
+ */
+import { CATALOG_ROWS } from "../catalog-rows.ts";
+import type { Fields } from "../fields.ts";
+import type { FindingList } from "../finding-list.ts";
+import type { Body, Spot } from "./body.ts";
+import type { ActionAxis, Contract } from "./contract.ts";
+import type { ContractPath } from "./contract-sources.ts";
+import { contractSource } from "./contract-sources.ts";
+import { explainContract } from "./explain.ts";
+import type { AxisExplanation } from "./explain.ts";
+import { checkFit } from "./fit.ts";
+import { normalize } from "./normalize.ts";
+import type { TypeId } from "./robot.ts";
+import { completeRobot } from "./robot.ts";
+import { checkRules } from "./rules.ts";
+import { readBody } from "./shape.ts";
+
+const BASES: ReadonlySet<string> = new Set(CATALOG_ROWS.map(({ robot_type_id }) => robot_type_id));
+
+/** Stage 3: the body keys as they are written. */
+export function readCustomBody(fields: Fields): Body {
+  return readBody(fields, BASES);
+}
+
+export interface CustomType {
+  readonly type_id: TypeId;
+  readonly display_name: string | null;
+  readonly body: Body;
+  /** The document's own mapping. */
+  readonly root: Spot;
+}
+
+export interface DescribedRobot {
+  readonly contract: Contract;
+  /** Where its numbers come from. */
+  explain(): readonly AxisExplanation[];
+  /** JSON Pointer of what decides a part of the contract. */
+  source(path: ContractPath): string;
+}
+
+/** Stages 4 to 6 and the contract; null when a finding is an error. */
+export function describeRobot(
+  { type_id, display_name, body, root }: CustomType,
+  findings: FindingList,
+): DescribedRobot | null {
+  const robot = completeRobot(type_id, body, root, CATALOG_ROWS, findings);
+  if (robot === undefined || findings.hasError) return null;
+  checkFit(robot, findings);
+  if (findings.hasError) return null;
+  checkRules(robot, findings);
+  if (findings.hasError) return null;
+  const contract = normalize(robot, display_name);
+  if (!isFinite(contract)) {
+    const { path, offset } = robot.groups;
+    const message =
+      "numbers this small leave nothing of others, or make them too large: look at limits, apertures and the rate";
+    findings.error("not_finite", path, offset, message);
+    return null;
+  }
+  return {
+    contract,
+    explain: () => explainContract(robot, contract, (offset) => findings.line(offset)),
+    source: (path) => contractSource(robot, contract, path),
+  };
+}
+
+/** Dividing by a rate or an aperture of next to nothing gives no number that could be sent, and next to nothing rounds to nothing. */
+function isFinite({ state_axes, action_axes }: Contract): boolean {
+  const axes: readonly ActionAxis[] = [...state_axes, ...action_axes];
+  return axes.every(
+    ({ range: [low, high] = [0, 1], native, max_step = 1 }) =>
+      [low, high, native?.scale ?? 1, native?.offset ?? 0, max_step].every(Number.isFinite) &&
+      low < high &&
+      native?.scale !== 0 &&
+      max_step > 0,
+  );
+}

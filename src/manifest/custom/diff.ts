@@ -1,0 +1,213 @@
+/** What changed between two contracts, in the words of who has to check it before the robot moves. */
+import type { ActionAxis, Contract, ContractCamera, StateAxis } from "./contract.ts";
+
+export interface ContractChange {
+  /** What a program would call it. */
+  readonly kind: "robot" | "order" | "added" | "removed" | "direction" | "unit" | "range" | "step" | "group" | "camera";
+  /** Where in the contract: `action_axes arm.elbow.position`, `cameras wrist`, or a member of its own. */
+  readonly where: string;
+  /** One sentence without its subject. */
+  readonly what: string;
+}
+
+/** All changes; none when the contracts are equal. Vectors first: their order is what moves the wrong joint. */
+export function diffContracts(before: Contract, after: Contract): readonly ContractChange[] {
+  return [
+    ...diffAxes("action_axes", before.action_axes, after.action_axes),
+    ...diffAxes("state_axes", before.state_axes, after.state_axes),
+    ...diffMembers(before, after),
+    ...diffGroups(before, after),
+    ...diffCameras(before.cameras, after.cameras),
+  ];
+}
+
+type Vector = "action_axes" | "state_axes";
+type Axis = StateAxis & Pick<ActionAxis, "max_step">;
+
+function diffAxes(vector: Vector, before: readonly Axis[], after: readonly Axis[]): readonly ContractChange[] {
+  const removed = before.filter(({ name }) => !after.some((axis) => axis.name === name));
+  const added = after.filter(({ name }) => !before.some((axis) => axis.name === name));
+  const kept = before.flatMap((old) => {
+    const axis = after.find(({ name }) => name === old.name);
+    return axis === undefined ? [] : [{ old, axis }];
+  });
+  return [
+    ...diffOrder(vector, before, after),
+    ...removed.map(({ name }): ContractChange => ({
+      kind: "removed",
+      where: `${vector} ${name}`,
+      what: `is gone; it was at index ${indexOf(before, name)}`,
+    })),
+    ...added.map((axis): ContractChange => ({
+      kind: "added",
+      where: `${vector} ${axis.name}`,
+      what: `is new, at index ${indexOf(after, axis.name)}: ${describeAxis(axis)}`,
+    })),
+    ...kept.flatMap(({ old, axis }) => diffAxis(`${vector} ${axis.name}`, old, axis)),
+  ];
+}
+
+/** Indexes from 0, as programs count vector elements. */
+function diffOrder(vector: Vector, before: readonly Axis[], after: readonly Axis[]): readonly ContractChange[] {
+  const names = (axes: readonly Axis[]) => axes.map(({ name }) => name);
+  return diffPlaces(names(before), names(after)).map(({ name, what }) => ({
+    kind: "order",
+    where: `${vector} ${name}`,
+    what,
+  }));
+}
+
+/** From 0, as programs count vector elements. */
+function indexOf(axes: readonly Axis[], name: string): number {
+  return axes.findIndex((axis) => axis.name === name);
+}
+
+function diffAxis(where: string, before: Axis, after: Axis): readonly ContractChange[] {
+  const changes: (ContractChange | null)[] = [
+    before.unit === after.unit ? null : { kind: "unit", where, what: `unit ${before.unit} is now ${after.unit}` },
+    diffNative(where, before, after),
+    diffRange(where, before, after),
+    diffStep(where, before, after),
+  ];
+  return changes.filter((change) => change !== null);
+}
+
+function diffNative(where: string, before: Axis, after: Axis): ContractChange | null {
+  const [old, now] = [nativeOf(before), nativeOf(after)];
+  if (old.unit === now.unit && old.scale === now.scale && old.offset === now.offset) return null;
+  if (Math.sign(old.scale) !== Math.sign(now.scale)) {
+    const what = `direction flipped: growing numbers moved it ${wayOf(old.scale)}, now ${wayOf(now.scale)}; ${formulas(old, now)}`;
+    return { kind: "direction", where, what };
+  }
+  return { kind: "unit", where, what: `native numbers count otherwise; ${formulas(old, now)}` };
+}
+
+interface Native {
+  readonly unit: string;
+  readonly scale: number;
+  readonly offset: number;
+}
+
+function nativeOf({ native, unit }: Axis): Native {
+  // A number without unit still needs a name in a formula.
+  return native ?? { unit: unit === "1" ? "native" : unit, scale: 1, offset: 0 };
+}
+
+function wayOf(scale: number): string {
+  return scale > 0 ? "up" : "down";
+}
+
+function formulas(before: Native, after: Native): string {
+  return `was ${formulaOf(before)}, is ${formulaOf(after)}`;
+}
+
+/** How a native number becomes a canonical one: `0.0174532925199 × deg`. */
+export function formulaOf({ unit, scale, offset }: Native): string {
+  const scaled = scale === 1 ? unit : `${scale} × ${unit}`;
+  if (offset === 0) return scaled;
+  return `${scaled} ${offset < 0 ? "−" : "+"} ${Math.abs(offset)}`;
+}
+
+function diffRange(where: string, before: Axis, after: Axis): ContractChange | null {
+  const [old, now] = [before.range, after.range];
+  if (old === undefined && now === undefined) return null;
+  if (old === undefined || now === undefined) {
+    return { kind: "range", where, what: `range was ${rangeText(before)}, is ${rangeText(after)}` };
+  }
+  const sides: readonly (string | null)[] = [
+    old[0] === now[0]
+      ? null
+      : `lower limit was ${old[0]}, is ${now[0]} ${after.unit} (${now[0] < old[0] ? "wider" : "narrower"})`,
+    old[1] === now[1]
+      ? null
+      : `upper limit was ${old[1]}, is ${now[1]} ${after.unit} (${now[1] > old[1] ? "wider" : "narrower"})`,
+  ];
+  const what = sides.filter((side) => side !== null).join("; ");
+  return what === "" ? null : { kind: "range", where, what };
+}
+
+/** `-1.5 … 1.5 rad`, or `unlimited`. */
+export function rangeText({ range, unit }: Pick<Axis, "range" | "unit">): string {
+  if (range === undefined) return "unlimited";
+  return `${range[0]} … ${range[1]}${unit === "1" ? "" : ` ${unit}`}`;
+}
+
+function diffStep(where: string, before: Axis, after: Axis): ContractChange | null {
+  if (before.max_step === after.max_step) return null;
+  const text = ({ max_step, unit }: Axis) => (max_step === undefined ? "unlimited" : `${max_step} ${unit}`);
+  return { kind: "step", where, what: `largest step was ${text(before)}, is ${text(after)}` };
+}
+
+function describeAxis(axis: Axis): string {
+  return `${rangeText(axis)}, native ${axis.native?.unit ?? axis.unit}`;
+}
+
+const MEMBERS = [
+  "robot_type_id",
+  "display_name",
+  "topology",
+  "action_semantics",
+  "gripper",
+  "control_rate_hz",
+] as const;
+
+function diffMembers(before: Contract, after: Contract): readonly ContractChange[] {
+  return MEMBERS.filter((member) => before[member] !== after[member]).map((member) => ({
+    kind: "robot",
+    where: member,
+    what: `was ${before[member] ?? "not given"}, is ${after[member] ?? "not given"}`,
+  }));
+}
+
+/** What the axes do not say of their groups: side, zero, frame, rotation; and the groups that have no axes. */
+function diffGroups(before: Contract, after: Contract): readonly ContractChange[] {
+  const change = (name: string, what: string): ContractChange => ({ kind: "group", where: `groups ${name}`, what });
+  const changed = after.groups.flatMap((group) => {
+    const old = before.groups.find(({ name }) => name === group.name);
+    if (old === undefined) return [change(group.name, `is new, of kind ${group.kind}`)];
+    return (["kind", "side", "zero", "frame", "rotation"] as const)
+      .filter((member) => old[member] !== group[member])
+      .map((member) => change(group.name, `${member} was ${old[member] ?? "none"}, is ${group[member] ?? "none"}`));
+  });
+  const names = ({ groups }: Contract) => groups.map(({ name }) => name);
+  return [
+    ...removedFrom(names(before), names(after)).map((name) => change(name, "is gone")),
+    ...changed,
+    ...diffPlaces(names(before), names(after)).map(({ name, what }) => change(name, what)),
+  ];
+}
+
+function removedFrom(before: readonly string[], after: readonly string[]): readonly string[] {
+  return before.filter((name) => !after.includes(name));
+}
+
+/** Names that both have, where their places among each other differ. */
+function diffPlaces(
+  before: readonly string[],
+  after: readonly string[],
+): readonly { readonly name: string; readonly what: string }[] {
+  const now = after.filter((name) => before.includes(name));
+  return before
+    .filter((name) => after.includes(name))
+    .filter((name, index) => now[index] !== name)
+    .map((name) => ({ name, what: `was at index ${before.indexOf(name)}, is at index ${after.indexOf(name)}` }));
+}
+
+const CAMERA_MEMBERS = ["mount", "side", "width", "height", "fps", "rotation_degrees"] as const;
+
+function diffCameras(before: readonly ContractCamera[], after: readonly ContractCamera[]): readonly ContractChange[] {
+  const roles = (cameras: readonly ContractCamera[]) => cameras.map(({ role }) => role);
+  const camera = (role: string, what: string): ContractChange => ({ kind: "camera", where: `cameras ${role}`, what });
+  const changed = after.flatMap((now) => {
+    const old = before.find(({ role }) => role === now.role);
+    if (old === undefined) return [camera(now.role, `is new: ${now.width}×${now.height}, ${now.fps} fps`)];
+    return CAMERA_MEMBERS.filter((member) => old[member] !== now[member]).map((member) =>
+      camera(now.role, `${member} was ${old[member] ?? "none"}, is ${now[member] ?? "none"}`),
+    );
+  });
+  return [
+    ...removedFrom(roles(before), roles(after)).map((role) => camera(role, "is gone")),
+    ...changed,
+    ...diffPlaces(roles(before), roles(after)).map(({ name, what }) => camera(name, what)),
+  ];
+}

@@ -1,0 +1,108 @@
+/** Where each number of a contract comes from: what was written, in which line or by which base, and how it was converted. */
+import type { Spot } from "./body.ts";
+import type { ActionAxis, Contract, StateAxis } from "./contract.ts";
+import { formulaOf, rangeText } from "./diff.ts";
+import { actionOf, boundedIndex, elementsOf, isInherited, scalarAt, stateOf } from "./group.ts";
+import type { CompleteGroup, Robot } from "./robot.ts";
+
+export interface AxisExplanation {
+  readonly vector: "state" | "action";
+  /** From 0, as programs count vector elements. */
+  readonly index: number;
+  readonly name: string;
+  /** How a native number becomes a canonical one. */
+  readonly conversion: string;
+  readonly range: string;
+  /** Where the unit, the range and the speed were written. */
+  readonly sources: readonly string[];
+}
+
+/** @param line the line of an offset in the manifest, from 1. */
+export function explainContract(
+  robot: Robot,
+  contract: Contract,
+  line: (offset: number) => number,
+): readonly AxisExplanation[] {
+  const groups = robot.groups.value;
+  const place = (spot: Spot) =>
+    isInherited(spot) ? `from ${robot.base_id ?? "the base"}` : `line ${line(spot.offset)}`;
+  const explain = (vector: "state" | "action", owners: readonly Owner[], axes: readonly (StateAxis | ActionAxis)[]) =>
+    axes.flatMap((axis, index): readonly AxisExplanation[] => {
+      const owner = owners[index];
+      if (owner === undefined) return [];
+      return [
+        {
+          vector,
+          index,
+          name: axis.name,
+          conversion:
+            axis.native === undefined
+              ? `${axis.unit === "1" ? "" : `${axis.unit}, `}as the driver has it`
+              : `${axis.unit === "1" ? "canonical" : axis.unit} = ${formulaOf(axis.native)}`,
+          range: describeRange(axis),
+          sources: sourcesOf(owner, place),
+        },
+      ];
+    });
+  const semantics = robot.action_semantics.value;
+  const states = groups.flatMap((group) => stateOf(group).flatMap((quantity) => ownersOf(group, quantity, false)));
+  const actions = groups.flatMap((group) => {
+    const action = actionOf(group, semantics);
+    return action === "none" ? [] : ownersOf(group, action, group.normalized !== undefined);
+  });
+  return [...explain("state", states, contract.state_axes), ...explain("action", actions, contract.action_axes)];
+}
+
+/** The group that an axis of a quantity belongs to. */
+interface Owner {
+  readonly group: CompleteGroup;
+  readonly index: number;
+  readonly quantity: "position" | "velocity" | "effort" | "delta";
+  /** Commands alone are. */
+  readonly isNormalized: boolean;
+}
+
+function ownersOf(group: CompleteGroup, quantity: Owner["quantity"], isNormalized: boolean): readonly Owner[] {
+  return elementsOf(group).map((_, index) => ({ group, index, quantity, isNormalized }));
+}
+
+function describeRange(axis: StateAxis & Pick<ActionAxis, "max_step">): string {
+  const step = axis.max_step === undefined ? "" : `, at most ${axis.max_step} ${axis.unit} a step`;
+  return `${rangeText(axis)}${step}`;
+}
+
+function sourcesOf({ group, index, quantity, isNormalized }: Owner, place: (spot: Spot) => string): readonly string[] {
+  const { limits, aperture, normalized } = group;
+  const position = limits?.value.position;
+  const pair = quantity === "position" ? (position?.value[index] ?? null) : null;
+  const element = elementsOf(group)[index];
+  const bounded = element === undefined ? -1 : boundedIndex(group, element);
+  const velocity = limits?.value.velocity;
+  const speed = velocity && scalarAt(velocity.value, bounded);
+  const full_scale = normalized && scalarAt(normalized.value.full_scale.value, bounded);
+  const unit = element?.unit ?? null;
+  const limitUnit = limits?.value.unit?.value ?? unit;
+  return [
+    unitSource(group, index, place),
+    ...(aperture === undefined
+      ? []
+      : [`closed ${aperture.value.closed}, open ${aperture.value.open}: ${place(aperture)}`]),
+    ...(pair === null ? [] : [`limits ${pair.value[0]} to ${pair.value[1]} ${limitUnit}: ${place(pair)}`]),
+    ...(speed === undefined || unit === null || quantity === "effort"
+      ? []
+      : [`speed ${speed} ${limitUnit} a second: ${place(velocity ?? group)}`]),
+    ...(full_scale === undefined || !isNormalized
+      ? []
+      : [`full scale ${full_scale} ${unit} a ${normalized?.value.per}: ${place(normalized ?? group)}`]),
+  ];
+}
+
+function unitSource(group: CompleteGroup, index: number, place: (spot: Spot) => string): string {
+  const unit = elementsOf(group)[index]?.unit ?? null;
+  if (unit === null) return "unit: none, part of a rotation";
+  const { angle_unit } = group;
+  const isAngle = group.kind.value === "base" || group.kind.value === "eef" ? unit === "rad" || unit === "deg" : false;
+  const spot = isAngle ? angle_unit : group.unit;
+  const key = isAngle ? "angle_unit" : "unit";
+  return spot === undefined ? `${key} ${unit}: by default` : `${key} ${unit}: ${place(spot)}`;
+}

@@ -1,0 +1,104 @@
+/** A group with its defaults: what its elements are called, what unit each has, which side it is on. */
+import { below } from "../path.ts";
+import type { Action, ActionSemantics, Scalars, Side, Spot, StateQuantity, Unit, Valued } from "./body.ts";
+import { BASE_ELEMENTS, defaultAction, kindRules, ROTATION_ELEMENTS } from "./kinds.ts";
+import type { CompleteGroup } from "./robot.ts";
+
+/** One element of a group's vector. */
+export interface Element {
+  readonly name: string;
+  /** Native unit; null for parts of a rotation that are no angles. */
+  readonly unit: Unit | null;
+}
+
+/** In vector order. Those of an end effector depend on its rotation. */
+export function elementsOf(group: CompleteGroup): readonly Element[] {
+  const angle_unit = group.angle_unit?.value ?? "rad";
+  switch (group.kind.value) {
+    case "base": {
+      const unit = group.unit?.value ?? "m";
+      return elementNames(group).map((name) => ({ name, unit: name === "theta" ? angle_unit : unit }));
+    }
+    case "eef": {
+      const unit = group.unit?.value ?? "m";
+      const rotation = group.rotation?.value ?? "none";
+      const isAngular = rotation === "euler_xyz" || rotation === "rotvec";
+      return [
+        ...["x", "y", "z"].map((name) => ({ name, unit })),
+        ...ROTATION_ELEMENTS[rotation].map((name) => ({ name, unit: isAngular ? angle_unit : null })),
+      ];
+    }
+    case "arm":
+    case "gripper":
+    case "hand":
+    case "head":
+    case "torso":
+    case "leg": {
+      const unit = group.unit?.value ?? null;
+      return elementNames(group).map((name) => ({ name, unit }));
+    }
+  }
+}
+
+/** Those that `limits.velocity` and `full_scale` count. */
+export function boundedElements(group: CompleteGroup): readonly Element[] {
+  return elementsOf(group).filter(({ unit }) => unit !== null);
+}
+
+/** Where an element stands among the bounded ones; −1 for the others. */
+export function boundedIndex(group: CompleteGroup, { name }: Element): number {
+  return boundedElements(group).findIndex((element) => element.name === name);
+}
+
+function elementNames({ kind, elements }: CompleteGroup): readonly string[] {
+  if (elements !== undefined) return elements.value.map(({ value }) => value);
+  return kind.value === "base" ? BASE_ELEMENTS : ["gripper"];
+}
+
+export function stateOf({ kind, state }: CompleteGroup): readonly StateQuantity[] {
+  return state?.value.map(({ value }) => value) ?? [kindRules(kind.value).default_state];
+}
+
+export function actionOf({ kind, action }: CompleteGroup, semantics: ActionSemantics): Action {
+  return action?.value ?? defaultAction(kind.value, semantics);
+}
+
+export function sideOf({ name, side }: CompleteGroup): Side {
+  return side?.value ?? sideInName(name.value) ?? "none";
+}
+
+/** The side that a name says; undefined where it says none or both. */
+export function sideInName(name: string): "left" | "right" | undefined {
+  const words = name.split("_");
+  const [left, right] = [words.includes("left"), words.includes("right")];
+  if (left === right) return undefined;
+  return left ? "left" : "right";
+}
+
+/** The number for the element at `index`. */
+export function scalarAt(scalars: Scalars, index: number): number | undefined {
+  return typeof scalars === "number" ? scalars : scalars[index]?.value;
+}
+
+/** Where the number for the element at `index` is written. */
+export function spotOfScalar(scalars: Valued<Scalars>, index: number): Spot {
+  return typeof scalars.value === "number" ? scalars : (scalars.value[index] ?? scalars);
+}
+
+/** Where a key of a mapping is, or would be: what only the base has is at `extends`. */
+export function spotOfKey(mapping: Spot, key: string, value: Spot | undefined): Spot {
+  if (value !== undefined) return value;
+  return isInherited(mapping) ? mapping : { path: below(mapping.path, key), offset: mapping.offset };
+}
+
+/** Where a limit that is not there would be: below `limits`, which need not be there either. */
+export function spotOfLimit(group: CompleteGroup, key: "position" | "velocity"): Spot {
+  if (isInherited(group)) return group;
+  const { limits } = group;
+  const innermost = limits === undefined || isInherited(limits) ? group : limits;
+  return { path: below(below(group.path, "limits"), key), offset: innermost.offset };
+}
+
+export function isInherited({ path }: Spot): boolean {
+  return path !== null && path.parent === null && path.step === "extends";
+}

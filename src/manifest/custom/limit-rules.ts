@@ -1,0 +1,159 @@
+import type { Limits, Pair, Unit, Valued } from "./body.ts";
+import type { Element } from "./group.ts";
+import {
+  actionOf,
+  boundedElements,
+  boundedIndex,
+  elementsOf,
+  isInherited,
+  scalarAt,
+  spotOfLimit,
+  spotOfScalar,
+} from "./group.ts";
+import { kindRules } from "./kinds.ts";
+import { limitConversion, rounded } from "./limits.ts";
+import type { CompleteGroup } from "./robot.ts";
+import type { GroupCheck } from "./rules.ts";
+import { conversion, hasDimension } from "./units.ts";
+
+const TWO_TURNS_RAD = 4 * Math.PI;
+const ONE_TURN = 2 * Math.PI;
+const FASTEST = { rad: 50, m: 10 } as const;
+/** Canonical units by which a limit may be wider than the base's through conversion alone. */
+const WIDER_TOLERANCE = 1e-6;
+/** What units without dimension can say at all. */
+const UNIT_RANGES: Partial<Readonly<Record<Unit, Pair>>> = {
+  ratio: [0, 1],
+  percent: [0, 100],
+  calibrated_range: [-100, 100],
+};
+
+/** Limits that are missing, inverted, beyond their unit, in the wrong unit by the look of them, or wider than the base's. */
+export function checkLimits(check: GroupCheck): void {
+  checkMissing(check);
+  const limits = check.group.limits?.value;
+  if (limits?.position !== undefined) checkPositions(check, limits, limits.position);
+  if (limits?.velocity !== undefined) checkSpeeds(check, limits);
+  checkWidth(check);
+}
+
+function checkMissing({ group, robot, findings }: GroupCheck): void {
+  const { kind, unit, limits, normalized } = group;
+  const missing = (key: "position" | "velocity", message: string) => {
+    const { path, offset } = spotOfLimit(group, key);
+    findings.error("limits_missing", path, offset, message);
+  };
+  switch (actionOf(group, robot.action_semantics.value)) {
+    case "position": {
+      const isJointWithDimension = kindRules(kind.value).isJoint && unit !== undefined && hasDimension(unit.value);
+      if ((kind.value === "eef" || isJointWithDimension) && limits?.value.position === undefined)
+        missing("position", "position commands need limits.position");
+      return;
+    }
+    case "velocity":
+    case "delta":
+      if (limits?.value.velocity === undefined && normalized === undefined)
+        missing(
+          "velocity",
+          `${actionOf(group, robot.action_semantics.value)} commands need limits.velocity or normalized`,
+        );
+      return;
+    case "none":
+  }
+}
+
+function checkPositions(
+  { group, findings }: GroupCheck,
+  limits: Limits,
+  position: Valued<readonly Valued<Pair>[]>,
+): void {
+  const unit = limits.unit?.value ?? group.unit?.value ?? "m";
+  const range = UNIT_RANGES[unit];
+  for (const [index, { value, path, offset }] of position.value.entries()) {
+    const [low, high] = value;
+    if (isInverted(group, index, value)) findings.error("limits_inverted", path, offset, `${low} is not below ${high}`);
+    const outside = range && value.find((bound) => bound < range[0] || bound > range[1]);
+    if (outside === undefined) continue;
+    findings.error("limits_exceed_unit", path, offset, `${outside} is outside ${unit}`);
+  }
+  const largest = Math.max(0, ...position.value.flatMap(({ value }) => value).map(Math.abs));
+  const { path, offset } = position;
+  if (unit === "rad" && largest > TWO_TURNS_RAD) {
+    const message = `${largest} rad is over two turns; did you mean deg?`;
+    findings.error("limits_look_like_degrees", path, offset, message);
+  }
+  if (unit === "deg" && largest <= ONE_TURN) {
+    const message = "all limits are within 6.28 deg; did you mean rad?";
+    findings.warning("limits_look_like_radians", path, offset, message);
+  }
+}
+
+/** As the contract shows them: two limits can be so close that it cannot tell them apart. */
+function isInverted(group: CompleteGroup, index: number, [low, high]: Pair): boolean {
+  const element = elementsOf(group)[index];
+  const scale = element === undefined ? 1 : limitConversion(group, element);
+  return rounded(low * scale) >= rounded(high * scale);
+}
+
+function checkSpeeds({ group, findings }: GroupCheck, { velocity }: Limits): void {
+  if (velocity === undefined || group.kind.value === "gripper") return;
+  const reported = new Set<number>();
+  for (const [index, element] of boundedElements(group).entries()) {
+    const speed = scalarAt(velocity.value, index);
+    const fastest = fastestOf(element);
+    if (speed === undefined || fastest === null || speed * limitConversion(group, element) <= fastest) continue;
+    const { path, offset } = spotOfScalar(velocity, index);
+    // One number for all elements is one mistake.
+    if (reported.has(offset) && typeof velocity.value === "number") continue;
+    reported.add(offset);
+    findings.error("velocity_limit", path, offset, `${speed} is not a plausible speed`);
+  }
+}
+
+function fastestOf({ unit }: Element): number | null {
+  if (unit === null) return null;
+  const { canonical } = conversion(unit);
+  return canonical === "1" ? null : FASTEST[canonical];
+}
+
+/** Limits of one's own where the base has narrower ones: meant, or a slip of units. */
+function checkWidth({ group, robot, findings }: GroupCheck): void {
+  const { limits, base } = group;
+  if (limits === undefined || isInherited(limits) || base === undefined) return;
+  const own = canonicalLimits(group);
+  const theirs = canonicalLimits(base);
+  if (own.size !== theirs.size || [...own].some(([name, { unit }]) => theirs.get(name)?.unit !== unit)) return;
+  const isWider = [...own].some(([name, { low, high, speed }]) => {
+    const narrow = theirs.get(name);
+    return (
+      narrow !== undefined && (exceeds(narrow.low, low) || exceeds(high, narrow.high) || exceeds(speed, narrow.speed))
+    );
+  });
+  if (isWider) findings.warning("limits_wider_than_base", limits.path, limits.offset, `wider than ${robot.base_id}`);
+}
+
+interface CanonicalLimit {
+  readonly unit: string | null;
+  readonly low: number | undefined;
+  readonly high: number | undefined;
+  readonly speed: number | undefined;
+}
+
+/** By the element's name. */
+function canonicalLimits(group: CompleteGroup): ReadonlyMap<string, CanonicalLimit> {
+  const { position, velocity } = group.limits?.value ?? {};
+  return new Map(
+    elementsOf(group).map((element, index) => {
+      const scale = limitConversion(group, element);
+      const [low, high] = position?.value[index]?.value ?? [];
+      const speed = velocity && scalarAt(velocity.value, boundedIndex(group, element));
+      const unit = element.unit === null ? null : conversion(element.unit).canonical;
+      const scaled = (value: number | undefined) => (value === undefined ? undefined : value * scale);
+      return [element.name, { unit, low: scaled(low), high: scaled(high), speed: scaled(speed) }];
+    }),
+  );
+}
+
+function exceeds(value: number | undefined, limit: number | undefined): boolean {
+  return value !== undefined && limit !== undefined && value - limit > WIDER_TOLERANCE;
+}

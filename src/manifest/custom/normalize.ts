@@ -1,0 +1,221 @@
+/** From a robot that passed every check to its contract: SPEC sections 7 and 8. */
+import { CONTRACT_SCHEMA, RATE_UNITS } from "../../api/robot-terms.ts";
+import type { Camera, Pair } from "./body.ts";
+import type {
+  ActionAxis,
+  AxisQuantity,
+  AxisUnit,
+  Contract,
+  ContractCamera,
+  ContractGroup,
+  StateAxis,
+} from "./contract.ts";
+import type { Element } from "./group.ts";
+import { actionOf, boundedIndex, elementsOf, scalarAt, sideInName, sideOf, stateOf } from "./group.ts";
+import { limitConversion, rounded } from "./limits.ts";
+import type { CompleteGroup, Robot } from "./robot.ts";
+import { conversion } from "./units.ts";
+import type { CanonicalUnit } from "./units.ts";
+
+/** The contract. The same robot gives the same contract, however it is written. */
+export function normalize(robot: Robot, display_name: string | null): Contract {
+  const axes = robot.groups.value.flatMap((group) => axesOf(group, robot));
+  return {
+    schema: CONTRACT_SCHEMA,
+    robot_type_id: robot.robot_type_id,
+    ...(display_name === null ? {} : { display_name }),
+    topology: robot.topology.value,
+    action_semantics: robot.action_semantics.value,
+    gripper: robot.gripper?.value ?? (isGripperCommanded(robot) ? "continuous" : "none"),
+    control_rate_hz: rounded(robot.control_rate_hz.value),
+    groups: robot.groups.value.map(groupView),
+    state_axes: axes.flatMap(({ state }) => state),
+    action_axes: axes.flatMap(({ action }) => action),
+    cameras: robot.cameras.map(cameraView),
+  };
+}
+
+function isGripperCommanded({ groups, action_semantics }: Robot): boolean {
+  return groups.value.some(
+    (group) => group.kind.value === "gripper" && actionOf(group, action_semantics.value) !== "none",
+  );
+}
+
+function groupView(group: CompleteGroup): ContractGroup {
+  const { name, kind, zero, frame, rotation } = group;
+  const side = sideOf(group);
+  return {
+    name: name.value,
+    kind: kind.value,
+    ...(side === "none" ? {} : { side }),
+    ...(zero === undefined ? {} : { zero: zero.value }),
+    ...(frame === undefined ? {} : { frame: frame.value }),
+    ...(rotation === undefined ? {} : { rotation: rotation.value }),
+  };
+}
+
+function cameraView({ role, mount, side, fps, ...camera }: Camera): ContractCamera {
+  const { width, height, rotation_degrees, color_space, pixel_dtype } = camera;
+  const on = mount === "wrist" ? (side?.value ?? sideInName(role.value) ?? "none") : "none";
+  return {
+    role: role.value,
+    mount,
+    ...(on === "none" ? {} : { side: on }),
+    width: rounded(width),
+    height: rounded(height),
+    fps: rounded(fps.value),
+    rotation_degrees,
+    color_space,
+    pixel_dtype,
+  };
+}
+
+/** One element of a group with its numbers in canonical units. */
+interface Axis {
+  readonly group: CompleteGroup;
+  readonly element: Element;
+  readonly canonical: CanonicalUnit;
+  /** Canonical = scale × native + offset. */
+  readonly scale: number;
+  readonly offset: number;
+  readonly limits: Pair | undefined;
+  /** Per second. */
+  readonly speed: number | undefined;
+  /** Native. */
+  readonly full_scale: number | undefined;
+  readonly rate_hz: number;
+}
+
+function axesOf(
+  group: CompleteGroup,
+  robot: Robot,
+): { readonly state: readonly StateAxis[]; readonly action: readonly ActionAxis[] } {
+  const axes = elementsOf(group).map((element, index) => axisOf(group, element, index, robot.control_rate_hz.value));
+  const action = actionOf(group, robot.action_semantics.value);
+  return {
+    state: stateOf(group).flatMap((quantity) => axes.map((axis) => stateAxis(axis, quantity))),
+    action: action === "none" ? [] : axes.map((axis) => actionAxis(axis, action)),
+  };
+}
+
+function axisOf(group: CompleteGroup, element: Element, index: number, rate_hz: number): Axis {
+  const { limits, normalized } = group;
+  const bounded = boundedIndex(group, element);
+  const limitScale = limitConversion(group, element);
+  const pair = limits?.value.position?.value[index]?.value;
+  const speed = limits?.value.velocity === undefined ? undefined : scalarAt(limits.value.velocity.value, bounded);
+  return {
+    group,
+    element,
+    ...placement(group, element),
+    limits: pair && [pair[0] * limitScale, pair[1] * limitScale],
+    speed: speed === undefined || element.unit === null ? undefined : speed * limitScale,
+    full_scale: normalized === undefined ? undefined : scalarAt(normalized.value.full_scale.value, bounded),
+    rate_hz,
+  };
+}
+
+/** How native numbers become canonical ones. A gripper's is its aperture: 0 closed, 1 open. */
+function placement({ kind, aperture }: CompleteGroup, { unit }: Element): Pick<Axis, "canonical" | "scale" | "offset"> {
+  if (unit === null) return { canonical: "1", scale: 1, offset: 0 };
+  if (kind.value === "gripper" && aperture !== undefined) {
+    const { closed, open } = aperture.value;
+    const scale = 1 / (open - closed);
+    return { canonical: "1", scale, offset: -closed * scale };
+  }
+  return { ...conversion(unit), offset: 0 };
+}
+
+function stateAxis(axis: Axis, quantity: "position" | "velocity" | "effort"): StateAxis {
+  switch (quantity) {
+    case "position":
+      return axisView(axis, quantity, { range: positionRange(axis), native: nativePosition(axis) });
+    case "velocity":
+      return axisView(axis, quantity, { range: around(axis.speed), native: nativeRate(axis) });
+    case "effort":
+      return axisView(axis, quantity, { range: undefined, native: undefined });
+  }
+}
+
+function actionAxis(axis: Axis, action: "position" | "velocity" | "delta"): ActionAxis {
+  const { speed, rate_hz } = axis;
+  const full_scale = canonicalFullScale(axis, action);
+  switch (action) {
+    case "position": {
+      const view = axisView(axis, action, { range: positionRange(axis), native: nativePosition(axis) });
+      return speed === undefined ? view : { ...view, max_step: rounded(speed / rate_hz) };
+    }
+    case "velocity":
+      return axisView(axis, action, {
+        range: around(smaller(speed, full_scale)),
+        native: nativeRate(axis, full_scale),
+      });
+    case "delta": {
+      const step = speed === undefined ? undefined : speed / rate_hz;
+      const native = full_scale === undefined ? nativePosition(axis) : normalizedNative(full_scale);
+      return axisView(axis, action, { range: around(smaller(step, full_scale)), native });
+    }
+  }
+}
+
+type Native = NonNullable<StateAxis["native"]>;
+
+function axisView(
+  { group, element, canonical }: Axis,
+  quantity: AxisQuantity,
+  { range, native }: { readonly range: Pair | undefined; readonly native: Native | undefined },
+): StateAxis {
+  const [scale, offset] = [rounded(native?.scale ?? 1), rounded(native?.offset ?? 0)];
+  return {
+    name: `${group.name.value}.${element.name}.${quantity}`,
+    unit: axisUnit(canonical, quantity),
+    ...(range === undefined ? {} : { range: [rounded(range[0]), rounded(range[1])] }),
+    ...(native === undefined || (scale === 1 && offset === 0) ? {} : { native: { unit: native.unit, scale, offset } }),
+  };
+}
+
+function axisUnit(canonical: CanonicalUnit, quantity: AxisQuantity): AxisUnit {
+  if (canonical === "1" || quantity === "position" || quantity === "delta") return canonical;
+  if (quantity === "velocity") return `${canonical}/s`;
+  return canonical === "rad" ? "N.m" : "N";
+}
+
+/** The limits; without them what the unit can say at all. */
+function positionRange({ limits, group, element, canonical }: Axis): Pair | undefined {
+  if (limits !== undefined) return limits;
+  if (group.kind.value === "gripper" || element.unit === "ratio" || element.unit === "percent") return [0, 1];
+  if (canonical === "1") return [-1, 1];
+  const isRotation = group.kind.value === "eef" && canonical === "rad";
+  return isRotation ? [-Math.PI, Math.PI] : undefined;
+}
+
+/** @returns canonical units per second of a velocity, per step of a delta. */
+function canonicalFullScale({ full_scale, scale, group, rate_hz }: Axis, action: string): number | undefined {
+  if (full_scale === undefined) return undefined;
+  const isPerStep = group.normalized?.value.per === "step";
+  if (action === "velocity") return full_scale * scale * (isPerStep ? rate_hz : 1);
+  return (full_scale * scale) / (isPerStep ? 1 : rate_hz);
+}
+
+function nativePosition({ element, scale, offset }: Axis): Native | undefined {
+  return element.unit === null ? undefined : { unit: element.unit, scale, offset };
+}
+
+function nativeRate({ element, scale }: Axis, full_scale?: number): Native | undefined {
+  if (full_scale !== undefined) return normalizedNative(full_scale);
+  const unit = RATE_UNITS.find((rate) => rate === `${element.unit}/s`);
+  return unit === undefined ? undefined : { unit, scale, offset: 0 };
+}
+
+function normalizedNative(scale: number): Native {
+  return { unit: "normalized", scale, offset: 0 };
+}
+
+function around(bound: number | undefined): Pair | undefined {
+  return bound === undefined ? undefined : [-bound, bound];
+}
+
+function smaller(one: number | undefined, other: number | undefined): number | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Math.min(one, other);
+}

@@ -1,0 +1,199 @@
+/** Stage 4 of a custom type: its id, the base it extends, and every required key (SPEC sections 3 and 5). */
+import type { CatalogCamera, CatalogGroup, CatalogRow } from "../catalog.ts";
+import type { FindingList } from "../finding-list.ts";
+import { below } from "../path.ts";
+import type { ActionSemantics, Body, Camera, Group, Gripper, Kind, Scalars, Spot, Topology, Valued } from "./body.ts";
+import { kindRules } from "./kinds.ts";
+
+/** A group of a complete robot. */
+export interface CompleteGroup extends Group {
+  readonly kind: Valued<Kind>;
+  /** The group of the extended type with this name. */
+  readonly base: CompleteGroup | undefined;
+}
+
+/** A robot type with every required key, whoever wrote it. */
+export interface Robot {
+  readonly robot_type_id: string;
+  readonly topology: Valued<Topology>;
+  readonly action_semantics: Valued<ActionSemantics>;
+  readonly gripper: Valued<Gripper> | undefined;
+  readonly control_rate_hz: Valued<number>;
+  /** In vector order. */
+  readonly groups: Valued<readonly CompleteGroup[]>;
+  readonly cameras: readonly Camera[];
+  /** Id of the extended type. */
+  readonly base_id: string | undefined;
+}
+
+/** What a custom type is called, and where. */
+export type TypeId = Valued<string>;
+
+/** The robot with what its base contributes; undefined when a finding says why not. */
+export function completeRobot(
+  type_id: TypeId,
+  body: Body,
+  root: Spot,
+  catalog: readonly CatalogRow[],
+  findings: FindingList,
+): Robot | undefined {
+  checkTypeId(type_id, catalog, findings);
+  const row = catalog.find(({ robot_type_id }) => robot_type_id === body.extends?.value);
+  const merged = row === undefined || body.extends === undefined ? body : merge(body, row, body.extends);
+  const { topology, action_semantics, control_rate_hz, groups, cameras } = merged;
+  for (const key of ["topology", "action_semantics", "control_rate_hz", "groups", "cameras"] as const) {
+    if (merged[key] === undefined) requireKey(root, key, findings);
+  }
+  const bases = row === undefined || body.extends === undefined ? [] : catalogGroups(row, body.extends);
+  const complete = (groups?.value ?? []).map((group) => completeGroup(group, bases, findings));
+  if (findings.hasError || !topology || !action_semantics || !control_rate_hz || !groups || !cameras) return undefined;
+  return {
+    robot_type_id: type_id.value,
+    topology,
+    action_semantics,
+    gripper: merged.gripper,
+    control_rate_hz,
+    groups: { ...groups, value: complete.filter((group) => group !== undefined) },
+    cameras: cameras.value,
+    base_id: row?.robot_type_id,
+  };
+}
+
+function checkTypeId({ value, path, offset }: TypeId, catalog: readonly CatalogRow[], findings: FindingList): void {
+  const [vendor = ""] = value.split(".");
+  if (catalog.some(({ robot_type_id }) => robot_type_id === value)) {
+    const message = `${value} is a catalog type; choose your own robot_type_id and write extends: ${value}`;
+    findings.error("catalog_type_redefined", path, offset, message);
+  } else if (catalog.some(({ robot_type_id }) => robot_type_id.split(".")[0] === vendor)) {
+    findings.error("type_id_reserved", path, offset, `${vendor} is reserved for catalog types`);
+  }
+}
+
+function completeGroup(
+  group: Group,
+  bases: readonly CompleteGroup[],
+  findings: FindingList,
+): CompleteGroup | undefined {
+  const { kind, name } = group;
+  if (kind === undefined) {
+    requireKey(group, "kind", findings);
+    return undefined;
+  }
+  const { hasElements, hasUnit } = kindRules(kind.value);
+  if (hasElements && group.elements === undefined) requireKey(group, "elements", findings);
+  if (hasUnit && group.unit === undefined) requireKey(group, "unit", findings);
+  return { ...group, kind, base: bases.find((base) => base.name.value === name.value) };
+}
+
+function requireKey({ path, offset }: Spot, key: string, findings: FindingList): void {
+  findings.error("missing", below(path, key), offset, `${key} is required`);
+}
+
+/** What is written replaces the base's; groups are merged by name, those of the base first and in their places. */
+function merge(body: Body, row: CatalogRow, at: Spot): Body {
+  const { path, offset } = at;
+  const inherited = <T>(value: T | undefined): Valued<T> | undefined =>
+    value === undefined ? undefined : { value, path, offset };
+  const bases = catalogGroups(row, at);
+  const written = body.groups?.value ?? [];
+  const isBase = ({ name }: Group) => bases.some((base) => base.name.value === name.value);
+  const merged = bases.map((base) => {
+    const group = written.find(({ name }) => name.value === base.name.value);
+    return group === undefined ? base : mergeGroup(base, group);
+  });
+  return {
+    extends: body.extends,
+    topology: body.topology ?? inherited(row.topology),
+    action_semantics: body.action_semantics ?? inherited(row.action_semantics),
+    gripper: body.gripper ?? inherited(row.gripper),
+    control_rate_hz: body.control_rate_hz ?? inherited(row.control_rate_hz),
+    groups: {
+      value: [...merged, ...written.filter((group) => !isBase(group))],
+      path: body.groups?.path ?? path,
+      offset: body.groups?.offset ?? offset,
+    },
+    cameras:
+      body.cameras ??
+      inherited(row.cameras === "user" ? undefined : row.cameras.map((camera) => baseCamera(camera, at))),
+  };
+}
+
+/** Key by key; limits, aperture and the like as wholes. */
+function mergeGroup(base: Group, group: Group): Group {
+  return {
+    path: group.path,
+    offset: group.offset,
+    name: group.name,
+    kind: group.kind ?? base.kind,
+    side: group.side ?? base.side,
+    elements: group.elements ?? base.elements,
+    unit: group.unit ?? base.unit,
+    angle_unit: group.angle_unit ?? base.angle_unit,
+    zero: group.zero ?? base.zero,
+    state: group.state ?? base.state,
+    action: group.action ?? base.action,
+    limits: group.limits ?? base.limits,
+    aperture: group.aperture ?? base.aperture,
+    normalized: group.normalized ?? base.normalized,
+    frame: group.frame ?? base.frame,
+    rotation: group.rotation ?? base.rotation,
+  };
+}
+
+/** The groups of a catalog row as if they were written at a place. */
+export function catalogGroups(row: CatalogRow, at: Spot): readonly CompleteGroup[] {
+  return row.groups.map((group) => baseGroup(group, at));
+}
+
+function baseGroup(group: CatalogGroup, at: Spot): CompleteGroup {
+  const { path, offset } = at;
+  const known = <T>(value: T): Valued<T> => ({ value, path, offset });
+  const inherited = <T>(value: T | undefined): Valued<T> | undefined =>
+    value === undefined ? undefined : known(value);
+  const list = <T>(values: readonly T[] | undefined) => inherited(values?.map(known));
+  const scalars = (value: number | readonly number[]): Scalars =>
+    typeof value === "number" ? value : value.map(known);
+  const { limits, normalized } = group;
+  return {
+    path,
+    offset,
+    name: known(group.name),
+    kind: known(group.kind),
+    side: undefined,
+    elements: list(group.elements),
+    unit: inherited(group.unit),
+    angle_unit: inherited(group.angle_unit),
+    zero: inherited(group.zero),
+    state: list(group.state),
+    action: inherited(group.action),
+    limits: inherited(
+      limits && {
+        unit: inherited(limits.unit),
+        position: list(limits.position),
+        velocity: inherited(limits.velocity === undefined ? undefined : scalars(limits.velocity)),
+      },
+    ),
+    aperture: inherited(group.aperture),
+    normalized: inherited(normalized && { full_scale: known(scalars(normalized.full_scale)), per: normalized.per }),
+    frame: inherited(group.frame),
+    rotation: inherited(group.rotation),
+    base: undefined,
+  };
+}
+
+function baseCamera(camera: CatalogCamera, { path, offset }: Spot): Camera {
+  const { role, mount, side, width, height, fps } = camera;
+  return {
+    path,
+    offset,
+    role: { value: role, path, offset },
+    mount,
+    side: side === undefined ? undefined : { value: side, path, offset },
+    width,
+    height,
+    fps: { value: fps, path, offset },
+    rotation_degrees: 0,
+    color_space: "rgb",
+    pixel_dtype: "uint8",
+  };
+}

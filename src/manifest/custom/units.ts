@@ -1,0 +1,35 @@
+/** Units of vector elements and what they are converted to: SPEC section 7, step 3. */
+import type { Unit } from "./body.ts";
+
+/** What the contract is written in. Elements that are only compared with each other have `1`. */
+export type CanonicalUnit = "rad" | "m" | "1";
+
+interface Conversion {
+  readonly canonical: CanonicalUnit;
+  /** Canonical = scale × native. */
+  readonly scale: number;
+}
+
+const CONVERSIONS: Readonly<Record<Unit, Conversion>> = {
+  rad: { canonical: "rad", scale: 1 },
+  deg: { canonical: "rad", scale: Math.PI / 180 },
+  m: { canonical: "m", scale: 1 },
+  mm: { canonical: "m", scale: 0.001 },
+  ratio: { canonical: "1", scale: 1 },
+  percent: { canonical: "1", scale: 0.01 },
+  calibrated_range: { canonical: "1", scale: 0.01 },
+};
+
+export function conversion(unit: Unit): Conversion {
+  return CONVERSIONS[unit];
+}
+
+/** Angles and lengths have one; a ratio says nothing of how far something moves. */
+export function hasDimension(unit: Unit): boolean {
+  return CONVERSIONS[unit].canonical !== "1";
+}
+
+/** Whether one unit can be converted to the other. */
+export function isConvertible(from: Unit, to: Unit): boolean {
+  return CONVERSIONS[from].canonical === CONVERSIONS[to].canonical;
+}
