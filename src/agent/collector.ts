@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 
 import type { ConfigurationFile, Fingerprinter, Snapshot } from "../fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../fingerprint/fingerprint.ts";
+import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { AgentConfiguration } from "./configuration.ts";
@@ -64,6 +65,10 @@ export interface CollectorOptions {
 /** How long an in-place writer may take from the first byte to the last. */
 const GRACE_MS = 10_000;
 
+function isError({ severity }: Finding): boolean {
+  return severity === "error";
+}
+
 export function createCollector(options: CollectorOptions): Collector {
   const { machine, configuration } = options;
   const progress = options.onProgress === undefined ? {} : { onProgress: options.onProgress };
@@ -122,7 +127,8 @@ export function createCollector(options: CollectorOptions): Collector {
     hostname = machine.identity.hostname();
     const parts = { hostname, machine: machine_id };
     robot_name = robotName(current, parts);
-    if (value === null) return { kind: "invalid" };
+    // Without an error, a draft whose placeholders keep it from being read to its end.
+    if (value === null) return { kind: manifest.reading.findings.some(isError) ? "invalid" : "draft" };
     const resolved = configurationFiles(current, value);
     if (resolved.kind === "finding") {
       file_findings = [locate(manifest, resolved.finding)];

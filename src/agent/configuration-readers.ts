@@ -5,7 +5,7 @@ import type { Place, Reader } from "../manifest/fields.ts";
 import { read, reportSecret, wrongType } from "../manifest/fields.ts";
 import { below } from "../manifest/path.ts";
 import { pathProblem } from "../manifest/paths.ts";
-import { isText, string, text } from "../manifest/readers.ts";
+import { isText, normalText, string, text } from "../manifest/readers.ts";
 import { isSecretKey } from "../manifest/secrets.ts";
 import { shown } from "../manifest/shown.ts";
 
@@ -113,7 +113,7 @@ export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
   const values = new Map<string, string>();
   for (const entry of node.entries) {
     const label = { node: entry.value, path: below(path, entry.key), check };
-    const name = entry.key.normalize("NFC").trim();
+    const name = normalText(entry.key, LABEL_KEY_LIMIT);
     if (isSecretKey(entry.key)) {
       reportSecret(check, label.path, entry.key_offset, entry.key);
       continue;

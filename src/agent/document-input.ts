@@ -35,7 +35,7 @@ export interface DocumentOptions<T> {
   readonly path: string;
   /** What to do when the file is not there. */
   readonly missing_fix: string;
-  read(bytes: Uint8Array): Reading<T>;
+  read(bytes: Uint8Array): Reading<T> | Promise<Reading<T>>;
   settle_ms(): number;
 }
 
@@ -66,7 +66,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       const bytes = await readBounded(files, path, READ_LIMIT_BYTES);
       if (bytes === "too-large")
         return unreadable("too_large", `${path} is ${stat.size_bytes} bytes; the limit is 1048576`);
-      return options.read(bytes);
+      return await options.read(bytes);
     } catch (error) {
       reading = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missing_fix);
       return "failed";

@@ -42,11 +42,16 @@ export function fileFindings(
   });
 }
 
+/** The manifest that a refused request was made of. */
+export interface ManifestDocument extends Document {
+  readonly reading: Document["reading"] & { readonly value: Pick<RobotManifest, "contractSource"> | null };
+}
+
 /** A 422 of the service, each error at the line of the file that its field was made of. */
 export function rejectionFindings(
   errors: readonly ValidationError[],
   configuration: Document,
-  manifest: Document,
+  manifest: ManifestDocument,
 ): readonly LocatedFinding[] {
   return errors.map((error) => {
     const { document, loc } = sourceOf(error.loc, configuration, manifest);
@@ -64,11 +69,11 @@ const SOURCES: Readonly<Record<string, { readonly from: "configuration" | "manif
   labels: { from: "configuration", loc: "/robot/labels" },
   robot_type_id: { from: "manifest", loc: "/robot_type_id" },
   configuration_digest: { from: "manifest", loc: "/configuration_files" },
-  contract: { from: "manifest", loc: "" },
 };
 
-function sourceOf(error_loc: ValidationError["loc"], configuration: Document, manifest: Document) {
+function sourceOf(error_loc: ValidationError["loc"], configuration: Document, manifest: ManifestDocument) {
   const [, field, ...below] = error_loc;
+  if (field === "contract") return { document: manifest, loc: manifest.reading.value?.contractSource(below) ?? "" };
   const source = SOURCES[String(field)];
   if (source === undefined) return { document: configuration, loc: "" };
   const document = source.from === "configuration" ? configuration : manifest;

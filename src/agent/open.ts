@@ -34,8 +34,8 @@ export function openManifest(machine: Machine, path: string, settle_ms: () => nu
     path,
     missing_fix: "robot-policy-agent init writes one",
     settle_ms,
-    read(bytes) {
-      const { findings, manifest, locate } = readManifest(bytes, READY_CATALOG);
+    async read(bytes) {
+      const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
       return { findings, value: manifest, locate };
     },
   });

@@ -1,7 +1,9 @@
-import type { RobotSetup, RobotView } from "../api/robots.ts";
+import type { RobotSetup } from "../api/robots.ts";
+import type { RobotView } from "../api/robot-views.ts";
 import type { ValidationError } from "../api/errors.ts";
 import type { CallResult } from "../client/client.ts";
 import type { CredentialProblem } from "../client/credentials.ts";
+import { isUnknownIssuer } from "../client/transport.ts";
 import { RELEASED_AT_MS } from "../platform/release.ts";
 import type { Backoff } from "../platform/retry.ts";
 
@@ -66,12 +68,16 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
     case "unreachable":
       if (result.reason === "tls" && context.wall_ms < RELEASED_AT_MS)
         return retrySoon(context, "clock", describeClock(context.wall_ms));
-      return retrySoon(context, result.reason, result.detail);
+      return retrySoon(context, result.reason, `${result.detail}${authorityHint(result.code)}`);
     case "no-credential":
       return retryLater(context, "unauthorized", "no-credential", describeProblem(result.problem), PERSON_RETRY_MS);
     case "refused":
       return judgeRefusal(result, context);
   }
+}
+
+function authorityHint(code: string | null): string {
+  return isUnknownIssuer(code) ? "; name the certificate of a private one as service.ca_file" : "";
 }
 
 /** The remedy belongs here: whoever reads the log or the status has to know which file, and the command that mends it. */

@@ -1,4 +1,5 @@
-import type { RobotSetup, RobotView } from "../api/robots.ts";
+import type { RobotSetup } from "../api/robots.ts";
+import type { RobotView } from "../api/robot-views.ts";
 import type { FileStat } from "../platform/files.ts";
 
 /** A registration as it lies in the state file. JSON has no 64-bit integers: they are texts of digits. */

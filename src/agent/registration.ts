@@ -1,6 +1,7 @@
 import { join } from "node:path";
 
-import type { RobotSetup, RobotView } from "../api/robots.ts";
+import type { RobotSetup } from "../api/robots.ts";
+import type { RobotView } from "../api/robot-views.ts";
 import type { FileFingerprint } from "../fingerprint/fingerprint.ts";
 import { readBounded, replaceDurably } from "../platform/durable-file.ts";
 import type { Files } from "../platform/files.ts";

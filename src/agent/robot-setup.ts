@@ -34,7 +34,7 @@ export function buildRobotSetup(
     configuration_digest: digest,
     ...(site === null ? {} : { site }),
     ...(Object.keys(labels).length === 0 ? {} : { labels: { ...labels } }),
-    ...(manifest.contract === null ? {} : { contract: manifest.contract }),
+    ...(manifest.contract === null ? {} : { contract: { ...manifest.contract } }),
   };
 }
 

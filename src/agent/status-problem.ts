@@ -18,13 +18,13 @@ export function statusProblem(status: StatusDocument): Problem | null {
     case "rate-capped":
       return null;
     case "unreachable":
-      return problem("service-unreachable", detail, url, "find out where it breaks with: robot-policy-agent doctor");
+      return problem("service-unreachable", detail, url, unreachableFix(failure?.reason));
     case "unauthorized":
       return problem(
         "unauthorized",
         detail,
         url,
-        "ask whoever runs the service for a valid key, and put it where service.key_file points",
+        `ask whoever runs the service for ${keyToAskFor(failure?.reason)}, and put it where service.key_file points`,
       );
     case "rejected":
       return problem(
@@ -88,6 +88,17 @@ export function statusProblem(status: StatusDocument): Problem | null {
         "start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service",
       );
   }
+}
+
+/** A service that answers with 5xx is there; only its keeper can mend it. */
+function unreachableFix(reason = ""): string {
+  return reason.startsWith("http-5")
+    ? "wait, the running agent tries again by itself; if it stays so, tell whoever runs the service"
+    : "find out where it breaks with: robot-policy-agent doctor";
+}
+
+function keyToAskFor(reason: string | undefined): string {
+  return reason === "http-403" ? "a key that may register robots (scope robots:setup)" : "a valid key";
 }
 
 function problem(code: string, what: string, where: string | null, fix: string): Problem {

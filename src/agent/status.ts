@@ -1,4 +1,4 @@
-import type { RobotView } from "../api/robots.ts";
+import type { RobotView } from "../api/robot-views.ts";
 import type { ExitCode } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { LocatedFinding } from "./findings.ts";

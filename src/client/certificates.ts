@@ -72,19 +72,3 @@ export function trustedCertificates(extra: readonly string[], with_system: boole
   const system = with_system ? getCACertificates("system") : [];
   return [...new Set([...getCACertificates("default"), ...system, ...extra])];
 }
-
-/**
- * True for the ways OpenSSL says "I do not know who issued this", where the machine's own certificate store may help.
- * That store is asked only then: reading it costs 20 ms and several MB, and nearly no robot needs it.
- */
-export function isUnknownIssuer(code: string | null): boolean {
-  return code !== null && UNKNOWN_ISSUER.has(code);
-}
-
-const UNKNOWN_ISSUER: ReadonlySet<string> = new Set([
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_GET_ISSUER_CERT",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-]);

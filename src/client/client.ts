@@ -11,7 +11,8 @@
 import type * as z from "zod";
 
 import type { ValidationError } from "../api/errors.ts";
-import type { RobotSetup, RobotView } from "../api/robots.ts";
+import type { RobotSetup } from "../api/robots.ts";
+import type { RobotView } from "../api/robot-views.ts";
 import type { Clock } from "../platform/clock.ts";
 import { operationUrl } from "./address.ts";
 import type { Credential, CredentialProblem } from "./credentials.ts";
@@ -96,13 +97,13 @@ const operations = {
   setupRobot: {
     method: "POST",
     path: "/v1/robots/setup",
-    loadAnswer: async () => (await import("../api/robots.ts")).robotSetupAnswerSchema,
+    loadAnswer: async () => (await import("../api/robot-views.ts")).robotSetupAnswerSchema,
     answer_limit_bytes: RECORD_LIMIT_BYTES,
   },
   listRobots: {
     method: "GET",
     path: "/v1/robots",
-    loadAnswer: async () => (await import("../api/robots.ts")).robotListSchema,
+    loadAnswer: async () => (await import("../api/robot-views.ts")).robotListSchema,
     answer_limit_bytes: LIST_LIMIT_BYTES,
   },
 } as const;

@@ -3,10 +3,9 @@ import { connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 import { errorCode } from "../platform/files.ts";
-import { isUnknownIssuer } from "./certificates.ts";
 import type { Proxy } from "./proxy.ts";
 import { hostOf, portOf } from "./service-url.ts";
-import { TransportError } from "./transport.ts";
+import { isUnknownIssuer, TransportError } from "./transport.ts";
 import { openTunnel } from "./tunnel.ts";
 
 /**
@@ -113,11 +112,15 @@ async function secure(
   });
 }
 
+/** What OpenSSL makes of an answer in plain HTTP. */
+const NO_TLS: ReadonlySet<string> = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
+
 function explain(code: string | null): string {
   if (code === "CERT_HAS_EXPIRED") return "its certificate has expired, or the clock is wrong";
   if (code === "CERT_NOT_YET_VALID") return "its certificate is not valid yet, or the clock is wrong";
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") return "its certificate is for another host";
-  if (isUnknownIssuer(code)) return "its certificate comes from an unknown authority; a private one goes into ca_file";
+  if (isUnknownIssuer(code)) return "its certificate comes from an unknown authority";
+  if (code !== null && NO_TLS.has(code)) return "it does not speak TLS; was http:// meant?";
   return "the TLS handshake failed";
 }
 

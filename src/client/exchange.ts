@@ -55,7 +55,7 @@ export async function exchange(
             resolve({ ...start, body: body.bytes(), complete: true });
           },
           onResponseError(_controller, error) {
-            reject(describe(error, url, start.status !== 0));
+            reject(describe(error, url, proxy, start.status !== 0));
           },
         },
       );
@@ -89,16 +89,18 @@ function singleValues(headers: Record<string, string | string[] | undefined>): R
 }
 
 /** Says what broke in our own words: undici's errors carry the bytes they stumbled over. */
-function describe(error: Error, url: URL, in_body: boolean): Error {
+function describe(error: Error, url: URL, proxy: Proxy | null, in_body: boolean): Error {
   // undici leaves out the code of some of its parser's errors.
   const code = errorCode(error) ?? (error.name === "HTTPParserError" ? "HPE_INVALID" : null);
   // Without a code it is no failure of the network but a bug; let it be seen as one.
   if (code === null) return error;
+  // To plain HTTP a TLS port answers with an alert, or not at all.
+  const hint = !in_body && proxy === null && url.protocol === "http:" ? "; was https:// meant?" : "";
   if (code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW") {
-    return new TransportError("other", code, `${url.host} does not speak HTTP as it should (${code})`);
+    return new TransportError("other", code, `${url.host} does not speak HTTP as it should (${code})${hint}`);
   }
   const when = in_body ? "in the middle of its answer" : "without an answer";
-  return new TransportError("reset", code, `${url.host} broke off ${when} (${code})`);
+  return new TransportError("reset", code, `${url.host} broke off ${when} (${code})${hint}`);
 }
 
 class BoundedBody {

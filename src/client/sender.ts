@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-import { isUnknownIssuer, readCaFile, trustedCertificates } from "./certificates.ts";
+import { readCaFile, trustedCertificates } from "./certificates.ts";
 import type { Route } from "./connection.ts";
 import { openConnection } from "./connection.ts";
 import { exchange } from "./exchange.ts";
@@ -9,7 +9,7 @@ import type { Proxy } from "./proxy.ts";
 import { chooseProxy } from "./proxy.ts";
 import { parseServiceUrl } from "./service-url.ts";
 import type { Transport } from "./transport.ts";
-import { TransportError } from "./transport.ts";
+import { isUnknownIssuer, TransportError } from "./transport.ts";
 import type { UndiciTransportOptions } from "./undici-transport.ts";
 
 /** The working half of undici-transport.ts, behind its lazy import. */

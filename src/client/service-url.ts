@@ -37,7 +37,7 @@ export function parseServiceUrl(text: string, allow_insecure: boolean): ServiceU
     return problem("url-versioned", "ends in /v1, which every request adds", "leave the /v1 out");
   }
   if (url.protocol === "http:" && !allow_insecure && !isLoopback(url.hostname)) {
-    return problem("url-insecure", "would send the API key unencrypted", "use https, or set allow_insecure");
+    return problem("url-insecure", "would send the API key unencrypted", "use https, or set service.allow_insecure");
   }
   return { kind: "url", url };
 }

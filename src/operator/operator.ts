@@ -5,9 +5,11 @@
  */
 import type { CallResult, ServiceClient } from "../client/client.ts";
 import { createClient } from "../client/client.ts";
+import { looksLikeClock } from "../client/clock-error.ts";
 import type { CredentialProblem } from "../client/credentials.ts";
 import { loadCredential } from "../client/credentials.ts";
 import { parseServiceUrl } from "../client/service-url.ts";
+import { isUnknownIssuer } from "../client/transport.ts";
 import { createUndiciTransport } from "../client/undici-transport.ts";
 import type { Machine } from "../platform/machine.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
@@ -47,7 +49,9 @@ export function openService(flags: OperatorFlags, context: OperatorContext): Ser
   const allow_insecure = flags.allowInsecure === true;
   const parsed = parseServiceUrl(base_url, allow_insecure);
   if (parsed.kind === "url-problem") {
-    terminal.problem({ code: parsed.code, what: parsed.what, fix: parsed.fix });
+    // The agent has a configuration file for it, an operator has flags.
+    const fix = parsed.code === "url-insecure" ? "use https, or give --allow-insecure" : parsed.fix;
+    terminal.problem({ code: parsed.code, what: parsed.what, fix });
     return null;
   }
   const { files, clock } = machine;
@@ -82,16 +86,18 @@ export function showFailure(result: Exclude<CallResult<unknown>, { kind: "ok" }>
   return exit_code;
 }
 
-function describeFailure(result: Exclude<CallResult<unknown>, { kind: "ok" }>): {
-  problem: Problem;
-  exit_code: ExitCode;
-} {
+interface Failure {
+  readonly problem: Problem;
+  readonly exit_code: ExitCode;
+}
+
+function describeFailure(result: Exclude<CallResult<unknown>, { kind: "ok" }>): Failure {
   switch (result.kind) {
     case "no-credential":
       return { problem: { ...result.problem, ...keyFix(result.problem) }, exit_code: EXIT.unauthorized };
     case "unreachable":
       return {
-        problem: { code: `service-${result.reason}`, what: result.detail, fix: "check the address and the network" },
+        problem: { code: `service-${result.reason}`, what: result.detail, fix: unreachableFix(result.code) },
         exit_code: EXIT.unreachable,
       };
     case "undecodable":
@@ -104,21 +110,47 @@ function describeFailure(result: Exclude<CallResult<unknown>, { kind: "ok" }>): 
         exit_code: EXIT.unreachable,
       };
     case "refused":
-      if (result.status === 401 || result.status === 403) {
-        return {
-          problem: {
-            code: "unauthorized",
-            what: result.detail,
-            fix: "use a key that is valid: --key-file FILE, or ROBOT_POLICY_API_KEY",
-          },
-          exit_code: EXIT.unauthorized,
-        };
-      }
-      return {
-        problem: { code: `http-${result.status}`, what: result.detail, fix: "correct what the service names" },
-        exit_code: result.status >= 500 ? EXIT.unreachable : EXIT.rejected,
-      };
+      return describeRefusal(result);
   }
+}
+
+function describeRefusal({ status, detail: what }: Extract<CallResult<unknown>, { kind: "refused" }>): Failure {
+  switch (status) {
+    case 401: {
+      const fix = "use a key that is valid: --key-file FILE, or ROBOT_POLICY_API_KEY";
+      return { problem: { code: "unauthorized", what, fix }, exit_code: EXIT.unauthorized };
+    }
+    case 403: {
+      const fix =
+        "use a key that may do this: --key-file FILE, or ROBOT_POLICY_API_KEY; robot-policy-service keys create makes one";
+      return { problem: { code: "unauthorized", what, fix }, exit_code: EXIT.unauthorized };
+    }
+    case 429: {
+      const fix = "wait; the service wants fewer requests";
+      return { problem: { code: "http-429", what, fix }, exit_code: EXIT.rejected };
+    }
+  }
+  return status >= 500
+    ? {
+        problem: {
+          code: `http-${status}`,
+          what,
+          fix: "try again later; if it stays so, tell whoever runs the service",
+        },
+        exit_code: EXIT.unreachable,
+      }
+    : {
+        problem: { code: `http-${status}`, what, fix: "correct what the service names" },
+        exit_code: EXIT.rejected,
+      };
+}
+
+function unreachableFix(code: string | null): string {
+  if (isUnknownIssuer(code)) return "if a private authority issued it, give its certificate: --ca-file FILE";
+  if (code?.startsWith("CA_FILE_") === true) return "correct --ca-file";
+  if (looksLikeClock(code))
+    return "check the clock of this machine; if it is right, the service needs a new certificate";
+  return "check the address and the network";
 }
 
 /** The agent's configuration, which the credential's own remedy speaks of, is nothing an operator has. */

@@ -1,4 +1,5 @@
-import type { RobotSetup, RobotView } from "../../src/api/robots.ts";
+import type { RobotSetup } from "../../src/api/robots.ts";
+import type { RobotView } from "../../src/api/robot-views.ts";
 import { robotSetupSchema } from "../../src/api/robots.ts";
 
 /** The hosted service of a simulated world: what it knows outlives every robot's trouble. */

@@ -1,5 +1,6 @@
-import type { CatalogGroup, CatalogRow } from "../../manifest/catalog.ts";
+import type { CatalogRow } from "../../manifest/catalog.ts";
 import { loadCatalog, summarize } from "../../manifest/catalog.ts";
+import type { Normalized, Pair } from "../../manifest/custom/body.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -30,7 +31,7 @@ export async function catalog(
     return EXIT.usage;
   }
   if (options.json === true) terminal.json({ ...row, ...summarize(row) });
-  else describe(row, terminal);
+  else await describe(row, terminal);
   return EXIT.ok;
 }
 
@@ -49,11 +50,12 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
       hosted ? "yes" : "",
       display_name,
     ]),
+    ["name"],
   );
   terminal.note("Axes are state/action. One type in detail: robot-policy-agent catalog ID");
 }
 
-function describe(row: CatalogRow, terminal: Terminal): void {
+async function describe(row: CatalogRow, terminal: Terminal): Promise<void> {
   const { state_axes, action_axes } = summarize(row);
   terminal.print(`${terminal.style("bold", row.robot_type_id)}  ${row.display_name}`);
   terminal.table(
@@ -68,10 +70,7 @@ function describe(row: CatalogRow, terminal: Terminal): void {
     ],
   );
   terminal.print("");
-  terminal.table(
-    ["group", "kind", "unit", "elements, in vector order"],
-    row.groups.map((group) => [group.name, group.kind, unitOf(group), elementsOf(group)]),
-  );
+  terminal.table(["#", "element", "kind", "unit", "limits", "speed"], await elementRows(row));
 }
 
 function describeCameras(cameras: CatalogRow["cameras"]): string {
@@ -79,11 +78,41 @@ function describeCameras(cameras: CatalogRow["cameras"]): string {
   return cameras.map(({ role, width, height }) => `${role} ${width}×${height}`).join(", ");
 }
 
-function unitOf({ unit, angle_unit }: CatalogGroup): string {
-  return unit ?? angle_unit ?? "";
+/** One row for each element, in vector order. */
+async function elementRows(row: CatalogRow): Promise<readonly (readonly string[])[]> {
+  const { catalogGroups } = await import("../../manifest/custom/robot.ts");
+  const { boundedIndex, elementsOf, scalarAt } = await import("../../manifest/custom/group.ts");
+  const groups = catalogGroups(row, { path: null, offset: 0 });
+  const rows = groups.flatMap((group) => {
+    const { limits, aperture, normalized } = group;
+    return elementsOf(group).map((element, index) => {
+      const unit = limits?.value.unit?.value ?? element.unit ?? "";
+      const pair = limits?.value.position?.value[index]?.value;
+      const speeds = limits?.value.velocity?.value;
+      const speed = speeds === undefined ? undefined : scalarAt(speeds, boundedIndex(group, element));
+      return [
+        `${group.name.value}.${element.name}`,
+        group.kind.value,
+        element.unit ?? "",
+        aperture === undefined
+          ? limitsText(pair, unit)
+          : `closed ${aperture.value.closed}, open ${aperture.value.open}`,
+        [
+          ...(speed === undefined ? [] : [`${speed} ${unit}/s`]),
+          ...(normalized === undefined
+            ? []
+            : [scaleText(normalized.value, boundedIndex(group, element), element.unit ?? "")]),
+        ].join(", "),
+      ];
+    });
+  });
+  return rows.map((cells, index) => [String(index)].concat(cells));
+
+  function scaleText({ full_scale, per }: Normalized, index: number, unit: string): string {
+    return `1 is ${scalarAt(full_scale.value, index) ?? ""} ${unit} a ${per}`;
+  }
 }
 
-function elementsOf({ kind, elements, rotation }: CatalogGroup): string {
-  if (elements !== undefined) return elements.join(" ");
-  return kind === "eef" ? `x y z and rotation as ${rotation ?? "none"}` : kind;
+function limitsText(pair: Pair | undefined, unit: string): string {
+  return pair === undefined ? "" : `${pair[0]} … ${pair[1]} ${unit}`;
 }

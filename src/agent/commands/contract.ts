@@ -1,40 +1,187 @@
+import { resolve } from "node:path";
+
+import type { RobotSetup } from "../../api/robots.ts";
+import { isContract } from "../../manifest/custom/contract.ts";
+import type { ActionAxis, Contract, StateAxis } from "../../manifest/custom/contract.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { DocumentInput } from "../document-input.ts";
 import { documentFindings } from "../findings.ts";
 import { resolveFolders } from "../folders.ts";
-import { openConfiguration, openManifest } from "../open.ts";
-import type { Command, CommonOptions } from "./context.ts";
-import { showFindings } from "./show-findings.ts";
+import { openConfiguration, openManifest, openState } from "../open.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
+import { hasError, showFindings } from "./show-findings.ts";
+import { showProblem } from "./show-problem.ts";
 
-/** `contract`: what the manifest says of a custom robot type, in the normalized form that is sent with a registration. */
-export const contract: Command<CommonOptions> = async (options, context) => {
-  const { machine, terminal } = context;
-  const configuration = openConfiguration(machine, resolveFolders(options, context.environment).config_path);
-  await configuration.refresh(false);
-  if (configuration.reading.value === null) return refuse(configuration);
+export interface ContractOptions extends CommonOptions {
+  readonly explain?: boolean;
+  readonly diff?: boolean;
+}
 
-  const document: DocumentInput<RobotManifest> = openManifest(machine, configuration.reading.value.manifest, () => 0);
-  await document.refresh(false);
+/**
+ * `contract [FILE]`: what a manifest says of a custom robot type, in the normalized form that is sent with a registration.
+ *
+ * @param file a manifest; without it, the one that the configuration names.
+ */
+export async function contract(
+  options: ContractOptions,
+  context: CommandContext,
+  file: string | undefined,
+): Promise<ExitCode> {
+  const document = await openDocument(options, context, file);
   const manifest = document.reading.value;
-  if (manifest === null) return refuse(document);
-
+  const findings = documentFindings(document);
+  const is_valid = !hasError(findings);
+  if (options.diff === true && is_valid && manifest !== null) return showDiff(options, context, manifest);
   if (options.json === true) {
-    terminal.json({ contract: manifest.contract });
+    const shown = findings.map(({ id, severity, loc, message, line, column }) => ({
+      id,
+      severity,
+      loc,
+      message,
+      line,
+      column,
+    }));
+    const explained = options.explain === true ? { axes: manifest?.explain() ?? [] } : {};
+    context.terminal.json({ findings: shown, contract: manifest?.contract ?? null, ...explained });
+    return is_valid ? EXIT.ok : EXIT.invalid;
+  }
+  await showFindings(findings, context);
+  if (manifest === null) return is_valid ? EXIT.ok : EXIT.invalid;
+  await describe(manifest, options, context.terminal);
+  return EXIT.ok;
+}
+
+/** The manifest; or the configuration, where that is what keeps it from being found. */
+async function openDocument(
+  options: ContractOptions,
+  { machine, environment }: CommandContext,
+  file: string | undefined,
+): Promise<DocumentInput<RobotManifest>> {
+  if (file !== undefined) return open(resolve(file));
+  const configuration = openConfiguration(machine, resolveFolders(options, environment).config_path);
+  await configuration.refresh(false);
+  if (configuration.reading.value === null)
+    return { ...configuration, reading: { ...configuration.reading, value: null } };
+  return open(configuration.reading.value.manifest);
+
+  async function open(path: string): Promise<DocumentInput<RobotManifest>> {
+    const document = openManifest(machine, path, () => 0);
+    await document.refresh(false);
+    return document;
+  }
+}
+
+async function describe(manifest: RobotManifest, { explain }: ContractOptions, terminal: Terminal): Promise<void> {
+  const { contract: normalized, robot_type_id } = manifest;
+  if (normalized === null) {
+    terminal.print(
+      manifest.form === "by-id"
+        ? `No contract is sent: ${robot_type_id} registers by its id.`
+        : "No contract is sent: the manifest is a draft.",
+    );
+    return;
+  }
+  const { contractDigest } = await import("../../manifest/custom/contract-text.ts");
+  terminal.print(`${terminal.style("bold", normalized.robot_type_id)}  ${normalized.display_name ?? ""}`.trimEnd());
+  terminal.table(
+    ["", ""],
+    [
+      ["topology", normalized.topology],
+      ["actions", `${normalized.action_semantics}, ${normalized.control_rate_hz} Hz, gripper ${normalized.gripper}`],
+      [
+        "cameras",
+        normalized.cameras.map(({ role, width, height, fps }) => `${role} ${width}×${height} ${fps} fps`).join(", "),
+      ],
+      ["digest", contractDigest(normalized)],
+    ],
+  );
+  if (explain === true) await describeSources(manifest, terminal);
+  else await describeVectors(normalized, terminal);
+}
+
+async function describeVectors({ state_axes, action_axes }: Contract, terminal: Terminal): Promise<void> {
+  const { formulaOf, rangeText } = await import("../../manifest/custom/diff.ts");
+  const rows = (axes: readonly (StateAxis & Pick<ActionAxis, "max_step">)[]) =>
+    axes.map((axis, index) => [
+      String(index),
+      axis.name,
+      rangeText({ unit: axis.unit, ...(axis.range && { range: [brief(axis.range[0]), brief(axis.range[1])] }) }),
+      axis.native === undefined
+        ? ""
+        : formulaOf({ ...axis.native, scale: brief(axis.native.scale), offset: brief(axis.native.offset) }),
+      axis.max_step === undefined ? "" : String(brief(axis.max_step)),
+    ]);
+  terminal.print("");
+  terminal.table(["#", "action", "range", "from native", "max step"], rows(action_axes));
+  terminal.print("");
+  terminal.table(
+    ["#", "state", "range", "from native"],
+    rows(state_axes).map((row) => row.slice(0, 4)),
+  );
+}
+
+/** As many digits as tell two limits apart; --explain and --json give all of them. */
+function brief(value: number): number {
+  return Number(value.toPrecision(5));
+}
+
+async function describeSources(manifest: RobotManifest, terminal: Terminal): Promise<void> {
+  for (const { vector, index, name, conversion, range, sources } of manifest.explain()) {
+    terminal.print("");
+    terminal.print(`${vector} ${index}  ${terminal.style("bold", name)}`);
+    terminal.print(`  ${conversion}`);
+    terminal.print(`  ${range}`);
+    for (const source of sources) terminal.print(terminal.style("dim", `    ${source}`));
+  }
+}
+
+/** `--diff`: against what is registered. */
+async function showDiff(
+  options: ContractOptions,
+  { machine, environment, terminal }: CommandContext,
+  { contract: now, robot_type_id }: RobotManifest,
+): Promise<ExitCode> {
+  const state = await openState(machine, resolveFolders(options, environment).state_directory, false);
+  if (state.kind === "problem") return showProblem(state.problem, { changes: [] }, options, terminal);
+  const { registration } = state;
+  const before = registeredContract(registration?.request);
+  if (before === null || now === null) {
+    const what = differenceInForm(registration?.request, before !== null, now !== null, robot_type_id);
+    if (options.json === true) terminal.json({ changes: [], note: what });
+    else terminal.print(what);
     return EXIT.ok;
   }
-  await showFindings(documentFindings(document), context);
-  if (manifest.contract === null) {
-    terminal.print(`No contract is sent: the service knows ${manifest.robot_type_id} by its id.`);
-  } else {
-    terminal.print(JSON.stringify(manifest.contract, null, 2));
+  const { diffContracts } = await import("../../manifest/custom/diff.ts");
+  const changes = diffContracts(before, now);
+  if (options.json === true) {
+    terminal.json({ changes, note: null });
+    return EXIT.ok;
+  }
+  if (changes.length === 0) terminal.print("The registered contract is the same.");
+  for (const { kind, where, what } of changes) {
+    const isRisky = kind === "order" || kind === "direction" || kind === "unit";
+    terminal.print(`${terminal.style(isRisky ? "bad" : "bold", where)}  ${what}`);
   }
   return EXIT.ok;
+}
 
-  async function refuse(invalid: DocumentInput<unknown>): Promise<typeof EXIT.invalid> {
-    const findings = documentFindings(invalid);
-    if (options.json === true) terminal.json({ contract: null, findings });
-    else await showFindings(findings, context);
-    return EXIT.invalid;
-  }
-};
+function registeredContract(request: RobotSetup | undefined): Contract | null {
+  const registered = request?.contract ?? null;
+  return registered !== null && isContract(registered) ? registered : null;
+}
+
+function differenceInForm(
+  request: RobotSetup | undefined,
+  hadContract: boolean,
+  hasContract: boolean,
+  robot_type_id: string,
+): string {
+  if (request === undefined) return "Nothing is registered yet.";
+  const before = hadContract
+    ? `${request.robot_type_id} with a contract`
+    : `${request.robot_type_id} without a contract`;
+  const now = hasContract ? `${robot_type_id} with a contract` : `${robot_type_id} without a contract`;
+  return before === now ? `Registered as ${before}, as it is now.` : `Registered as ${before}; it is now ${now}.`;
+}

@@ -2,6 +2,8 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 
 import { parseServiceUrl } from "../../client/service-url.ts";
 import { readManifest } from "../../manifest/manifest.ts";
+import type { CatalogRow } from "../../manifest/catalog.ts";
+import { loadCatalog } from "../../manifest/catalog.ts";
 import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
 import { replaceDurably } from "../../platform/durable-file.ts";
 import type { Files } from "../../platform/files.ts";
@@ -11,7 +13,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import { DEFAULTS, readConfiguration } from "../configuration.ts";
 import { resolveFolders } from "../folders.ts";
 import { configurationText } from "../init/configuration-text.ts";
-import { manifestText } from "../init/manifest-text.ts";
+import { extendedManifestText, manifestText } from "../init/manifest-text.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
 
 export interface InitOptions extends CommonOptions {
@@ -25,6 +27,8 @@ export interface InitOptions extends CommonOptions {
   /** Where both files go. */
   readonly dir?: string;
   readonly force?: boolean;
+  /** Write a manifest that extends the type, to change it. */
+  readonly extend?: boolean;
 }
 
 /** Somebody who can answer. */
@@ -41,6 +45,7 @@ export interface InitContext extends CommandContext {
 
 interface Paths {
   readonly configuration: string;
+  readonly key: string;
   readonly manifest: string;
 }
 
@@ -58,6 +63,7 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const directory = resolve(options.dir ?? dirname(config_path));
   const paths: Paths = {
     configuration: options.dir === undefined ? resolve(config_path) : join(directory, "config.yaml"),
+    key: options.keyFile === undefined ? join(directory, "api-key") : absolute(options.keyFile),
     manifest: join(directory, DEFAULTS.manifest),
   };
   if (options.force !== true) {
@@ -69,18 +75,22 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const configuration = configurationText(
     {
       ...answers,
-      key_file: options.keyFile === undefined ? join(directory, "api-key") : absolute(options.keyFile),
+      key_file: paths.key,
       name: options.name ?? DEFAULTS.name,
       site: null,
       labels: {},
     },
     HINT,
   );
-  const manifest = manifestText({ robot_type_id: answers.type, display_name: null, files }, HINT);
+  const base = await baseFor(answers.type, options);
+  const manifest =
+    base === null
+      ? manifestText({ robot_type_id: answers.type, display_name: null, files }, HINT)
+      : extendedManifestText({ base, files }, HINT);
 
   const findings = [
     ...readConfiguration(Buffer.from(configuration), { path: paths.configuration }).findings,
-    ...readManifest(Buffer.from(manifest), READY_CATALOG).findings,
+    ...(await readManifest(Buffer.from(manifest), READY_CATALOG)).findings,
   ];
   const wrong = findings.find(({ severity, id }) => severity === "error" && id !== "placeholder");
   if (wrong !== undefined) {
@@ -141,7 +151,7 @@ async function answer(options: InitOptions, context: InitContext): Promise<Answe
 async function ask(
   questions: Questions,
   question: string,
-  problemOf: (answer: string) => string | null,
+  problemOf: (answer: string) => string | null | Promise<string | null>,
   { terminal, signal }: CommandContext,
 ): Promise<string | null> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -149,11 +159,18 @@ async function ask(
     signal.throwIfAborted();
     const written = line?.trim() ?? "";
     if (written === "") return null;
-    const problem = problemOf(written);
+    const problem = await problemOf(written);
     if (problem === null) return written;
     terminal.note(problem);
   }
   return null;
+}
+
+/** The type to extend: where that is asked for, and where a service is not known to take the type by its id. */
+async function baseFor(type: string | null, { extend }: InitOptions): Promise<CatalogRow | null> {
+  if (type === null || (extend !== true && READY_CATALOG.get(type)?.hosted !== false)) return null;
+  const rows = await loadCatalog();
+  return rows.find(({ robot_type_id }) => robot_type_id === type) ?? null;
 }
 
 function urlProblem(answer: string): string | null {
@@ -161,9 +178,9 @@ function urlProblem(answer: string): string | null {
   return parsed.kind === "url" ? null : `${parsed.what}; ${parsed.fix}`;
 }
 
-function typeProblem(answer: string): string | null {
+async function typeProblem(answer: string): Promise<string | null> {
   const text = manifestText({ robot_type_id: answer, display_name: null, files: [] }, HINT);
-  const { findings } = readManifest(Buffer.from(text), READY_CATALOG);
+  const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
   return findings.find(({ severity }) => severity === "error")?.message ?? null;
 }
 
@@ -193,7 +210,7 @@ function explainNext({ terminal }: CommandContext, paths: Paths, open: number, i
   const named = is_standard ? "" : ` --config ${paths.configuration}`;
   const steps = [
     ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
-    "put the API key where service.key_file points",
+    `put the API key into ${paths.key}`,
     `robot-policy-agent check${named}`,
     `robot-policy-agent --setup${named}`,
   ];

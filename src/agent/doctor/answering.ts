@@ -1,4 +1,4 @@
-import { robotListSchema } from "../../api/robots.ts";
+import { robotListSchema } from "../../api/robot-views.ts";
 import { operationUrl } from "../../client/address.ts";
 import { readAnswer } from "../../client/answer.ts";
 import type { CallResult } from "../../client/client.ts";
@@ -135,7 +135,7 @@ function judgeAnswer(result: Answer["result"], took_ms: number): Verdict {
     case 429:
       return warn(what, "wait; the service wants fewer requests");
   }
-  if (result.status >= 500) return fail(EXIT.unreachable, what, "the service is in trouble: ask its keeper");
+  if (result.status >= 500) return fail(EXIT.unreachable, what, "wait; if it stays so, tell whoever runs the service");
   return fail(EXIT.failed, what, "check service.url, and what lies between");
 }
 
@@ -163,6 +163,10 @@ function describeSkew(skew_ms: number): string {
   return skew_ms > DAY_MS ? `${Math.round(skew_ms / DAY_MS)} days` : `${Math.round(skew_ms / MINUTE_MS)} minutes`;
 }
 
+/** What the service answers for a key that was made for robots: listing, which this asks for, is all that is known to be denied. */
+const LACKS_ONLY_LISTING = /\blacks the scope robots:read\b/;
+const MAY_REGISTER_ONLY = "the service knows the key, which may register robots only";
+
 /** @param registration what this robot is registered as there; a key made for robots may set up and not list. */
 export function judgeKey({ result }: Answer, registration: Registration | null): Verdict {
   switch (result.kind) {
@@ -176,8 +180,15 @@ export function judgeKey({ result }: Answer, registration: Registration | null):
   const what = `HTTP ${result.status}: ${result.detail}`;
   switch (result.status) {
     case 401:
-      return fail(EXIT.unauthorized, what, "ask for a valid key: robot-policy keys create");
+      return fail(
+        EXIT.unauthorized,
+        what,
+        "ask whoever runs the service for a valid key: robot-policy-service keys create",
+      );
     case 403:
+      if (LACKS_ONLY_LISTING.test(result.detail)) {
+        return ok(registration === null ? "the service knows the key, which may not list robots" : MAY_REGISTER_ONLY);
+      }
       if (registration === null) break;
       return warn(
         `${what}; but this robot is registered: a key for setup alone may not list robots`,
@@ -186,5 +197,9 @@ export function judgeKey({ result }: Answer, registration: Registration | null):
     default:
       return skip("needs service");
   }
-  return fail(EXIT.unauthorized, what, "ask for a key that may set up robots: robot-policy keys create");
+  return fail(
+    EXIT.unauthorized,
+    what,
+    "ask for a key that may register robots: robot-policy-service keys create --scope robots:setup",
+  );
 }

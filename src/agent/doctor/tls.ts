@@ -4,13 +4,13 @@ import type { Socket } from "node:net";
 import { isIP } from "node:net";
 import { connect as connectTls, TLSSocket } from "node:tls";
 
-import { isUnknownIssuer, readCaFile, trustedCertificates } from "../../client/certificates.ts";
+import { readCaFile, trustedCertificates } from "../../client/certificates.ts";
 import { looksLikeClock } from "../../client/clock-error.ts";
 import { openConnection } from "../../client/connection.ts";
 import type { Proxy } from "../../client/proxy.ts";
 import { printable } from "../../client/printable.ts";
 import { hostOf, portOf } from "../../client/service-url.ts";
-import { TransportError } from "../../client/transport.ts";
+import { isUnknownIssuer, TransportError } from "../../client/transport.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
 import { EXIT } from "../../platform/terminal.ts";

@@ -1,3 +1,4 @@
+import type { CatalogGroup, CatalogRow } from "../../manifest/catalog.ts";
 import { yamlText } from "./yaml-text.ts";
 
 /** What `init` knows of a robot; null where nobody has said it yet. */
@@ -29,7 +30,72 @@ ${display_name === null ? "# display_name: Packing cell, two YAM arms" : `displa
 # "draft" while you are still writing: checked, but never registered. Then "ready".
 status: ready
 
-# Files that decide how a command becomes motion: calibration, limits, which arm is left. No logs, data or keys.
+${filesText(files)}`;
+}
+
+/** What `init` knows of a robot that differs from a type of the catalog, or whose type no service knows by its id. */
+export interface ExtendedAnswers extends Pick<ManifestAnswers, "files"> {
+  readonly base: CatalogRow;
+}
+
+/** A manifest that starts from a catalog type. What only the person at the robot can know is a placeholder. */
+export function extendedManifestText({ base, files }: ExtendedAnswers, hint: string): string {
+  const { robot_type_id, display_name, groups, cameras } = base;
+  const short = robot_type_id.split(".").slice(1, -1).join("-");
+  const unlimited = groups.filter(({ kind, limits }) => kind === "arm" && limits === undefined).filter(needsLimits);
+  return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
+# ${hint}
+
+# An id of your own: vendor, name, version. When the robot changes for good, count the version up.
+robot_type_id: ${yamlText(`<yourname.${short}.v1>`)}
+
+# Where it starts: ${display_name}.
+# Joints, units, limits: robot-policy-agent catalog ${robot_type_id}. What you write below replaces what the type says.
+extends: ${robot_type_id}
+
+# For people.
+# display_name: Bench 2
+
+# "draft" while you are still writing: checked, but never registered. Then "ready".
+status: ready
+${unlimited.length === 0 ? "" : `\n${limitsText(unlimited)}`}
+${cameras === "user" ? CAMERAS_TEXT : CAMERAS_HINT}
+${filesText(files)}`;
+}
+
+/** An arm in an absolute unit moves by position only within limits. */
+function needsLimits({ unit }: CatalogGroup): boolean {
+  return unit !== "calibrated_range";
+}
+
+function limitsText(groups: readonly CatalogGroup[]): string {
+  const lines = groups.map(
+    ({ name, elements, unit }) => `  - name: ${name}
+    # ${(elements ?? []).join(", ")}: [low, high] of each, in ${unit}
+    limits: {position: ${yamlText(`<[[low, high], …] for ${elements?.length ?? 0} joints>`)}}`,
+  );
+  return `# The catalog knows no limits of these joints; take them from the driver or the data sheet.
+groups:
+${lines.join("\n")}
+`;
+}
+
+const CAMERAS_TEXT = `# What the policy sees: one entry for each camera, with the size of the image as it is sent.
+cameras:
+  - role: ${yamlText("<front, wrist, top, … as the policy calls it>")}
+    mount: ${yamlText("<exterior, wrist, head or base>")}
+    width: ${yamlText("<pixels>")}
+    height: ${yamlText("<pixels>")}
+    fps: ${yamlText("<frames a second that really arrive>")}
+`;
+
+const CAMERAS_HINT = `# The cameras are those of the type. Others replace all of them:
+# cameras:
+#   - {role: top, mount: exterior, width: 640, height: 480, fps: 30}
+`;
+
+function filesText(files: ManifestAnswers["files"]): string {
+  return `# Files that decide how a command becomes motion: calibration, limits, which arm is left. No logs, data or keys.
 # Their order counts: keep it. Any change of their content registers the robot again.
 ${fileLines(files)}
 `;

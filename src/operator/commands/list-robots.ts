@@ -23,7 +23,7 @@ export async function listRobots(flags: OperatorFlags, context: OperatorContext)
         robot_type_id,
         region,
         site ?? "",
-        created_at.slice(0, 16),
+        `${created_at.slice(0, 16)}Z`,
         id,
       ]),
     );

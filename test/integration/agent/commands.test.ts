@@ -109,11 +109,14 @@ describe("on a robot in order", () => {
 
   test("contract: none is sent for a type that the service knows by its id", async () => {
     expect(await show("contract")).toMatchInlineSnapshot(`
-      "No contract is sent: the service knows yam.bimanual-joint-position.v1 by its id.
+      "No contract is sent: yam.bimanual-joint-position.v1 registers by its id.
       --- exit 0
       "
     `);
-    expect(JSON.parse((await scene.robot.run(["contract", "--json"])).stdout)).toEqual({ contract: null });
+    expect(JSON.parse((await scene.robot.run(["contract", "--json"])).stdout)).toEqual({
+      findings: [],
+      contract: null,
+    });
   });
 
   test("--setup --dry-run: shows what would be sent", async () => {
@@ -463,7 +466,7 @@ describe("usage", () => {
                                       copied image or a new name
         doctor [options]              find out what keeps this robot from being
                                       registered: files, network, key, clock and more
-        contract [options]            print the contract that is sent for a custom
+        contract [options] [file]     show the contract that is sent for a custom
                                       robot type
         catalog [options] [id]        list the robot types that are known by id, or
                                       show one
@@ -538,9 +541,13 @@ describe("usage", () => {
       cameras   declared by whoever installs the robot
       source    names, order, units: huggingface/lerobot robots/so_follower (use_degrees true); gripper 0 closed, 100 open and position limits: TheRobotStudio/SO-ARM100 Simulation/SO101; velocity: 0.7 of the servo's 4.5 rad/s
 
-      GROUP    KIND     UNIT     ELEMENTS, IN VECTOR ORDER
-      arm      arm      deg      shoulder_pan shoulder_lift elbow_flex wrist_flex wrist_roll
-      gripper  gripper  percent  gripper
+      #  ELEMENT            KIND     UNIT     LIMITS                  SPEED
+      0  arm.shoulder_pan   arm      deg      -1.91986 … 1.91986 rad  3.15 rad/s
+      1  arm.shoulder_lift  arm      deg      -1.74533 … 1.74533 rad  3.15 rad/s
+      2  arm.elbow_flex     arm      deg      -1.69 … 1.69 rad        3.15 rad/s
+      3  arm.wrist_flex     arm      deg      -1.65806 … 1.65806 rad  3.15 rad/s
+      4  arm.wrist_roll     arm      deg      -2.79253 … 2.79253 rad  3.15 rad/s
+      5  gripper.gripper    gripper  percent  closed 0, open 100
       "
     `);
     expect(JSON.parse(agent("catalog", "droid.franka-panda.v1", "--json").stdout)).toMatchObject({
@@ -583,7 +590,7 @@ describe("init", () => {
       "Wrote /robot/etc/config.yaml
       Wrote /robot/etc/robot-manifest.yaml
       Next:
-        1. put the API key where service.key_file points
+        1. put the API key into /robot/api-key
         2. robot-policy-agent check --config /robot/etc/config.yaml
         3. robot-policy-agent --setup --config /robot/etc/config.yaml
       --- exit 0
@@ -607,7 +614,7 @@ describe("init", () => {
       Wrote /robot/new/etc/robot-manifest.yaml
       Next:
         1. replace the 3 <…> in them
-        2. put the API key where service.key_file points
+        2. put the API key into /robot/new/etc/api-key
         3. robot-policy-agent check --config /robot/new/etc/config.yaml
         4. robot-policy-agent --setup --config /robot/new/etc/config.yaml
       --- exit 0
@@ -690,9 +697,7 @@ describe("init", () => {
     const config = await readFile(robot.path("etc/config.yaml"), "utf8");
     expect(config).toContain("\n  url: https://policy.example.com\n");
     expect(config).toContain("\n  region: eu-west\n");
-    expect(await readFile(robot.path("etc/robot-manifest.yaml"), "utf8")).toContain(
-      "\nrobot_type_id: ur.ur5e-2f85.v1\n",
-    );
+    expect(await readFile(robot.path("etc/robot-manifest.yaml"), "utf8")).toContain("\nextends: ur.ur5e-2f85.v1\n");
   });
 });
 

@@ -28,7 +28,7 @@ test("scenario 11: a service with a private authority is trusted by ca_file", as
     kind: "unreachable",
     reason: "tls",
     code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-    detail: expect.stringContaining("ca_file"),
+    detail: expect.stringContaining("its certificate comes from an unknown authority"),
   });
 });
 
@@ -64,7 +64,18 @@ test("scenario 3: NODE_TLS_REJECT_UNAUTHORIZED=0 does not turn verification off"
 test("listRobots: a server that does not speak TLS is `tls`", async () => {
   await using server = await serveHttp(answerEmpty);
   const result = await listed(`https://127.0.0.1:${server.port}`);
-  expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code: expect.stringMatching(/^ERR_SSL_/) });
+  expect(result).toMatchObject({
+    kind: "unreachable",
+    reason: "tls",
+    code: expect.stringMatching(/^ERR_SSL_/),
+    detail: expect.stringContaining("was http:// meant?"),
+  });
+});
+
+test("listRobots: plain http to a port that speaks TLS asks for https", async () => {
+  await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
+  const result = await listed(`http://127.0.0.1:${server.port}`);
+  expect(result).toMatchObject({ kind: "unreachable", detail: expect.stringContaining("was https:// meant?") });
 });
 
 test("listRobots: a handshake that is broken off is `reset`", async () => {

@@ -17,7 +17,7 @@ const ROBOT = "robot: {region: us-west-2}\n";
 const MINIMAL = SERVICE + ROBOT;
 
 describe("readConfiguration", () => {
-  test("readConfiguration: the least one can write, with every default", () => {
+  test("readConfiguration: the least one can write, with every default", async () => {
     const { findings, configuration } = read(MINIMAL);
     expect(findings).toEqual([]);
     expect(configuration).toEqual({
@@ -38,7 +38,7 @@ describe("readConfiguration", () => {
     });
   });
 
-  test("readConfiguration: everything one can write", () => {
+  test("readConfiguration: everything one can write", async () => {
     const { findings, configuration } = read(`
 service:
   url: https://policy.example.com:8443/robots/
@@ -89,7 +89,7 @@ x-note: whatever
     });
   });
 
-  test("scenario 29: every mistake of a configuration is found at once, with line and column", () => {
+  test("scenario 29: every mistake of a configuration is found at once, with line and column", async () => {
     const { findings, configuration } = read(
       "sevice:\n  url: http://policy.example.com\nrobot:\n  name: '{host}'\n  regoin: us\n  labels:\n    line: 4\nwatch:\n" +
         "  settle_ms: fast\n  resync_s: 0x10\nlog: {level: verbose}\nservice:\n  url: http://policy.example.com\n  key_file: ~/key\n",
@@ -104,7 +104,7 @@ x-note: whatever
       "9:14 wrong_type /watch/settle_ms: expected a number, found a text",
       "10:13 number_format /watch/resync_s: write 0x10 as a plain decimal number",
       "11:14 not_allowed /log/level: verbose is not one of debug, info, warn, error",
-      "13:8 insecure_url /service/url: service address would send the API key unencrypted; use https, or set allow_insecure",
+      "13:8 insecure_url /service/url: service address would send the API key unencrypted; use https, or set service.allow_insecure",
       "14:13 path_format /service/key_file: ~/key: not absolute; start it with /",
     ]);
   });
@@ -208,7 +208,7 @@ x-note: whatever
     ],
     ["labels as a list", `${SERVICE}robot: {region: a, labels: [a]}\n`, "wrong_type /robot/labels", "2:28"],
     ["a key of the manifest", `${MINIMAL}robot_type_id: a.b.v1\n`, "unknown_key /robot_type_id", "3:1"],
-  ])("readConfiguration: %s", (_, text, finding, place) => {
+  ])("readConfiguration: %s", async (_, text, finding, place) => {
     const { findings, configuration } = read(text);
     expect(findings.map(({ id, loc }) => `${id} ${loc}`)).toContain(finding);
     expect(findings.map(({ line, column }) => `${line}:${column}`)).toContain(place);
@@ -218,7 +218,7 @@ x-note: whatever
 
   test.each(["http://localhost:8080", "http://127.0.0.1:8080/a", "http://[::1]:8080", "https://10.0.0.1"])(
     "readConfiguration: %s is allowed as it is",
-    (url) => {
+    async (url) => {
       expect(read(`${ROBOT}service: {url: "${url}"}\n`)).toMatchObject({
         findings: [],
         configuration: { service: { url } },
@@ -226,7 +226,7 @@ x-note: whatever
     },
   );
 
-  test("readConfiguration: a name may have any length that a short host name makes fit", () => {
+  test("readConfiguration: a name may have any length that a short host name makes fit", async () => {
     const name = `${"n".repeat(63)}{hostname}`;
     expect(read(`${SERVICE}robot: {region: a, name: "${name}"}\n`)).toMatchObject({
       findings: [],
@@ -234,13 +234,13 @@ x-note: whatever
     });
   });
 
-  test("readConfiguration: plain http to another machine is a warning once it is allowed", () => {
+  test("readConfiguration: plain http to another machine is a warning once it is allowed", async () => {
     const { findings, configuration } = read(`${ROBOT}service: {url: http://10.0.0.1, allow_insecure: true}\n`);
     expect(findings).toMatchObject([{ id: "unencrypted_service", severity: "warning", loc: "/service/url" }]);
     expect(configuration?.service.allow_insecure).toBe(true);
   });
 
-  test("readConfiguration: defaults of the parts give way to a short whole", () => {
+  test("readConfiguration: defaults of the parts give way to a short whole", async () => {
     const { configuration } = read(`${ROBOT}service: {url: https://a, request_timeout_s: 5}\n`);
     expect(configuration?.service).toMatchObject({ connect_timeout_s: 5, headers_timeout_s: 5, request_timeout_s: 5 });
   });
@@ -258,14 +258,14 @@ x-note: whatever
     ["a note", `${MINIMAL}x-note: [${KEY}]\n`],
     ["a password", `${ROBOT}service: {url: https://a, password: 0123456789abcdef}\n`],
     ["an API key by name", `${ROBOT}service: {url: https://a, api_key: 0123456789abcdef}\n`],
-  ])("scenario 16: a secret as %s is an error and never repeated", (_, text) => {
+  ])("scenario 16: a secret as %s is an error and never repeated", async (_, text) => {
     const { findings, configuration } = read(text);
     expect(findings.map(({ id }) => id)).toContain("secret_in_configuration");
     expect(JSON.stringify(findings)).not.toContain("0123456789abcdef");
     expect(configuration).toBeNull();
   });
 
-  test("readConfiguration: findings of any mutation lie inside the file", () => {
+  test("readConfiguration: findings of any mutation lie inside the file", async () => {
     const base = readFileSync(new URL("../../../config/config.example.yaml", import.meta.url), "utf8");
     const mutation = fc.tuple(
       fc.nat({ max: base.length }),
@@ -290,7 +290,7 @@ x-note: whatever
     );
   });
 
-  test("locate: the place of what a service refuses", () => {
+  test("locate: the place of what a service refuses", async () => {
     const { locate } = read(`${SERVICE}robot:\n  region: us\n  labels:\n    a/b: c\n`);
     expect(locate("/robot/region")).toEqual({ line: 3, column: 11 });
     expect(locate("/robot/labels/a~1b")).toEqual({ line: 5, column: 10 });
@@ -305,11 +305,11 @@ describe("expandName", () => {
     ["{hostname}-{machine_id}", "cell-3-0123456789ab"],
     ["arm", "arm"],
     ["{hostname}{hostname}", "cell-3cell-3"],
-  ])("expandName: %s becomes %s", (template, name) => {
+  ])("expandName: %s becomes %s", async (template, name) => {
     expect(expandName(template, facts)).toBe(name);
   });
 
-  test("expandName: what is filled in is not expanded again", () => {
+  test("expandName: what is filled in is not expanded again", async () => {
     expect(expandName("{hostname}", { hostname: "{machine_id}$&", machine_id: "0" })).toBe("{machine_id}$&");
   });
 });
@@ -349,12 +349,12 @@ describe("configurationSchema", () => {
     `${ROBOT}service: {url: https://a, allow_insecure: 1}\n`,
     `${ROBOT}service: {url: https://a, request_timeout_s: 0}\n`,
     `${ROBOT}service: {url: https://a, proxy: ""}\n`,
-  ])("configurationSchema: agrees with the reader on %j", (text) => {
+  ])("configurationSchema: agrees with the reader on %j", async (text) => {
     const isValid = read(text).configuration !== null;
     expect(validator.safeParse(parse(text)).success).toBe(isValid);
   });
 
-  test("configurationSchema: has the keys, defaults and descriptions of the reader", () => {
+  test("configurationSchema: has the keys, defaults and descriptions of the reader", async () => {
     const described = describeSchema(schema);
     expect(described.every(({ description }) => description !== undefined)).toBe(true);
     const { configuration } = read(MINIMAL);
@@ -373,7 +373,7 @@ describe("configurationSchema", () => {
 });
 
 describe("examples", () => {
-  test("config.example.yaml: reads without a finding, and its switched-off lines show the defaults", () => {
+  test("config.example.yaml: reads without a finding, and its switched-off lines show the defaults", async () => {
     const text = readFileSync(new URL("../../../config/config.example.yaml", import.meta.url), "utf8");
     const reading = read(text);
     expect(reading.findings).toEqual([]);
@@ -396,8 +396,8 @@ describe("examples", () => {
     expect(switched_on).toContain("\n  settle_ms: 500");
   });
 
-  test("robot-manifest.example.yaml: reads without a finding", () => {
-    const { findings, manifest } = readManifest(
+  test("robot-manifest.example.yaml: reads without a finding", async () => {
+    const { findings, manifest } = await readManifest(
       readFileSync(new URL("../../../config/robot-manifest.example.yaml", import.meta.url)),
       READY_CATALOG,
     );

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { RELEASED_AT_MS } from "../../../src/platform/release.ts";
-import { checkClock } from "../../../src/agent/doctor/answering.ts";
+import { checkClock, judgeKey } from "../../../src/agent/doctor/answering.ts";
 import type { Verdict } from "../../../src/agent/doctor/check.ts";
 import { CHECK_IDS, fail, ok, startExamination } from "../../../src/agent/doctor/check.ts";
+import type { Registration } from "../../../src/agent/registration.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 
@@ -12,6 +13,46 @@ function clockAt(wall: string): Clock {
 }
 
 const LATE: Verdict = fail(4, "nothing within 0.02 s", "wait");
+
+describe("judgeKey", () => {
+  const request = { name: "arm-7", robot_type_id: "t", region: "r", configuration_digest: `sha256:${"a".repeat(64)}` };
+  const registration: Registration = {
+    service_url: "https://policy.example",
+    machine: null,
+    request,
+    in_doubt: false,
+    files: [],
+    robot: { ...request, id: "rob_1", created_at: "", site: null, labels: {} },
+    registered_at: "2026-01-31T08:00:00.000Z",
+  };
+  const judged = (status: number, detail: string, registered: boolean) => {
+    const result = {
+      kind: "refused",
+      status,
+      detail,
+      validation: null,
+      retry_after_ms: null,
+      request_id: null,
+    } as const;
+    return judgeKey({ result, dated: null }, registered ? registration : null);
+  };
+
+  test.each([
+    ["a key for setup alone, of a registered robot", 403, "The API key lacks the scope robots:read", true, "ok"],
+    ["a key for setup alone, before setup", 403, "The API key lacks the scope robots:read", false, "ok"],
+    ["refused for another reason, but registered", 403, "not with this key", true, "warn"],
+    ["refused for another reason", 403, "not with this key", false, "fail"],
+    ["revoked", 401, "Invalid API key", true, "fail"],
+  ] as const)("judgeKey: %s", (_case, status, detail, registered, verdict) => {
+    expect(judged(status, detail, registered).status).toBe(verdict);
+  });
+
+  test("judgeKey: names the program that makes keys", () => {
+    expect(judged(401, "Invalid API key", true)).toMatchObject({
+      remedy: expect.stringContaining("robot-policy-service keys create"),
+    });
+  });
+});
 
 describe("startExamination", () => {
   test("run: gives the verdict to whoever shows it, and the value to later checks", async () => {

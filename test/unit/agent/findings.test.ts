@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { Document } from "../../../src/agent/findings.ts";
+import type { Document, ManifestDocument } from "../../../src/agent/findings.ts";
 import { fileFindings, rejectionFindings } from "../../../src/agent/findings.ts";
 import { readConfiguration } from "../../../src/agent/configuration.ts";
 import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
@@ -15,13 +15,14 @@ const configuration: Document = {
     { path: "/etc/config.yaml" },
   ),
 };
-const manifest: Document = {
-  path: "/etc/robot-manifest.yaml",
-  reading: readManifest(
-    Buffer.from("robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:\n  - /a.yaml\n  - /b.yaml\n"),
-    READY_CATALOG,
-  ),
-};
+const manifest = await manifestDocument(
+  "robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:\n  - /a.yaml\n  - /b.yaml\n",
+);
+
+async function manifestDocument(text: string): Promise<ManifestDocument> {
+  const reading = await readManifest(Buffer.from(text), READY_CATALOG);
+  return { path: "/etc/robot-manifest.yaml", reading: { ...reading, value: reading.manifest } };
+}
 
 const places: readonly [loc: (string | number)[], where: string][] = [
   [["body", "name"], "/etc/config.yaml:3:9"],
@@ -44,6 +45,51 @@ test.each(places)("scenario 8: an error at %j is shown at %s", (loc, where) => {
   );
   expect(`${finding?.file}:${finding?.line}:${finding?.column}`).toBe(where);
   expect(finding?.message).toContain("String should have at most 64 characters");
+});
+
+/** A group of its own before one that overrides the base's: in the contract they stand the other way round. */
+const custom = await manifestDocument(`robot_type_id: acme.cell.v1
+extends: lerobot.so101-follower.v1
+control_rate_hz: 20
+groups:
+  - {name: lift, kind: torso, elements: [z], unit: m, zero: driver, limits: {position: [[0, 1]], velocity: 1}}
+  - name: arm
+    limits:
+      position: [[-90, 90], [-90, 90], [-90, 90], [-90, 90], [-90, 90]]
+cameras:
+  - {role: front, mount: exterior, width: 640, height: 480, fps: 30}
+  - role: wrist
+    mount: wrist
+    width: 640
+    height: 480
+    fps: 30
+configuration_files: [/a.yaml]
+`);
+
+test.each<[loc: (string | number)[], pointer: string, where: string]>([
+  [["cameras", 1, "fps"], "/cameras/1/fps", "15:10"],
+  [["cameras", 1, "side"], "/cameras/1/side", "11:5"],
+  [["cameras", 7, "fps"], "/cameras", "10:3"],
+  [["cameras"], "/cameras", "10:3"],
+  [["control_rate_hz"], "/control_rate_hz", "3:18"],
+  [["robot_type_id"], "/robot_type_id", "1:16"],
+  [["topology"], "/extends", "2:10"],
+  [["groups", 0, "name"], "/groups/1/name", "6:11"],
+  [["groups", 0, "zero"], "/extends", "2:10"],
+  [["groups", 1], "/extends", "2:10"],
+  [["groups", 2, "kind"], "/groups/0/kind", "5:24"],
+  [["groups"], "/groups", "5:3"],
+  [["action_axes", 0, "range", 0], "/groups/1/limits", "8:7"],
+  [["action_axes", 6, "max_step"], "/groups/0/limits", "5:77"],
+  [["state_axes", 6, "native", "scale"], "/groups/0/unit", "5:52"],
+  [["state_axes", 99, "range"], "/groups", "5:3"],
+  [["schema"], "", "1:1"],
+  [["__proto__", "constructor"], "", "1:1"],
+  [[], "", "1:1"],
+])("rejectionFindings: what is wrong at %j of a contract is shown at %s", (path, pointer, where) => {
+  const error = { loc: ["body", "contract", ...path], msg: "no", type: "value_error" };
+  const [finding] = rejectionFindings([error], configuration, custom);
+  expect([finding?.loc, `${finding?.line}:${finding?.column}`]).toEqual([pointer, where]);
 });
 
 test("fileFindings: at the line that lists the file", () => {

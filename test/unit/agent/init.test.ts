@@ -6,9 +6,10 @@ import { parse } from "yaml";
 
 import { readConfiguration } from "../../../src/agent/configuration.ts";
 import { configurationText } from "../../../src/agent/init/configuration-text.ts";
-import { manifestText } from "../../../src/agent/init/manifest-text.ts";
+import { extendedManifestText, manifestText } from "../../../src/agent/init/manifest-text.ts";
 import { yamlText } from "../../../src/agent/init/yaml-text.ts";
 import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import { loadCatalog } from "../../../src/manifest/catalog.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
 
 const EXAMPLE = {
@@ -29,11 +30,11 @@ function hint(name: string): string {
 }
 
 describe("configurationText", () => {
-  test("configurationText: gives config/config.example.yaml for the example robot", () => {
+  test("configurationText: gives config/config.example.yaml for the example robot", async () => {
     expect(configurationText(EXAMPLE, hint("config.yaml"))).toBe(example("config.example.yaml"));
   });
 
-  test("configurationText: whatever the answers, they read back as themselves", () => {
+  test("configurationText: whatever the answers, they read back as themselves", async () => {
     const words = fc.string({ unit: "grapheme", minLength: 1, maxLength: 40 }).filter((text) => isPrintable(text));
     fc.assert(
       fc.property(words, words, words, words, (region, site, label, value) => {
@@ -44,7 +45,7 @@ describe("configurationText", () => {
     );
   });
 
-  test("configurationText: what is open is a placeholder that the reader finds, and nothing else is wrong", () => {
+  test("configurationText: what is open is a placeholder that the reader finds, and nothing else is wrong", async () => {
     const text = configurationText({ ...EXAMPLE, url: null, region: null, site: null, labels: {} }, "x");
     const { findings } = readConfiguration(Buffer.from(text), { path: "/etc/robot-policy-agent/config.yaml" });
     expect(findings.map(({ id, loc }) => [id, loc])).toEqual([
@@ -55,7 +56,7 @@ describe("configurationText", () => {
 });
 
 describe("manifestText", () => {
-  test("manifestText: gives config/robot-manifest.example.yaml for the example robot", () => {
+  test("manifestText: gives config/robot-manifest.example.yaml for the example robot", async () => {
     const answers = {
       robot_type_id: "yam.bimanual-joint-position.v1",
       display_name: "Packing cell, two YAM arms",
@@ -71,10 +72,10 @@ describe("manifestText", () => {
   test.each([
     [[], ["no_config_files"]],
     [["/opt/a b/c: d #e.yaml", "~/x.json"], []],
-  ])("manifestText: with files %j has the findings %j", (paths, ids) => {
+  ])("manifestText: with files %j has the findings %j", async (paths, ids) => {
     const files = paths.map((path) => ({ label: null, path }));
     const text = manifestText({ robot_type_id: "yam.bimanual-joint-position.v1", display_name: null, files }, "x");
-    const { findings, manifest } = readManifest(Buffer.from(text), READY_CATALOG);
+    const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
     expect(findings.map(({ id }) => id)).toEqual(ids);
     expect(manifest?.configuration_files.map(({ path }) => path)).toEqual(paths);
   });
@@ -94,11 +95,11 @@ describe("yamlText", () => {
     ["a #b", '"a #b"'],
     ["a:", '"a:"'],
     ["", '""'],
-  ])("yamlText: %j is written %s", (text, written) => {
+  ])("yamlText: %j is written %s", async (text, written) => {
     expect(yamlText(text)).toBe(written);
   });
 
-  test("yamlText: whatever the text, YAML reads it back", () => {
+  test("yamlText: whatever the text, YAML reads it back", async () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), (text) => {
         expect(parse(`key: ${yamlText(text)}\n`)).toEqual({ key: text });
@@ -110,3 +111,37 @@ describe("yamlText", () => {
 function isPrintable(text: string): boolean {
   return text.trim() === text && !/\p{Cc}/u.test(text);
 }
+
+describe("extendedManifestText", async () => {
+  /** What the person at the robot writes in place of each placeholder. */
+  const answers: readonly (readonly [RegExp, string])[] = [
+    [/"<yourname\.(.*)>"/, "acme.$1"],
+    [/"<front.*>"/, "front"],
+    [/"<exterior.*>"/, "exterior"],
+    [/"<pixels>"/g, "640"],
+    [/"<frames.*>"/, "60"],
+    [/"<\[\[low, high\], …\] for 6 joints>"/g, "[[-1, 1], [-1, 1], [-1, 1], [-1, 1], [-1, 1], [-1, 1]]"],
+  ];
+
+  test.each(await loadCatalog())(
+    "extendedManifestText: from $robot_type_id, nothing is wrong but what only a person knows",
+    async (base) => {
+      const text = extendedManifestText({ base, files: [{ label: null, path: "/etc/robot.yaml" }] }, "x");
+      const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+      expect(new Set(findings.map(({ id, severity }) => `${severity} ${id}`))).toEqual(new Set(["error placeholder"]));
+      const filled = answers.reduce(
+        (before, [placeholder, answer]) => before.replaceAll(asGlobal(placeholder), answer),
+        text,
+      );
+      const reading = await readManifest(Buffer.from(filled), READY_CATALOG);
+      // DROID's own full scale is beyond the limits of its arm.
+      expect(reading.findings.filter(({ id }) => id !== "full_scale_over_limit")).toEqual([]);
+      expect(reading.manifest?.contract?.robot_type_id).toMatch(/^acme\./);
+      expect(filled).not.toContain('"<');
+    },
+  );
+
+  function asGlobal({ source }: RegExp): RegExp {
+    return new RegExp(source, "g");
+  }
+});

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { judge } from "../../../src/agent/outcome.ts";
 import type { CallResult } from "../../../src/client/client.ts";
-import type { RobotView } from "../../../src/api/robots.ts";
+import type { RobotView } from "../../../src/api/robot-views.ts";
 import { createBackoff } from "../../../src/platform/retry.ts";
 
 const NOW_MS = 1_000_000;
@@ -40,6 +40,11 @@ function judged(result: Result, wall_ms = Date.now()) {
 /** The first delay of the backoff: half a second to a second. */
 const soon = [500, 1000] as const;
 const minutes = (count: number) => [count * MINUTE_MS, count * MINUTE_MS] as const;
+
+test("judge: an unknown authority comes with the key of the configuration that names one", () => {
+  const result: Result = { kind: "unreachable", reason: "tls", code: "SELF_SIGNED_CERT_IN_CHAIN", detail: "no trust" };
+  expect(judged(result)).toMatchObject({ failure: { detail: expect.stringContaining("service.ca_file") } });
+});
 
 const failures: readonly [string, Result, state: string, reason: string, delay_ms: readonly [number, number]][] = [
   [
