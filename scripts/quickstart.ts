@@ -13,7 +13,14 @@ import { parseArgs } from "node:util";
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;
 
-const { values: options } = parseArgs({ options: { once: { type: "boolean", default: false } } });
+const USAGE = `Usage: scripts/quickstart [--once]
+
+Starts a service and an agent on this machine, registers an example robot, edits its configuration, and sees it registered again.
+
+  --once  end then, instead of staying up to be looked at
+  --help  show this`;
+
+const options = readOptions();
 
 const folder = await mkdtemp(join(tmpdir(), "robot-policy-quickstart-"));
 const paths = {
@@ -50,6 +57,20 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 process.exit(exit_code);
+
+function readOptions(): { readonly once: boolean } {
+  try {
+    const { values } = parseArgs({
+      options: { once: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },
+    });
+    if (!values.help) return values;
+    console.log(USAGE);
+    process.exit(0);
+  } catch (error) {
+    console.error(`error: ${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    process.exit(2);
+  }
+}
 
 async function walkThrough(): Promise<void> {
   step("Start a robot policy service on this machine");

@@ -59,6 +59,7 @@ const table: ProgramTable<AgentFlags, InitContext> = {
       summary: "write a commented configuration and manifest; asks for what the flags leave open",
       flags: [
         { flag: "--type <id>", summary: "type of the robot, from the catalog", suggestions: [...READY_CATALOG.keys()] },
+        { flag: "--extend", summary: "write a type of your own that starts from --type, to change cameras or limits" },
         { flag: "--url <url>", summary: "address of the service" },
         { flag: "--region <region>", summary: "cloud region nearest to the robot" },
         { flag: "--key-file <file>", summary: "file with the API key (default: api-key beside the configuration)" },
@@ -133,9 +134,18 @@ const table: ProgramTable<AgentFlags, InitContext> = {
     },
     {
       name: "contract",
-      summary: "print the contract that is sent for a custom robot type",
-      flags: [JSON_FLAG],
-      examples: ["robot-policy-agent contract", "robot-policy-agent contract --json"],
+      summary: "show the contract that is sent for a custom robot type",
+      argument: "[FILE]",
+      flags: [
+        { flag: "--explain", summary: "show where each number comes from" },
+        { flag: "--diff", summary: "show what changed since the registration" },
+        JSON_FLAG,
+      ],
+      examples: [
+        "robot-policy-agent contract",
+        "robot-policy-agent contract --diff",
+        "robot-policy-agent contract --json ./robot-manifest.yaml",
+      ],
       load: async () => (await import("../agent/commands/contract.ts")).contract,
     },
     {

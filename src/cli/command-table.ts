@@ -5,6 +5,8 @@ export interface ProgramTable<Flags, Context> {
   /** Flags of every command. */
   readonly common: readonly FlagRow[];
   readonly commands: readonly CommandRow<Flags, Context>[];
+  /** What help says of a group of commands: of `robots` for `robots list`. */
+  readonly groups?: Readonly<Record<string, string>>;
   readonly examples: readonly string[];
 }
 

@@ -15,6 +15,7 @@ const table: ProgramTable<OperatorFlags, OperatorContext> = {
     { flag: "--allow-insecure", summary: "plain http to another machine" },
     { flag: "--json", summary: "print one JSON document" },
   ],
+  groups: { robots: "see the registered robots" },
   commands: [
     {
       name: "robots list",

@@ -1,12 +1,13 @@
 import type { Questions } from "../agent/commands/init.ts";
-import { createTerminal } from "./terminal.ts";
-import type { Terminal } from "../platform/terminal.ts";
+import { errorCode } from "../platform/files.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
+import { createTerminal } from "./terminal.ts";
+import type { ProgramTerminal } from "./terminal.ts";
 
 /** What a program takes from its process, and hands to its commands instead of `process`. */
 export interface ProcessContext {
-  readonly terminal: Terminal;
+  readonly terminal: ProgramTerminal;
   /** null where nobody can be asked. */
   openQuestions(): Questions | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -18,7 +19,8 @@ export interface ProcessContext {
 
 /**
  * Two SIGINTs end a program that does not want to end. A reader of its output that goes away (`| head`) is taken for one: there is
- * nobody left to work for. The daemon never writes to stdout and outlives it.
+ * nobody left to work for. The daemon never writes to stdout and outlives it. Output that cannot be written for another reason, such as
+ * a full disk, is told, and fails the program whatever the command made of it.
  */
 export function openProcess(own: NodeJS.Process): ProcessContext {
   const stopping = new AbortController();
@@ -31,10 +33,21 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
   own.on("SIGINT", stop);
   own.on("SIGTERM", stop);
   own.on("SIGHUP", () => hangup());
-  own.stdout.on("error", abort);
+  const terminal = createTerminal({ stdout: own.stdout, stderr: own.stderr, environment: own.env });
+  own.stdout.on("error", (error) => {
+    abort();
+    const code = errorCode(error) ?? error.message;
+    if (code === "EPIPE" || own.exitCode === EXIT.failed) return;
+    own.exitCode = EXIT.failed;
+    terminal.problem({
+      code: "output-failed",
+      what: `cannot write the output (${code})`,
+      fix: "what the command does is done, as far as it came; see it again where there is room to write",
+    });
+  });
   own.stderr.on("error", () => {});
   return {
-    terminal: createTerminal({ stdout: own.stdout, stderr: own.stderr, environment: own.env }),
+    terminal,
     // Getting at stdin costs; nearly no command wants it.
     openQuestions() {
       const { stdin, stderr } = own;
@@ -55,8 +68,16 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
  * a minute, and `process.exit` alone would cut off what a pipe has not taken yet.
  */
 export async function endProcess(own: NodeJS.Process, exit_code: number): Promise<void> {
-  await Promise.all([own.stdout, own.stderr].map((stream) => new Promise((resolve) => stream.write("", resolve))));
-  own.exit(exit_code);
+  await Promise.all([own.stdout, own.stderr].map(written));
+  // A write that failed is told a turn later.
+  await new Promise((resolve) => setImmediate(resolve));
+  // Set where the output was lost.
+  own.exit(own.exitCode ?? exit_code);
+}
+
+/** Where nothing waits to be written, nothing is: /dev/full refuses even that. */
+async function written(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength > 0) await new Promise((resolve) => stream.write("", resolve));
 }
 
 /** The reason of an abort by a signal. */

@@ -2,34 +2,47 @@ import { Command, CommanderError, Option } from "commander";
 
 import { nearest } from "../manifest/nearest.ts";
 import { EXIT } from "../platform/terminal.ts";
-import type { Terminal } from "../platform/terminal.ts";
+import type { Problem } from "../platform/terminal.ts";
 import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
+import type { ProgramTerminal } from "./terminal.ts";
 
 export interface RunOptions<Context> {
   readonly version: string;
-  readonly terminal: Terminal;
+  readonly terminal: ProgramTerminal;
   readonly signal: AbortSignal;
   readonly context: Context;
 }
 
+/** What `--json` prints of a failure that was told as findings, not as a problem. */
+const TOLD_ON_STDERR: Problem = {
+  code: "failed",
+  what: "the command did not succeed",
+  fix: "see what it wrote to stderr",
+};
+
 /**
- * Parses the arguments by the table and runs the command they name.
+ * Parses the arguments by the table and runs the command they name. With `--json` whatever fails is on stdout as well, as
+ * `{"problem": …}`, unless the command printed a document of its own.
  *
  * @returns the exit code.
  * @throws bugs alone; everything a person can cause is shown and has an exit code.
  */
 export async function runProgram<Flags extends object, Context>(
   table: ProgramTable<Flags, Context>,
-  argv: readonly string[],
+  words: readonly string[],
   options: RunOptions<Context>,
 ): Promise<number> {
+  // `help keys create` is `keys create --help`.
+  const argv = words[0] === "help" ? [...words.slice(1), "--help"] : words;
   let exit_code: number = EXIT.ok;
   const program = describeProgram(table, options);
   const action = (row: CommandRow<Flags, Context>) => async (flags: Flags, argument: string | undefined) => {
     const command = await row.load();
     exit_code = await command(flags, options.context, argument);
+    const is_json = "json" in flags && flags.json === true;
+    if (is_json && exit_code !== EXIT.ok) options.terminal.concludeJson(TOLD_ON_STDERR);
   };
-  for (const row of rowsFor(argv, table.commands)) addCommand(program, row, table.common, action(row));
+  for (const row of rowsFor(argv, table.commands)) addCommand(program, row, table, action(row));
   // Before the command's name they are understood too.
   addFlags(program, table.common);
   try {
@@ -38,11 +51,20 @@ export async function runProgram<Flags extends object, Context>(
     if (options.signal.aborted) exit_code = EXIT.interrupted;
     else if (!(error instanceof CommanderError)) throw error;
     // Help and version are wishes, everything else commander throws is a mistake in the arguments.
-    else exit_code = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
+    else if (error.exitCode === 0) exit_code = EXIT.ok;
+    else {
+      exit_code = EXIT.usage;
+      if (argv.includes("--json")) options.terminal.concludeJson(usageProblem(table.name, error));
+    }
   }
   // Whatever was cut short leaves no bar behind, and is no failure of its own.
   options.terminal.progress("", 1);
   return options.signal.aborted && exit_code !== EXIT.ok ? EXIT.interrupted : exit_code;
+}
+
+function usageProblem(program: string, { code, message }: CommanderError): Problem {
+  const what = code === "commander.help" ? "no command is named" : message.replace(/^error: /, "");
+  return { code: "usage", what, fix: `${program} --help lists commands and flags` };
 }
 
 /** Where the first word names a command, the other words need not be described: a tenth of the daemon's way to READY=1. */
@@ -95,11 +117,11 @@ function refuse(command: Command, what: string, meant?: string): never {
 function addCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
-  common: readonly FlagRow[],
+  table: ProgramTable<Flags, Context>,
   run: (flags: Flags, argument: string | undefined) => Promise<void>,
 ): void {
   if (row.name.startsWith("--")) addFlagCommand(program, row, run);
-  else addWordCommand(program, row, common, run);
+  else addWordCommand(program, row, table, run);
 }
 
 /** `--setup` is a flag of the program itself. */
@@ -119,10 +141,10 @@ function addFlagCommand<Flags extends object, Context>(
 function addWordCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
-  common: readonly FlagRow[],
+  { common, groups = {} }: ProgramTable<Flags, Context>,
   run: (flags: Flags, argument: string | undefined) => Promise<void>,
 ): void {
-  const command = nameCommand(program, row.name).description(row.summary).allowExcessArguments(false);
+  const command = nameCommand(program, row.name, groups).description(row.summary).allowExcessArguments(false);
   addFlags(command, [...row.flags, ...common]);
   if (row.argument !== undefined) {
     const name = row.argument.toLowerCase();
@@ -166,9 +188,15 @@ function examplesText(examples: readonly string[]): string {
 }
 
 /** `robots list` is the command `list` of the group `robots`. */
-function nameCommand(program: Command, name: string): Command {
+function nameCommand(program: Command, name: string, groups: Readonly<Record<string, string>>): Command {
   const [word = "", ...rest] = name.split(" ");
   if (rest.length === 0) return program.command(word);
-  const group = program.commands.find((known) => known.name() === word) ?? program.command(word).helpCommand(false);
-  return nameCommand(group, rest.join(" "));
+  const known = program.commands.find((command) => command.name() === word);
+  const group =
+    known ??
+    program
+      .command(word)
+      .helpCommand(false)
+      .description(groups[word] ?? "");
+  return nameCommand(group, rest.join(" "), groups);
 }

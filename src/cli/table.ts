@@ -5,33 +5,36 @@ const GAP = "  ";
 const NARROWEST_COLUMN = 12;
 
 /**
- * Lines of a table that is at most `columns` wide: where the cells are wider, the widest columns give way, and where that is not
- * enough, each row becomes a block of `HEADER  cell` lines, which the terminal may wrap.
+ * Lines of a table that is at most `columns` wide: where the cells are wider, the columns of `prose` give way, the widest first, and
+ * where that is not enough, each row becomes a block of `HEADER  cell` lines, which the terminal may wrap.
  *
- * @param headers empty texts for a list of names and values; its values are never cut, for a half digest is of no use.
+ * @param headers empty texts for a list of names and values.
+ * @param prose headers of the columns that may be cut. No other is: half an id, digest or time is of no use.
  */
 export function layOutTable(
   headers: readonly string[],
   rows: readonly (readonly string[])[],
   columns: number,
+  prose: readonly string[],
 ): readonly string[] {
   const titles = headers.map((header) => header.toUpperCase());
   const is_list = headers.every((header) => header === "");
   const lines = is_list ? rows : [titles, ...rows];
   const natural = headers.map((_, index) => Math.max(0, ...lines.map((row) => textWidth(row[index] ?? ""))));
   if (is_list) return lines.map((row) => layOutRow(row, natural));
-  const widths = shrink(natural, columns - GAP.length * (headers.length - 1));
+  const yielding = headers.flatMap((header, index) => (prose.includes(header) ? [index] : []));
+  const widths = shrink(natural, columns - GAP.length * (headers.length - 1), yielding);
   return widths === null ? layOutBlocks(titles, rows) : lines.map((row) => layOutRow(row, widths));
 }
 
-/** Takes from the widest columns until all fit; null where they would say nothing any more. */
-function shrink(natural: readonly number[], room: number): readonly number[] | null {
+/** Takes from the widest of the `yielding` columns until all fit; null where they would say nothing any more. */
+function shrink(natural: readonly number[], room: number, yielding: readonly number[]): readonly number[] | null {
   const widths = [...natural];
+  const widthOf = (index: number) => widths[index] ?? 0;
   for (let excess = sum(widths) - room; excess > 0; excess -= 1) {
-    const widest = widths.indexOf(Math.max(...widths));
-    const width = widths[widest] ?? 0;
-    if (width <= NARROWEST_COLUMN) return null;
-    widths[widest] = width - 1;
+    const widest = yielding.toSorted((a, b) => widthOf(b) - widthOf(a))[0];
+    if (widest === undefined || widthOf(widest) <= NARROWEST_COLUMN) return null;
+    widths[widest] = widthOf(widest) - 1;
   }
   return widths;
 }

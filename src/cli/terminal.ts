@@ -25,16 +25,24 @@ const STYLES = { good: "green", bad: "red", warn: "yellow", dim: "dim", bold: "b
 
 /** What a terminal would obey or be misled by: control characters, separators, and marks that turn the direction of writing. */
 const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
-/** The sequences that `style` makes; there is no need for others. */
-// oxlint-disable-next-line no-control-regex -- an escape sequence begins with a control character
-const OWN_STYLE = /\u001B\[(?:1|2|22|31|32|33|39)m/y;
+const SGR_START = "\u001B[";
+
+/** A terminal, and what the program around a command has to do with it. */
+export interface ProgramTerminal extends Terminal {
+  /** Ends a `--json` run that failed: prints the first problem it showed, or `otherwise`, as the one document unless there was one. */
+  concludeJson(otherwise: Problem): void;
+}
 
 /** The one renderer of the three programs: width, colour, JSON and errors are decided here. */
-export function createTerminal({ stdout, stderr, environment }: TerminalOptions): Terminal {
-  const style = createStyle(stdout, environment);
-  const style_of_errors = createStyle(stderr, environment);
+export function createTerminal({ stdout, stderr, environment }: TerminalOptions): ProgramTerminal {
+  // A parameter of SGR that no foreign text can guess: what `style` made has it until it is written. No secret hangs on it.
+  const seal = `${SGR_START}${Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)};`;
+  const style = createStyle(stdout, environment, seal);
+  const style_of_errors = createStyle(stderr, environment, seal);
   let drawn_at_ms = Number.NEGATIVE_INFINITY;
   let is_bar_shown = false;
+  let first_problem: Problem | null = null;
+  let is_document_printed = false;
 
   /** Some terminals say 0 for "unknown". */
   function columns(): number {
@@ -48,7 +56,13 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
 
   function line(output: Output, text: string): void {
     clearBar();
-    output.write(`${escapeUnprintable(text, output.isTTY === true)}\n`);
+    output.write(`${escapeUnprintable(text, seal).replaceAll(seal, SGR_START)}\n`);
+  }
+
+  function printJson(value: unknown): void {
+    clearBar();
+    is_document_printed = true;
+    stdout.write(`${escapeInJson(JSON.stringify(value, null, 2))}\n`);
   }
 
   return {
@@ -57,18 +71,20 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     },
     style,
     print: (text) => line(stdout, text),
-    json(value) {
-      clearBar();
-      stdout.write(`${escapeInJson(JSON.stringify(value, null, 2))}\n`);
-    },
-    table(headers, rows) {
-      const cells = rows.map((row) => row.map((cell) => cell.replaceAll("\n", " ")));
+    json: printJson,
+    table(headers, rows, prose = []) {
+      // Escaped before it is laid out: what is drawn has the width that was measured.
+      const cells = rows.map((row) => row.map((cell) => escapeUnprintable(cell.replaceAll(/[\n\t]/g, " "), seal)));
       const room = stdout.isTTY === true ? columns() : Number.POSITIVE_INFINITY;
-      for (const row of layOutTable(headers, cells, room)) line(stdout, row);
+      for (const row of layOutTable(headers, cells, room, prose)) line(stdout, row);
     },
     note: (text) => line(stderr, text),
     problem(problem) {
+      first_problem ??= problem;
       for (const text of renderProblem(problem, style_of_errors)) line(stderr, text);
+    },
+    concludeJson(otherwise) {
+      if (!is_document_printed) printJson({ problem: first_problem ?? otherwise });
     },
     progress(label, fraction) {
       if (stderr.isTTY !== true) return;
@@ -89,9 +105,13 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
 }
 
 /** Colour on a terminal alone, and not where NO_COLOR (https://no-color.org) or a dumb terminal forbids it. */
-function createStyle(output: Output, environment: TerminalOptions["environment"]): Terminal["style"] {
+function createStyle(output: Output, environment: TerminalOptions["environment"], seal: string): Terminal["style"] {
   const is_coloured = output.isTTY === true && (environment["NO_COLOR"] ?? "") === "" && environment["TERM"] !== "dumb";
-  return (name, text) => (is_coloured ? styleText(STYLES[name], text, { validateStream: false }) : text);
+  if (!is_coloured) return (_name, text) => text;
+  return (name, text) => {
+    const [start = "", end = ""] = styleText(STYLES[name], "\n", { validateStream: false }).split("\n");
+    return `${start.replace(SGR_START, seal)}${text}${end.replace(SGR_START, seal)}`;
+  };
 }
 
 function renderProblem(problem: Problem, style: Terminal["style"]): readonly string[] {
@@ -103,10 +123,9 @@ function renderProblem(problem: Problem, style: Terminal["style"]): readonly str
 }
 
 /** Names, paths and details come from other machines; none of them may move the cursor or hide what stands beside it. */
-function escapeUnprintable(text: string, may_be_styled: boolean): string {
+function escapeUnprintable(text: string, seal: string): string {
   return text.replaceAll(UNPRINTABLE, (found, offset: number) => {
-    OWN_STYLE.lastIndex = offset;
-    const is_meant = found === "\n" || found === "\t" || (may_be_styled && OWN_STYLE.test(text));
+    const is_meant = found === "\n" || found === "\t" || text.startsWith(seal, offset);
     return is_meant ? found : `\\u${hexOf(found)}`;
   });
 }

@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { dirname } from "node:path";
 import { promisify } from "node:util";
 
 /** What the programs need to know of a path. Two equal stats mean: nothing replaced or wrote the file in between. */
@@ -137,12 +138,39 @@ export const systemFiles: Files = {
       await close(file);
     }
   },
-  async makeDirectory(directory, mode) {
-    await makeDirectory(directory, { recursive: true, mode });
-  },
+  makeDirectory: makeDirectories,
   list: (directory) => list(directory),
   reportsChanges: async (path) => !SILENT_FILESYSTEMS.has((await statFilesystem(path)).type),
 };
+
+/**
+ * Not mkdir's own `recursive`: on a filesystem that answers ENOENT to every new name, as /proc does, it tries for ever.
+ *
+ * @throws what mkdir(2) answered, EEXIST where something else is there.
+ */
+async function makeDirectories(directory: string, mode: number): Promise<void> {
+  const make = async () => {
+    try {
+      await makeDirectory(directory, { mode });
+    } catch (error) {
+      if (!(await isDirectory(directory))) throw error;
+    }
+  };
+  try {
+    await make();
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT" || dirname(directory) === directory) throw error;
+    await makeDirectories(dirname(directory), mode);
+    await make();
+  }
+}
+
+function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
 
 /** Inode numbers are given out again at once (ext4), birth times are not. */
 function identify({ dev, ino, birthtimeNs }: fs.BigIntStats): string {

@@ -8,7 +8,19 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
+/** Fetched at once for many small wishes: asking the system costs more than the bytes. */
+const POOL_BYTES = 2048;
+
+let pool = new Uint8Array();
+
 export const systemRandom: Random = {
   unit: () => Math.random(),
-  bytes: (count) => randomBytes(count),
+  bytes(count) {
+    if (count > POOL_BYTES) return randomBytes(count);
+    if (count > pool.length) pool = randomBytes(POOL_BYTES);
+    const bytes = pool.slice(0, count);
+    // Nobody is given the same bytes again.
+    pool = pool.subarray(count);
+    return bytes;
+  },
 };

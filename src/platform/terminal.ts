@@ -9,15 +9,15 @@ export interface Terminal {
   print(text: string): void;
   /** The one JSON document of a `--json` run, on stdout. */
   json(value: unknown): void;
-  /** Rows under headers, fitted to the terminal, on stdout. */
-  table(headers: readonly string[], rows: readonly (readonly string[])[]): void;
+  /** Rows under headers, fitted to the terminal, on stdout. Where they are too wide, only the columns that `prose` names are cut. */
+  table(headers: readonly string[], rows: readonly (readonly string[])[], prose?: readonly string[]): void;
   /** What a person should know beside the result, on stderr. */
   note(text: string): void;
   /** A failure, on stderr: what happened, where, what to do. */
   problem(problem: Problem): void;
   /** Progress of long work: a bar on a terminal, nothing elsewhere. `fraction` in 0…1; 1 removes the bar. */
   progress(label: string, fraction: number): void;
-  /** Styles for emphasis; plain text comes back unchanged where colour is off. */
+  /** Styles for emphasis, for text that is shown by this terminal; plain text comes back unchanged where colour is off. */
   style(style: "good" | "bad" | "warn" | "dim" | "bold", text: string): string;
 }
 

@@ -3,16 +3,21 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { startWords } from "../../support/command.ts";
+import type { RunningCommand } from "../../support/command.ts";
 
 const module_path = join(import.meta.dirname, "../../../src/cli/process-context.ts");
 
 /** A program of these lines, with `context` as its process context. */
-function start(lines: string) {
+function start(lines: string): RunningCommand {
+  return startWords(wordsFor(lines));
+}
+
+function wordsFor(lines: string): readonly string[] {
   const text = `
     import { endProcess, openProcess } from ${JSON.stringify(module_path)};
     const context = openProcess(process);
     ${lines}`;
-  return startWords([process.execPath, "--input-type=module", "-e", text]);
+  return [process.execPath, "--input-type=module", "-e", text];
 }
 
 describe("openProcess", () => {
@@ -50,6 +55,47 @@ describe("openProcess", () => {
 });
 
 describe("endProcess", () => {
+  const print = 'context.terminal.print("once"); context.terminal.print("more"); void endProcess(process, 0);';
+
+  test("endProcess: output that cannot be written is told once, and is a failure", async () => {
+    await using program = startWords(["sh", "-c", 'exec "$@" >/dev/full', "sh", ...wordsFor(print)]);
+    expect(await program.ended()).toBe(1);
+    expect(program.output().match(/cannot write the output \(ENOSPC\)/g)).toHaveLength(1);
+  });
+
+  test("endProcess: even the last write counts", async () => {
+    const lines = 'context.terminal.print("the key"); void endProcess(process, 0);';
+    await using program = startWords(["sh", "-c", 'exec "$@" >/dev/full', "sh", ...wordsFor(lines)]);
+    expect(await program.ended()).toBe(1);
+    expect(program.output()).toContain("cannot write the output (ENOSPC)");
+  });
+
+  test("endProcess: nothing to write is no failure, wherever it would have gone", async () => {
+    await using program = startWords([
+      "sh",
+      "-c",
+      'exec "$@" >/dev/full',
+      "sh",
+      ...wordsFor("void endProcess(process, 0);"),
+    ]);
+    expect(await program.ended()).toBe(0);
+    expect(program.output()).toBe("");
+  });
+
+  test("endProcess: a reader that goes away is none of our business", async () => {
+    const lines = `setTimeout(() => { ${print} }, 100);`;
+    await using program = startWords([
+      "bash",
+      "--norc",
+      "-c",
+      '"$@" | true; exit ${PIPESTATUS[0]}',
+      "bash",
+      ...wordsFor(lines),
+    ]);
+    expect(await program.ended()).toBe(0);
+    expect(program.output()).toBe("");
+  });
+
   test("endProcess: everything is written, and what is still open does not hold the process", async () => {
     await using program = start(`
       setInterval(() => {}, 60_000);

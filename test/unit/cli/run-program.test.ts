@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { ProgramTable } from "../../../src/cli/command-table.ts";
 import { runProgram } from "../../../src/cli/run-program.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
+import type { Terminal } from "../../../src/platform/terminal.ts";
 
 interface Call {
   readonly command: string;
@@ -27,13 +28,17 @@ const command = (name: string, outcome: () => number = () => 0) => ({
   summary: `does ${name}`,
   flags: [{ flag: "--json", summary: "as JSON" }],
   examples: [`tool ${name}`],
-  load: async () => async (flags: object, _context: null, argument: string | undefined) => {
+  load: async () => async (flags: object, _context: Context, argument: string | undefined) => {
     calls.push({ command: name, flags, argument });
     return outcome();
   },
 });
 
-const table: ProgramTable<object, null> = {
+interface Context {
+  readonly terminal: Terminal;
+}
+
+const table: ProgramTable<object, Context> = {
   name: "tool",
   summary: "A tool.",
   common: [{ flag: "--config <file>", summary: "a file" }],
@@ -48,6 +53,14 @@ const table: ProgramTable<object, null> = {
     { ...command("schema"), argument: "DOCUMENT", choices: ["manifest", "config"] },
     { ...command("catalog"), argument: "[ID]" },
     command("robots list"),
+    {
+      ...command("troubled"),
+      load: async () => async (_flags: object, context: Context) => {
+        context.terminal.problem({ code: "no-store", what: "there is no store", fix: "make one" });
+        return 1;
+      },
+    },
+    command("silent", () => 3),
     {
       ...command("interrupted", () => {
         interruption.abort(new Error("interrupted"));
@@ -66,6 +79,7 @@ const table: ProgramTable<object, null> = {
       }),
     },
   ],
+  groups: { robots: "robots that are registered" },
   examples: ["tool check"],
 };
 
@@ -75,7 +89,7 @@ function run(...argv: string[]): Promise<number> {
     stderr: { write: (text) => void (err += text) },
     environment: {},
   });
-  return runProgram(table, argv, { version: "1.2.3", terminal, signal: interruption.signal, context: null });
+  return runProgram(table, argv, { version: "1.2.3", terminal, signal: interruption.signal, context: { terminal } });
 }
 
 describe("runProgram", () => {
@@ -145,6 +159,38 @@ describe("runProgram", () => {
         tool check
       "
     `);
+  });
+
+  test("runProgram: help says what a group of commands is for", async () => {
+    await run("--help");
+    expect(out).toMatch(/^ {2}robots +robots that are registered$/m);
+    out = "";
+    await run("robots", "--help");
+    expect(out).toContain("robots that are registered\n");
+  });
+
+  test("runProgram: `help` is --help, and `help WORD` is that of a command", async () => {
+    expect(await run("help")).toBe(0);
+    expect(out).toContain("Usage: tool [options] [command]");
+    out = "";
+    expect(await run("help", "robots", "list")).toBe(0);
+    expect(out).toContain("Usage: tool robots list [options]");
+  });
+
+  test.each([
+    [["troubled", "--json"], 1, { code: "no-store", what: "there is no store", fix: "make one" }],
+    [["silent", "--json"], 3, { code: "failed", fix: "see what it wrote to stderr" }],
+    [["robots", "--json", "list"], 2, { code: "usage", what: "unknown option '--json'" }],
+    [["check", "now", "--json"], 2, { code: "usage", what: expect.stringContaining("too many arguments") }],
+    [["check", "--json", "--jsn"], 2, { code: "usage", what: "unknown option '--jsn'\n(Did you mean --json?)" }],
+  ])("runProgram: %j fails with %i, and with the problem as JSON on stdout", async (argv, exit_code, problem) => {
+    expect(await run(...argv)).toBe(exit_code);
+    expect(JSON.parse(out)).toMatchObject({ problem });
+  });
+
+  test("runProgram: without --json a problem leaves stdout alone", async () => {
+    expect(await run("troubled")).toBe(1);
+    expect(out).toBe("");
   });
 
   test("runProgram: an interrupted command exits with 130, however it ends", async () => {

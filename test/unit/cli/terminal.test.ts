@@ -2,10 +2,10 @@
 import { describe, expect, test } from "vitest";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
-import type { Terminal } from "../../../src/platform/terminal.ts";
+import type { ProgramTerminal } from "../../../src/cli/terminal.ts";
 
 interface Screen {
-  readonly terminal: Terminal;
+  readonly terminal: ProgramTerminal;
   readonly out: () => string;
   readonly err: () => string;
 }
@@ -30,6 +30,8 @@ function open({ columns, tty = "both", environment = {} }: ScreenOptions = {}): 
 }
 
 const HEADERS = ["id", "axes", "hosted", "name"];
+/** The columns that may be cut. */
+const PROSE = ["hosted", "name"];
 const ROWS = [
   ["yam.bimanual-joint-position.v1", "14/14", "yes", "Two YAM arms"],
   ["acme.機械臂.v1", "6/6", "", "Packing cell with a name that goes on and on and on"],
@@ -37,7 +39,7 @@ const ROWS = [
 
 function draw(options: ScreenOptions): string {
   const screen = open(options);
-  screen.terminal.table(HEADERS, ROWS);
+  screen.terminal.table(HEADERS, ROWS, PROSE);
   return screen.out();
 }
 
@@ -51,7 +53,7 @@ describe("table", () => {
     `);
   });
 
-  test("table: at 80 columns the widest column gives way", () => {
+  test("table: at 80 columns the widest column of prose gives way", () => {
     expect(draw({ columns: 80 })).toMatchInlineSnapshot(`
       "ID                              AXES   HOSTED  NAME
       yam.bimanual-joint-position.v1  14/14  yes     Two YAM arms
@@ -60,11 +62,11 @@ describe("table", () => {
     `);
   });
 
-  test("table: at 60 columns several do", () => {
+  test("table: at 60 columns an id is still whole", () => {
     expect(draw({ columns: 60 })).toMatchInlineSnapshot(`
-      "ID                     AXES   HOSTED  NAME
-      yam.bimanual-joint-p…  14/14  yes     Two YAM arms
-      acme.機械臂.v1         6/6            Packing cell with a n…
+      "ID                              AXES   HOSTED  NAME
+      yam.bimanual-joint-position.v1  14/14  yes     Two YAM arms
+      acme.機械臂.v1                  6/6            Packing cell…
       "
     `);
   });
@@ -84,11 +86,18 @@ describe("table", () => {
     `);
   });
 
-  test.each([52, 60, 80, 100, 120])("table: no line is wider than %i columns", (columns) => {
+  test.each([59, 60, 80, 100, 120])("table: no line is wider than %i columns", (columns) => {
     for (const line of draw({ columns }).split("\n")) {
       const wide = [...line].filter((character) => /\p{Script=Han}/u.test(character)).length;
       expect(line.length + wide).toBeLessThanOrEqual(columns);
     }
+  });
+
+  test.each([40, 80, 100])("table: what is no prose is never cut, %i columns", (columns) => {
+    const screen = open({ columns });
+    const cells = ["two words", "rob_01m7y6f5000000000000000000", "2026-11-21T04:37Z", "works until 2027-11-21T04:37Z"];
+    screen.terminal.table(["name", "id", "since", "state"], [cells]);
+    for (const cell of cells) expect(screen.out()).toContain(cell);
   });
 
   test("table: off a terminal nothing is cut, whatever COLUMNS says", () => {
@@ -129,7 +138,9 @@ describe("style", () => {
     ["off a terminal", { tty: "none" }, "ok"],
     ["with stdout in a file", { tty: "stderr" }, "ok"],
   ] as const)("style: %s", (_case, options, expected) => {
-    expect(open(options).terminal.style("good", "ok")).toBe(expected);
+    const { terminal, out } = open(options);
+    terminal.print(terminal.style("good", "ok"));
+    expect(out()).toBe(`${expected}\n`);
   });
 
   test("problem: is coloured by where it goes, not by stdout", () => {
@@ -165,6 +176,34 @@ describe("what others wrote", () => {
     expect(in_file.out()).toBe("\\u001b[31mx\n");
   });
 
+  test("table, print: nobody else's colours, not even ours in other hands, and a row as wide as it looks", () => {
+    const { terminal, out } = open();
+    const red = "\u001B[31mred";
+    terminal.table(
+      ["label", "state"],
+      [
+        [red, terminal.style("good", "works")],
+        ["x".repeat(20), terminal.style("bad", red)],
+      ],
+    );
+    terminal.print(red);
+    expect(out()).toBe(
+      [
+        "LABEL                 STATE",
+        "\\u001b[31mred         \u001B[32mworks\u001B[39m",
+        `${"x".repeat(20)}  \u001B[31m\\u001b[31mred\u001B[39m`,
+        "\\u001b[31mred",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  test("table: a tab in a cell does not shift the columns", () => {
+    const { terminal, out } = open();
+    terminal.table(["name", "site"], [["a\tb", "c"]]);
+    expect(out()).toBe("NAME  SITE\na b   c\n");
+  });
+
   test("json: reads back as it was, and holds nothing that a terminal obeys", () => {
     const { terminal, out } = open();
     terminal.json({ name: hostile, lines: "a\nb\tc" });
@@ -176,6 +215,34 @@ describe("what others wrote", () => {
     const { terminal, out } = open();
     terminal.table(["name", "site"], [["a\nb", "c"]]);
     expect(out()).toBe("NAME  SITE\na b   c\n");
+  });
+});
+
+describe("concludeJson", () => {
+  const problem = { code: "first", what: "the cause", fix: "mend it" };
+  const otherwise = { code: "failed", what: "it failed", fix: "look" };
+
+  test("concludeJson: prints the first problem", () => {
+    const { terminal, out } = open();
+    terminal.problem(problem);
+    terminal.problem({ ...problem, code: "second" });
+    terminal.concludeJson(otherwise);
+    expect(JSON.parse(out())).toEqual({ problem });
+  });
+
+  test("concludeJson: prints what it is given where no problem was shown", () => {
+    const { terminal, out } = open();
+    terminal.note("config.yaml:1:1: error");
+    terminal.concludeJson(otherwise);
+    expect(JSON.parse(out())).toEqual({ problem: otherwise });
+  });
+
+  test("concludeJson: never prints a second document", () => {
+    const { terminal, out } = open();
+    terminal.problem(problem);
+    terminal.json({ valid: false, problem });
+    terminal.concludeJson(otherwise);
+    expect(JSON.parse(out())).toEqual({ valid: false, problem });
   });
 });
 

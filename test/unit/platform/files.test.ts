@@ -44,3 +44,20 @@ describe("replaceDurably", () => {
     expect((await stat(path)).mode & 0o777).toBe(0o640);
   });
 });
+
+describe("makeDirectory", () => {
+  test("makes what is missing on the way, and is content with what is there", async () => {
+    const path = join(folder, "a/b/c");
+    await systemFiles.makeDirectory(path, 0o700);
+    await systemFiles.makeDirectory(path, 0o700);
+    expect((await stat(join(folder, "a"))).mode & 0o777).toBe(0o700);
+  });
+
+  test.each([
+    ["/proc/nowhere/b", "ENOENT"],
+    ["/dev/null", "EEXIST"],
+    ["/dev/null/b", "ENOTDIR"],
+  ])("%s ends with %s, at once", async (path, code) => {
+    await expect(systemFiles.makeDirectory(path, 0o700)).rejects.toMatchObject({ code });
+  });
+});

@@ -1,0 +1,34 @@
+import { beforeEach, expect, test } from "vitest";
+
+import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
+import { runServiceProgram } from "../../../src/cli/service-program.ts";
+import { createTerminal } from "../../../src/cli/terminal.ts";
+
+let out = "";
+beforeEach(() => {
+  out = "";
+});
+
+function run(...argv: string[]): Promise<number> {
+  const terminal = createTerminal({
+    stdout: { write: (text) => void (out += text) },
+    stderr: { write() {} },
+    environment: {},
+  });
+  const { signal } = new AbortController();
+  const none = { openQuestions: () => null, environment: {}, onHangup() {}, process_id: 1, user_id: 0 };
+  return runServiceProgram(argv, { ...none, terminal, signal });
+}
+
+test("--help: says of each command and group what it is for", async () => {
+  expect(await run("--help")).toBe(0);
+  const commands = /\nCommands:\n((?: .*\n)+)/.exec(out)?.[1] ?? "";
+  const undescribed = commands.split("\n").filter((line) => /^ {2}\S/.test(line) && !/^ {2}\S.* {2,}\S/.test(line));
+  expect(commands).toContain("keys ");
+  expect(undescribed).toEqual([]);
+});
+
+test("keys create --help: lists the scopes", async () => {
+  expect(await run("keys", "create", "--help")).toBe(0);
+  for (const scope of API_KEY_SCOPES) expect(out).toContain(scope);
+});
