@@ -1,5 +1,7 @@
 import type { Transaction } from "kysely";
 
+import type { PageRange } from "./page-range.ts";
+import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -9,26 +11,120 @@ export type KeyRow = Pick<
   "id" | "organization_id" | "key_sha256" | "scopes" | "expires_at" | "revoked_at"
 >;
 
+/** The columns a key's view is made of: not its hash. */
+const VIEW_COLUMNS = [
+  "id",
+  "label",
+  "key_prefix",
+  "key_last4",
+  "scopes",
+  "created_at",
+  "last_used_at",
+  "expires_at",
+  "revoked_at",
+] as const;
+
+export type KeyViewRow = Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]>;
+
+/** Keys of an organization that are not revoked; more is a script that runs away. */
+export const API_KEYS_MAXIMUM = 10_000;
+
 /** Looks a key up by its hash; the one query that does not begin with the organization, because it finds it. */
-export function findKey(reader: Reader, key_sha256: string): Promise<KeyRow | undefined> {
-  return reader
+export async function findKey(reader: Reader, key_sha256: string): Promise<KeyRow | undefined> {
+  const [key] = await selectByHash(reader, { key_sha256 });
+  return key;
+}
+
+const selectByHash = prepare<Pick<KeyRow, "key_sha256">, KeyRow>((database, parameter) =>
+  database
     .selectFrom("api_keys")
     .select(["id", "organization_id", "key_sha256", "scopes", "expires_at", "revoked_at"])
-    .where("key_sha256", "=", key_sha256)
-    .executeTakeFirst();
-}
+    .where("key_sha256", "=", parameter("key_sha256")),
+);
 
 export async function insertKey(transaction: Transaction<Tables>, key: Tables["api_keys"]): Promise<void> {
   await transaction.insertInto("api_keys").values(key).execute();
 }
 
-/** The first organization, made when there is none yet. */
-export async function ensureOrganization(
+/** Keys of an organization, revoked ones too, oldest first. */
+export function listKeys(reader: Reader, organization_id: string, { after, rows }: PageRange): Promise<KeyViewRow[]> {
+  let query = reader.selectFrom("api_keys").select(VIEW_COLUMNS).where("organization_id", "=", organization_id);
+  if (after !== null) query = query.where("id", ">", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.orderBy("id").execute();
+}
+
+/** Whose key an id names, for commands on the service's own computer. */
+export async function findKeyOrganization(reader: Reader, id: string): Promise<string | undefined> {
+  const key = await reader.selectFrom("api_keys").select("organization_id").where("id", "=", id).executeTakeFirst();
+  return key?.organization_id;
+}
+
+/** One key of an organization, held against other changes until the transaction ends. */
+export function lockKey(
   transaction: Transaction<Tables>,
-  organization: Tables["organizations"],
-): Promise<string> {
-  const first = await transaction.selectFrom("organizations").select("id").orderBy("id").limit(1).executeTakeFirst();
-  if (first !== undefined) return first.id;
-  await transaction.insertInto("organizations").values(organization).execute();
-  return organization.id;
+  organization_id: string,
+  id: string,
+): Promise<KeyViewRow | undefined> {
+  return transaction
+    .selectFrom("api_keys")
+    .select(VIEW_COLUMNS)
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Ends a key at `at`; the requests that come with it from now on are refused. */
+export async function markKeyRevoked(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  id: string,
+  at: string,
+): Promise<void> {
+  await transaction
+    .updateTable("api_keys")
+    .set({ revoked_at: at })
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** How many keys of an organization are not revoked. */
+export async function countKeys(transaction: Transaction<Tables>, organization_id: string): Promise<number> {
+  const counted = await transaction
+    .selectFrom("api_keys")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("organization_id", "=", organization_id)
+    .where("revoked_at", "is", null)
+    .executeTakeFirst();
+  return Number(counted?.count ?? 0);
+}
+
+/** Whether any key of an organization may still do everything at `now` (ISO 8601). */
+export async function hasUnrestrictedKey(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  now: string,
+): Promise<boolean> {
+  const found = await transaction
+    .selectFrom("api_keys")
+    .select("id")
+    .where("organization_id", "=", organization_id)
+    .where("scopes", "is", null)
+    .where("revoked_at", "is", null)
+    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
+    .limit(1)
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+/** Notes that a key was used at `at`. Only forward: another replica may have seen a later use. */
+export async function noteKeyUse(transaction: Transaction<Tables>, id: string, at: string): Promise<void> {
+  await transaction
+    .updateTable("api_keys")
+    .set({ last_used_at: at })
+    .where("id", "=", id)
+    .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
+    .execute();
 }

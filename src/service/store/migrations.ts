@@ -1,28 +1,18 @@
+import { sql } from "kysely";
 import type { Kysely } from "kysely";
-import { Migrator } from "kysely/migration";
 
-import type { Tables } from "./tables.ts";
+import { addRobotViews } from "./robot-views.ts";
 
-/** Steps of the schema, applied in the order of their names, each once and never changed after a release. */
-const MIGRATIONS: Readonly<Record<string, { readonly up: (database: Kysely<unknown>) => Promise<void> }>> = {
+/** A step knows the tables of its own time, not those of today. */
+type AnyDatabase = Pick<Kysely<unknown>, "schema" | "getExecutor">;
+
+/** Steps of the schema, applied in this order, each once and never changed after a release. */
+export const MIGRATIONS: Readonly<Record<string, { readonly up: (database: AnyDatabase) => Promise<void> }>> = {
   "0001-robots": { up: createRobots },
+  "0002-fleets": { up: createFleets },
 };
 
-/**
- * Brings the schema up to date, all steps in one transaction.
- *
- * @throws when a step fails, or when the store was written by a newer program.
- */
-export async function migrate(database: Kysely<Tables>): Promise<void> {
-  const migrator = new Migrator({
-    db: database,
-    provider: { getMigrations: () => Promise.resolve({ ...MIGRATIONS }) },
-  });
-  const { error } = await migrator.migrateToLatest();
-  if (error !== undefined) throw new Error("Cannot bring the schema up to date", { cause: error });
-}
-
-async function createRobots(database: Kysely<unknown>): Promise<void> {
+async function createRobots(database: AnyDatabase): Promise<void> {
   await database.schema
     .createTable("organizations")
     .addColumn("id", "text", (column) => column.primaryKey().notNull())
@@ -64,4 +54,218 @@ async function createRobots(database: Kysely<unknown>): Promise<void> {
     .addUniqueConstraint("robots_by_name", ["organization_id", "name"])
     .execute();
   await database.schema.createIndex("robots_by_organization").on("robots").columns(["organization_id", "id"]).execute();
+}
+
+async function createFleets(database: AnyDatabase): Promise<void> {
+  await addRobotViews(database);
+  await database.schema.createIndex("organizations_by_name").on("organizations").columns(["name"]).unique().execute();
+  await database.schema
+    .createTable("catalogs")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("applied_at", "text")
+    .execute();
+  await database.schema
+    .createTable("models")
+    .addColumn("slug", "text", (column) => column.primaryKey().notNull())
+    .addColumn("display_name", "text", (column) => column.notNull())
+    .addColumn("vendor", "text")
+    .addColumn("model_type", "text")
+    .addColumn("license_tier", "text")
+    .addColumn("default_checkpoint_id", "text", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("withdrawn_at", "text")
+    .execute();
+  await database.schema
+    .createTable("checkpoints")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("model_slug", "text", (column) => column.notNull().references("models.slug"))
+    .addColumn("requirements", "text", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("withdrawn_at", "text")
+    .execute();
+  await database.schema.createIndex("checkpoints_by_model").on("checkpoints").columns(["model_slug", "id"]).execute();
+  await database.schema
+    .createTable("endpoints")
+    .addColumn("checkpoint_id", "text", (column) => column.notNull().references("checkpoints.id"))
+    .addColumn("region", "text", (column) => column.notNull())
+    .addColumn("url", "text", (column) => column.notNull())
+    .addColumn("health_url", "text", (column) => column.notNull())
+    .addColumn("health", "text", (column) => column.notNull())
+    .addColumn("contrary_probes", "integer", (column) => column.notNull())
+    .addColumn("health_since", "text")
+    .addColumn("last_probed_at", "text")
+    .addColumn("last_error", "text")
+    .addColumn("next_probe_at", "text", (column) => column.notNull())
+    .addColumn("probe_id", "text")
+    .addColumn("probe_expires_at", "text")
+    .addColumn("withdrawn_at", "text")
+    .addPrimaryKeyConstraint("endpoints_key", ["checkpoint_id", "region"])
+    .execute();
+  await database.schema.createIndex("endpoints_due").on("endpoints").columns(["next_probe_at"]).execute();
+  await database.schema
+    .createTable("preparations")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("model_slug", "text", (column) => column.notNull())
+    .addColumn("checkpoint_id", "text", (column) => column.notNull())
+    .addColumn("region", "text", (column) => column.notNull())
+    .addColumn("seconds", "integer", (column) => column.notNull())
+    .addColumn("observed_at", "text", (column) => column.notNull())
+    .execute();
+  await database.schema.createIndex("preparations_by_model").on("preparations").columns(["model_slug", "id"]).execute();
+  await database.schema
+    .createTable("fleets")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("organization_id", "text", (column) => column.notNull().references("organizations.id"))
+    .addColumn("name", "text", (column) => column.notNull())
+    .addColumn("readiness_mode", "text", (column) => column.notNull())
+    .addColumn("peak_active_robots", "integer", (column) => column.notNull())
+    .addColumn("operating_windows", "text", (column) => column.notNull())
+    .addColumn("generation_id", "text", (column) => column.notNull())
+    .addColumn("update_generation_id", "text")
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addUniqueConstraint("fleets_by_name", ["organization_id", "name"])
+    .execute();
+  await database.schema.createIndex("fleets_by_organization").on("fleets").columns(["organization_id", "id"]).execute();
+  await database.schema
+    .createTable("fleet_members")
+    .addColumn("fleet_id", "text", (column) => column.notNull().references("fleets.id"))
+    .addColumn("robot_id", "text", (column) => column.notNull().references("robots.id"))
+    .addPrimaryKeyConstraint("fleet_members_key", ["fleet_id", "robot_id"])
+    .execute();
+  await database.schema.createIndex("fleet_members_by_robot").on("fleet_members").columns(["robot_id"]).execute();
+  await database.schema
+    .createTable("generations")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("fleet_id", "text", (column) => column.notNull().references("fleets.id"))
+    .addColumn("subject", "text", (column) => column.notNull())
+    .addColumn("checkpoint_id", "text", (column) => column.notNull().references("checkpoints.id"))
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("activated_at", "text")
+    .addColumn("superseded_at", "text")
+    .execute();
+  await database.schema.createIndex("generations_by_fleet").on("generations").columns(["fleet_id", "id"]).execute();
+  await database.schema
+    .createIndex("generations_in_use")
+    .on("generations")
+    .columns(["checkpoint_id"])
+    .where(sql.ref("superseded_at"), "is", null)
+    .execute();
+  await database.schema
+    .createTable("deployments")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("organization_id", "text", (column) => column.notNull().references("organizations.id"))
+    .addColumn("robot_id", "text", (column) => column.notNull().references("robots.id"))
+    .addColumn("model_slug", "text", (column) => column.notNull())
+    .addColumn("checkpoint_id", "text", (column) => column.notNull().references("checkpoints.id"))
+    .addColumn("region", "text", (column) => column.notNull())
+    .addColumn("status", "text", (column) => column.notNull())
+    .addColumn("generation_id", "text", (column) => column.notNull())
+    .addColumn("last_error_code", "text")
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("activated_at", "text")
+    .addColumn("retired_at", "text")
+    .addColumn("usage_from", "text")
+    .addColumn("usage_id", "text")
+    .addColumn("usage_until", "text")
+    .execute();
+  // One current deployment of a robot, whoever asks at the same time.
+  await database.schema
+    .createIndex("deployments_current")
+    .on("deployments")
+    .columns(["robot_id"])
+    .unique()
+    .where(sql.ref("retired_at"), "is", null)
+    .execute();
+  await database.schema
+    .createIndex("deployments_in_use")
+    .on("deployments")
+    .columns(["checkpoint_id"])
+    .where(sql.ref("retired_at"), "is", null)
+    .execute();
+  await database.schema
+    .createIndex("deployments_unretired")
+    .on("deployments")
+    .columns(["id"])
+    .where(sql.ref("retired_at"), "is", null)
+    .execute();
+  await database.schema
+    .createIndex("deployments_current_by_organization")
+    .on("deployments")
+    .columns(["organization_id"])
+    .where(sql.ref("retired_at"), "is", null)
+    .execute();
+  await database.schema
+    .createIndex("deployments_metered")
+    .on("deployments")
+    .columns(["usage_from"])
+    .where(sql.ref("usage_from"), "is not", null)
+    .execute();
+  await database.schema
+    .createIndex("deployments_by_usage")
+    .on("deployments")
+    .columns(["organization_id", "usage_id"])
+    .where(sql.ref("usage_id"), "is not", null)
+    .execute();
+  await database.schema.createIndex("deployments_by_robot").on("deployments").columns(["robot_id"]).execute();
+  await database.schema
+    .createIndex("deployments_by_organization")
+    .on("deployments")
+    .columns(["organization_id", "id"])
+    .execute();
+  await database.schema
+    .createTable("usage_records")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("organization_id", "text", (column) => column.notNull().references("organizations.id"))
+    .addColumn("deployment_id", "text", (column) => column.notNull().references("deployments.id"))
+    .addColumn("robot_name", "text", (column) => column.notNull())
+    .addColumn("model_slug", "text", (column) => column.notNull())
+    .addColumn("usage_type", "text", (column) => column.notNull())
+    .addColumn("sku", "text", (column) => column.notNull())
+    .addColumn("quantity", "integer", (column) => column.notNull())
+    .addColumn("unit", "text", (column) => column.notNull())
+    .addColumn("period_start", "text", (column) => column.notNull())
+    .addColumn("period_end", "text", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .execute();
+  await database.schema
+    .createIndex("usage_records_by_organization")
+    .on("usage_records")
+    .columns(["organization_id", "id"])
+    .execute();
+  await database.schema
+    .createTable("login_exchanges")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("verifier_sha256", "text", (column) => column.notNull())
+    .addColumn("callback_url", "text", (column) => column.notNull())
+    .addColumn("state", "text", (column) => column.notNull())
+    .addColumn("code_sha256", "text")
+    .addColumn("organization_id", "text", (column) => column.references("organizations.id"))
+    .addColumn("approved_by", "text")
+    .addColumn("last_polled_at", "text")
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("expires_at", "text", (column) => column.notNull())
+    .execute();
+  await database.schema
+    .createTable("sessions")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("organization_id", "text", (column) => column.notNull().references("organizations.id"))
+    .addColumn("token_sha256", "text", (column) => column.notNull().unique())
+    .addColumn("created_by", "text", (column) => column.notNull())
+    .addColumn("created_at", "text", (column) => column.notNull())
+    .addColumn("last_used_at", "text")
+    .addColumn("expires_at", "text", (column) => column.notNull())
+    .addColumn("revoked_at", "text")
+    .execute();
+  await database.schema.createIndex("sessions_by_key").on("sessions").columns(["created_by"]).execute();
+  await database.schema
+    .createTable("audit_log")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("organization_id", "text")
+    .addColumn("at", "text", (column) => column.notNull())
+    .addColumn("actor", "text", (column) => column.notNull())
+    .addColumn("request_id", "text")
+    .addColumn("action", "text", (column) => column.notNull())
+    .addColumn("subject_id", "text", (column) => column.notNull())
+    .addColumn("details", "text", (column) => column.notNull())
+    .execute();
 }

@@ -1,49 +1,223 @@
-import type { Transaction } from "kysely";
+import { sql } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 
 import type { RobotSetup } from "../../api/robots.ts";
 import { printJson } from "../json/print-json.ts";
+import type { PageRange } from "./page-range.ts";
+import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** The columns a robot view is made of. */
-const VIEW_COLUMNS = ["id", "name", "robot_type_id", "region", "created_at", "site", "labels"] as const;
+/** A robot as lists show it. */
+export type RobotRow = Pick<Tables["robots"], "id" | "view">;
 
-export type RobotRow = Pick<Tables["robots"], (typeof VIEW_COLUMNS)[number]>;
+/** What a setup made of a robot. */
+export interface Registered extends RobotRow {
+  /** `added` when the name was new; `refitted` when type, region or contract are other than before, so that fleets judge anew. */
+  readonly change: "added" | "replaced" | "refitted";
+}
+
+/** A setup as the store keeps it: texts, so that what waits to be written is no larger than what was sent. */
+export interface Registration extends Pick<
+  Tables["robots"],
+  "name" | "robot_type_id" | "region" | "configuration_digest" | "site" | "labels" | "contract"
+> {
+  /** The robot view around its id and its created_at, which only the database knows; both are plain ASCII. */
+  readonly view_middle: string;
+  readonly view_end: string;
+}
+
+export function registrationOf(setup: RobotSetup): Registration {
+  const { name, robot_type_id, region, configuration_digest } = setup;
+  const site = setup.site ?? null;
+  const labels = printJson(setup.labels ?? {});
+  const contract = setup.contract ?? null;
+  const middle = printJson({ name, robot_type_id, region }).slice(1, -1);
+  return {
+    name,
+    robot_type_id,
+    region,
+    configuration_digest,
+    site,
+    labels,
+    contract: contract === null ? null : printJson(contract),
+    view_middle: `",${middle},"created_at":"`,
+    view_end: `","site":${printJson(site)},"labels":${labels}}`,
+  };
+}
 
 /**
- * Registers a robot, or replaces the registration of that name: id and created_at stay, everything else is as sent.
+ * Registers a robot, or replaces the registration of that name: id and created_at stay, everything else is as sent. Two of
+ * the same name at once make one robot, whichever replicas they reach.
  *
- * @param identity id and time of a robot that is new; the row tells by its id which one it is.
+ * @param identity id and time of a robot that is new.
  */
 export async function upsertRobot(
   transaction: Transaction<Tables>,
   organization_id: string,
-  setup: RobotSetup,
+  registration: Registration,
   identity: { readonly id: string; readonly now: string },
-): Promise<RobotRow> {
-  const registration = {
-    robot_type_id: setup.robot_type_id,
-    region: setup.region,
-    configuration_digest: setup.configuration_digest,
-    site: setup.site ?? null,
-    labels: printJson(setup.labels ?? {}),
-    contract: (setup.contract ?? null) === null ? null : printJson(setup.contract),
-    updated_at: identity.now,
-  };
-  return transaction
-    .insertInto("robots")
-    .values({ id: identity.id, organization_id, name: setup.name, created_at: identity.now, ...registration })
-    .onConflict((conflict) => conflict.columns(["organization_id", "name"]).doUpdateSet(registration))
-    .returning(VIEW_COLUMNS)
-    .executeTakeFirstOrThrow();
+): Promise<Registered> {
+  const { id, now } = identity;
+  const [robot] = await upsert(transaction, { ...registration, id, organization_id, now });
+  if (robot === undefined) throw new Error("A robot was neither added nor replaced");
+  const change = robot.id === id ? "added" : robot.refitted_at === now ? "refitted" : "replaced";
+  return { id: robot.id, view: robot.view, change };
 }
 
-/** All robots of an organization, oldest first. */
-export function listRobots(reader: Reader, organization_id: string): Promise<RobotRow[]> {
-  return reader
+/** Looks at every robot of the organization, though only in an index. */
+export async function countRobots(reader: Reader, organization_id: string): Promise<number> {
+  const { count } = await reader
     .selectFrom("robots")
-    .select(VIEW_COLUMNS)
+    .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("organization_id", "=", organization_id)
-    .orderBy("id")
-    .execute();
+    .executeTakeFirstOrThrow();
+  return count;
 }
+
+export async function isRobotName(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  name: string,
+): Promise<boolean> {
+  const robot = await transaction
+    .selectFrom("robots")
+    .select("id")
+    .where("organization_id", "=", organization_id)
+    .where("name", "=", name)
+    .executeTakeFirst();
+  return robot !== undefined;
+}
+
+/** Part of a list, oldest first, put together by the database. */
+export interface RobotPart {
+  /** JSON array of views. */
+  readonly list: string;
+  /** Id of its last robot, where more of them follow; else null. */
+  readonly next_after: string | null;
+}
+
+/** What a part has at most, beside its last view. */
+export const ROBOT_PART_BYTES = 1024 * 1024;
+
+/** Robots of an organization after the id `after`, at most `rows` of them and about `ROBOT_PART_BYTES`. */
+export async function joinRobots(
+  database: Kysely<Tables>,
+  organization_id: string,
+  { after, rows }: PageRange & { readonly rows: number },
+): Promise<RobotPart> {
+  // Every id sorts after nothing.
+  const [part] = await joinAfter(database, { organization_id, after: after ?? "", rows, bytes: ROBOT_PART_BYTES });
+  if (part === undefined || part.last_id === null) return { list: "[]", next_after: null };
+  const { list, count, last_id } = part;
+  const isLast = count < rows && Buffer.byteLength(list) < ROBOT_PART_BYTES;
+  if (isLast) return { list, next_after: null };
+  const [next] = await findNext(database, { organization_id, after: last_id });
+  return { list, next_after: next === undefined ? null : last_id };
+}
+
+/** The robot with this id, or else of this name. */
+export async function findRobot(
+  database: Kysely<Tables>,
+  organization_id: string,
+  robot: string,
+): Promise<RobotRow | undefined> {
+  const found = await selectByNameOrId(database, { organization_id, robot });
+  return found.find(({ id }) => id === robot) ?? found[0];
+}
+
+const VIEW_BEGIN = '{"id":"';
+
+const upsert = prepare<
+  Registration & { readonly id: string; readonly organization_id: string; readonly now: string },
+  RobotRow & { readonly refitted_at: string }
+>((database, parameter) => {
+  const view = (id: unknown, created_at: unknown) =>
+    sql<string>`${sql.lit(VIEW_BEGIN)} || ${id} || ${parameter("view_middle")} || ${created_at} || ${parameter("view_end")}`;
+  return database
+    .insertInto("robots")
+    .values({
+      id: parameter("id"),
+      organization_id: parameter("organization_id"),
+      name: parameter("name"),
+      robot_type_id: parameter("robot_type_id"),
+      region: parameter("region"),
+      configuration_digest: parameter("configuration_digest"),
+      site: parameter("site"),
+      labels: parameter("labels"),
+      contract: parameter("contract"),
+      view: view(parameter("id"), parameter("now")),
+      created_at: parameter("now"),
+      updated_at: parameter("now"),
+      refitted_at: parameter("now"),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => ({
+        robot_type_id: ref("excluded.robot_type_id"),
+        region: ref("excluded.region"),
+        configuration_digest: ref("excluded.configuration_digest"),
+        site: ref("excluded.site"),
+        labels: ref("excluded.labels"),
+        contract: ref("excluded.contract"),
+        view: view(ref("robots.id"), ref("robots.created_at")),
+        updated_at: ref("excluded.updated_at"),
+        refitted_at: when()
+          .when(
+            and([
+              eb("robots.robot_type_id", "=", ref("excluded.robot_type_id")),
+              eb("robots.region", "=", ref("excluded.region")),
+              eb(fn.coalesce("robots.contract", sql.lit("")), "=", fn.coalesce("excluded.contract", sql.lit(""))),
+            ]),
+          )
+          .then(ref("robots.refitted_at"))
+          .else(ref("excluded.refitted_at"))
+          .end(),
+      })),
+    )
+    .returning(["id", "view", "refitted_at"]);
+});
+
+const joinAfter = prepare<
+  { readonly organization_id: string; readonly after: string; readonly rows: number; readonly bytes: number },
+  { readonly list: string; readonly count: number; readonly last_id: string | null }
+>((database, parameter) => {
+  const candidates = database
+    .selectFrom("robots")
+    .select(["id", "view"])
+    .where("organization_id", "=", parameter("organization_id"))
+    .where("id", ">", parameter("after"))
+    .orderBy("id")
+    .limit(parameter("rows"));
+  const measured = database
+    .selectFrom(candidates.as("candidates"))
+    .select(["id", "view", sql<number>`sum(octet_length(view)) over (order by id) - octet_length(view)`.as("before")]);
+  return database
+    .selectFrom(measured.as("measured"))
+    .where("before", "<", parameter("bytes"))
+    .select(({ fn }) => [
+      // In the order of the rows it reads, in both databases. Whole, brackets and all: of a long text each further copy counts.
+      sql<string>`'[' || coalesce(string_agg(view, ','), '') || ']'`.as("list"),
+      fn.count<number>("id").as("count"),
+      fn.max<string | null>("id").as("last_id"),
+    ]);
+});
+
+const findNext = prepare<{ readonly organization_id: string; readonly after: string }, Pick<RobotRow, "id">>(
+  (database, parameter) =>
+    database
+      .selectFrom("robots")
+      .select("id")
+      .where("organization_id", "=", parameter("organization_id"))
+      .where("id", ">", parameter("after"))
+      .orderBy("id")
+      .limit(sql.lit(1)),
+);
+
+const selectByNameOrId = prepare<{ readonly organization_id: string; readonly robot: string }, RobotRow>(
+  (database, parameter) =>
+    database
+      .selectFrom("robots")
+      .select(["id", "view"])
+      .where("organization_id", "=", parameter("organization_id"))
+      .where((where) => where.or([where("id", "=", parameter("robot")), where("name", "=", parameter("robot"))])),
+);

@@ -1,16 +1,33 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
-import type { CompiledQuery, DatabaseConnection, Dialect, Driver, Kysely, QueryResult } from "kysely";
+import type {
+  CompiledQuery,
+  DatabaseConnection,
+  Dialect,
+  Driver,
+  Kysely,
+  QueryResult,
+  SelectModifierNode,
+  TransactionSettings,
+} from "kysely";
 
 /** Prepared statements kept; the queries of the service are fewer. */
 const STATEMENTS_MAXIMUM = 256;
+const ROW_LOCKS: ReadonlySet<string> = new Set([
+  "ForUpdate",
+  "ForNoKeyUpdate",
+  "ForShare",
+  "ForKeyShare",
+  "NoWait",
+  "SkipLocked",
+]);
 
 /**
  * Kysely over node:sqlite: one connection, used by one transaction at a time.
  *
  * A transaction begins immediate, so that it waits for the write lock at its begin and never fails with a snapshot that
- * turned stale under it (sqlite.org/lang_transaction.html).
+ * turned stale under it (sqlite.org/lang_transaction.html). One that only reads sees one snapshot from its first query on.
  */
 export class NodeSqliteDialect implements Dialect {
   readonly #database: DatabaseSync;
@@ -24,7 +41,7 @@ export class NodeSqliteDialect implements Dialect {
   }
 
   createQueryCompiler(): SqliteQueryCompiler {
-    return new SqliteQueryCompiler();
+    return new LocklessSqliteCompiler();
   }
 
   createAdapter(): TransactionalSqliteAdapter {
@@ -33,6 +50,13 @@ export class NodeSqliteDialect implements Dialect {
 
   createIntrospector(database: Kysely<unknown>): SqliteIntrospector {
     return new SqliteIntrospector(database);
+  }
+}
+
+/** A write transaction holds the whole database, so that there is no row to lock in it, and none to skip. */
+class LocklessSqliteCompiler extends SqliteQueryCompiler {
+  protected override visitSelectModifier(node: SelectModifierNode): void {
+    if (node.modifier === undefined || !ROW_LOCKS.has(node.modifier)) super.visitSelectModifier(node);
   }
 }
 
@@ -69,8 +93,8 @@ class NodeSqliteDriver implements Driver {
     this.#release();
   }
 
-  async beginTransaction(): Promise<void> {
-    this.#database.exec("begin immediate");
+  async beginTransaction(_connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
+    this.#database.exec(accessMode === "read only" ? "begin" : "begin immediate");
   }
 
   async commitTransaction(): Promise<void> {
@@ -99,7 +123,11 @@ class NodeSqliteConnection implements DatabaseConnection {
     const { statement, hasRows } = this.#prepare(query.sql);
     const parameters = query.parameters.filter(isBindable);
     if (parameters.length !== query.parameters.length) throw new Error(`Cannot bind a parameter of: ${query.sql}`);
-    if (hasRows) return { rows: rowsOf<R>(statement.all(...parameters)) };
+    if (hasRows) {
+      const rows: unknown[] = statement.all(...parameters);
+      assertRows<R>(rows);
+      return { rows };
+    }
     const { changes } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
@@ -135,7 +163,5 @@ function isBindable(value: unknown): value is SQLInputValue {
   );
 }
 
-/** Kysely knows from the query what its rows are; the database does not. */
-function rowsOf<R>(rows: readonly unknown[]): R[] {
-  return rows.filter((row): row is R => row !== null);
-}
+/** Kysely knows from the query what its rows are; the database does not. Nothing is looked at. */
+function assertRows<R>(_rows: unknown[]): asserts _rows is R[] {}

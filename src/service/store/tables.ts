@@ -1,3 +1,9 @@
+import type { DEPLOYMENT_STATUSES } from "../../api/deployments.ts";
+import type { READINESS_MODES } from "../../api/fleets.ts";
+
+type DeploymentStatus = (typeof DEPLOYMENT_STATUSES)[number];
+type ReadinessMode = (typeof READINESS_MODES)[number];
+
 /** The columns of the store, as both databases hold them. Times are ISO 8601 in UTC with milliseconds, so that text sorts as time. */
 export interface Tables {
   organizations: {
@@ -32,7 +38,181 @@ export interface Tables {
     labels: string;
     /** JSON object, or null where the robot's type is in the catalog. */
     contract: string | null;
+    /** The robot as answers show it, JSON text: written once with its row, so that a list is only put together. */
+    view: string;
     created_at: string;
+    /** When it last registered. */
     updated_at: string;
+    /** When its type, region or contract last became others: what fleets and deployments judge it by. */
+    refitted_at: string;
+  };
+
+  /** One row: when the catalog was last applied. Two who apply one at once wait for each other at it. */
+  catalogs: {
+    id: string;
+    applied_at: string | null;
+  };
+  /** The catalog belongs to the service, not to an organization. */
+  models: {
+    slug: string;
+    display_name: string;
+    vendor: string | null;
+    model_type: string | null;
+    license_tier: string | null;
+    /** The checkpoint that the slug stands for. */
+    default_checkpoint_id: string;
+    created_at: string;
+    /** When it left the catalog; those that use it keep it. */
+    withdrawn_at: string | null;
+  };
+  checkpoints: {
+    id: string;
+    model_slug: string;
+    /** JSON object, see models/requirements. */
+    requirements: string;
+    created_at: string;
+    withdrawn_at: string | null;
+  };
+  /** Where a checkpoint answers, one row for each region, with what probes observed. */
+  endpoints: {
+    checkpoint_id: string;
+    region: string;
+    url: string;
+    health_url: string;
+    health: EndpointHealth;
+    /** Probes in a row that disagree with `health`; it changes when they are enough. */
+    contrary_probes: number;
+    /** When `health` last changed. */
+    health_since: string | null;
+    last_probed_at: string | null;
+    /** Why the last probe failed, in a few words; null when it did not. */
+    last_error: string | null;
+    /** When it is due. */
+    next_probe_at: string;
+    /** Who probes it now, and until when the others leave it alone. */
+    probe_id: string | null;
+    probe_expires_at: string | null;
+    withdrawn_at: string | null;
+  };
+  /** How long endpoints took from being needed to being healthy; the newest of each model are kept. */
+  preparations: {
+    id: string;
+    model_slug: string;
+    checkpoint_id: string;
+    region: string;
+    seconds: number;
+    observed_at: string;
+  };
+  fleets: {
+    id: string;
+    organization_id: string;
+    name: string;
+    readiness_mode: ReadinessMode;
+    peak_active_robots: number;
+    /** JSON array of milliseconds since the epoch: start and end of each window, in their order. */
+    operating_windows: string;
+    /** Generation the fleet works with. */
+    generation_id: string;
+    /** Generation that is to replace it. */
+    update_generation_id: string | null;
+    created_at: string;
+  };
+  /** The snapshot taken at creation. */
+  fleet_members: {
+    fleet_id: string;
+    robot_id: string;
+  };
+  /** A fleet's model over time: each creation and update starts one. */
+  generations: {
+    id: string;
+    fleet_id: string;
+    /** As the client wrote it: a slug or a checkpoint id. */
+    subject: string;
+    checkpoint_id: string;
+    created_at: string;
+    /** When all endpoints it needs were healthy for the first time. */
+    activated_at: string | null;
+    /** When a newer one took its place, before or after it was active. */
+    superseded_at: string | null;
+  };
+  deployments: {
+    id: string;
+    organization_id: string;
+    robot_id: string;
+    model_slug: string;
+    checkpoint_id: string;
+    region: string;
+    status: DeploymentStatus;
+    /** Made with the deployment; shown once it is active. */
+    generation_id: string;
+    last_error_code: string | null;
+    created_at: string;
+    /** When it first became active. */
+    activated_at: string | null;
+    retired_at: string | null;
+    /** Start of the usage period that runs; null while none does. */
+    usage_from: string | null;
+    /** Id that the running period will have in the ledger, so that it cannot be entered twice. */
+    usage_id: string | null;
+    /** End of the last period in the ledger: none of the robot's begins before it, unless a clock that was far ahead wrote it. */
+    usage_until: string | null;
+  };
+  /** The ledger: rows are added, never changed. */
+  usage_records: {
+    id: string;
+    organization_id: string;
+    deployment_id: string;
+    robot_name: string;
+    model_slug: string;
+    usage_type: string;
+    sku: string;
+    quantity: number;
+    unit: string;
+    period_start: string;
+    period_end: string;
+    created_at: string;
+  };
+  /** Logins under way: a program that waits, a person who decides. */
+  login_exchanges: {
+    id: string;
+    /** Lowercase hex SHA-256, as of every secret here. */
+    verifier_sha256: string;
+    callback_url: string;
+    state: "pending" | "approved" | "denied" | "used";
+    code_sha256: string | null;
+    /** Who approved, and so where the session will belong. */
+    organization_id: string | null;
+    approved_by: string | null;
+    last_polled_at: string | null;
+    created_at: string;
+    expires_at: string;
+  };
+  sessions: {
+    id: string;
+    organization_id: string;
+    token_sha256: string;
+    created_by: string;
+    created_at: string;
+    last_used_at: string | null;
+    expires_at: string;
+    revoked_at: string | null;
+  };
+  /** Every change anyone made, in the transaction that made it; the oldest go after a while. */
+  audit_log: {
+    id: string;
+    /** Null for what belongs to the service, such as its catalog. */
+    organization_id: string | null;
+    at: string;
+    /** `key_…`, `ses_…`, or `command` for the program's own command line. */
+    actor: string;
+    request_id: string | null;
+    action: string;
+    /** Id of what was changed. */
+    subject_id: string;
+    /** JSON object; never a secret. */
+    details: string;
   };
 }
+
+/** `unknown` until a probe has said something. */
+export type EndpointHealth = "unknown" | "healthy" | "failing";

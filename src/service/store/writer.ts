@@ -1,14 +1,26 @@
-import { CompiledQuery } from "kysely";
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 
+import { letOthersIn } from "../let-others-in.ts";
 import type { Tables } from "./tables.ts";
-import { StoreUnavailableError, unavailable } from "./unavailable.ts";
+import { StoreUnavailableError } from "./unavailable.ts";
 
-interface Pending {
-  /** Runs the job; what it resolved with is handed out by `settle`, once committed. */
+/** A write that waits for its turn, or has it. */
+export interface PendingWrite {
+  /** Runs the job; what it resolved with is handed out by `commit`. May be called again after a rollback. */
   readonly run: (transaction: Transaction<Tables>) => Promise<void>;
+  /** To be called once what `run` did is durable. */
   readonly commit: () => void;
   readonly fail: (error: unknown) => void;
+}
+
+/** What a database does with writes. Nothing here ever rejects. */
+export interface WriteRunner {
+  /** Runs writes in one commit and settles them; resolves with those that are to go alone instead. */
+  together(batch: readonly PendingWrite[]): Promise<readonly PendingWrite[]>;
+  /** Runs and settles one write. */
+  alone(write: PendingWrite): Promise<void>;
+  /** Commits that may be under way at the same time. */
+  readonly batches: number;
 }
 
 /** Writes that may wait; each is at most one request body. */
@@ -16,24 +28,43 @@ export const PENDING_WRITES_MAXIMUM = 1024;
 /** Writes of one commit, so that no request waits for all of them. */
 export const BATCH_MAXIMUM = 128;
 
-/** The single writer: takes jobs one after another, and as many as wait into one commit, because the commit is what costs. */
+/** Takes as many writes as wait into one commit, because the commit is what costs. */
 export interface Writer {
+  /** @throws StoreUnavailableError when too many wait. */
   write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
   /** Resolves when no write waits. */
   idle(): Promise<void>;
 }
 
-export function createWriter(database: Kysely<Tables>): Writer {
-  const pending: Pending[] = [];
-  let running: Promise<void> | null = null;
+export function createWriter(runner: WriteRunner): Writer {
+  const pending: PendingWrite[] = [];
+  const batches = new Set<Promise<void>>();
+  const alone = new Set<Promise<void>>();
+  /** Those of `batches` that will still look for pending writes. */
+  let draining = 0;
+
+  function track(running: Set<Promise<void>>, work: Promise<void>): void {
+    const tracked = work.finally(() => running.delete(tracked));
+    running.add(tracked);
+  }
 
   async function drain(): Promise<void> {
     // One turn of the event loop: requests that arrived together share the first commit.
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    while (pending.length > 0) await commitBatch(database, pending.splice(0, BATCH_MAXIMUM));
-    running = null;
+    await letOthersIn();
+    while (pending.length > 0) {
+      // Those that go alone wait for others: nobody else waits with them.
+      for (const write of await runner.together(pending.splice(0, BATCH_MAXIMUM))) track(alone, runner.alone(write));
+    }
+    // In the same step as the last look: a write that comes a moment later, as the answer to one just committed, starts anew.
+    draining -= 1;
+  }
+
+  function start(): void {
+    // The next commit is the larger the longer it is put off; a full one gains nothing by that.
+    const is_worth_it = draining === 0 || pending.length >= BATCH_MAXIMUM;
+    if (!is_worth_it || draining >= runner.batches) return;
+    draining += 1;
+    track(batches, drain());
   }
 
   return {
@@ -51,49 +82,11 @@ export function createWriter(database: Kysely<Tables>): Writer {
         commit: () => outcome?.(),
         fail: reject,
       });
-      running ??= drain();
+      start();
       return promise;
     },
-    idle: () => running ?? Promise.resolve(),
+    async idle() {
+      while (batches.size + alone.size > 0) await Promise.all([...batches, ...alone]);
+    },
   };
-}
-
-async function commitBatch(database: Kysely<Tables>, batch: readonly Pending[]): Promise<void> {
-  const done: Pending[] = [];
-  try {
-    await database.transaction().execute(async (transaction) => {
-      for (const write of batch) {
-        if (await runInSavepoint(transaction, write)) done.push(write);
-      }
-    });
-  } catch (error) {
-    // Some may have failed on their own before; a promise settles once.
-    for (const write of batch) write.fail(unavailable(error));
-    return;
-  }
-  for (const write of done) write.commit();
-}
-
-/** One failing job must not take the others of its commit along. */
-async function runInSavepoint(transaction: Transaction<Tables>, write: Pending): Promise<boolean> {
-  await transaction.executeQuery(CompiledQuery.raw("savepoint job"));
-  try {
-    await write.run(transaction);
-    await transaction.executeQuery(CompiledQuery.raw("release job"));
-    return true;
-  } catch (error) {
-    await undo(transaction, error);
-    write.fail(unavailable(error));
-    return false;
-  }
-}
-
-/** @throws `error` where SQLite gave up the whole transaction, as it may on a full disk: then every write of it failed so. */
-async function undo(transaction: Transaction<Tables>, error: unknown): Promise<void> {
-  try {
-    await transaction.executeQuery(CompiledQuery.raw("rollback to job"));
-    await transaction.executeQuery(CompiledQuery.raw("release job"));
-  } catch {
-    throw error;
-  }
 }

@@ -1,0 +1,62 @@
+import type { Transaction } from "kysely";
+
+import { prepare } from "./prepared.ts";
+import type { Tables } from "./tables.ts";
+
+/** What was done, and to what: `<resource>.<verb>`. */
+export type AuditAction =
+  | "api_key.create"
+  | "api_key.revoke"
+  | "deployment.create"
+  | "deployment.retire"
+  | "fleet.create"
+  | "fleet.update_model"
+  | "login.approve"
+  | "login.deny"
+  | "models.apply"
+  | "organization.create"
+  | "robot.setup"
+  | "session.create"
+  | "session.end";
+
+/** Who did something, and in which request. Made before the transaction, because a job may run twice. */
+export interface Authorship {
+  /** Id of the entry, by `newId("aud")`. */
+  readonly audit_id: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly organization_id: string | null;
+  /** `key_…`, `ses_…`, or `command`. */
+  readonly actor: string;
+  readonly request_id: string | null;
+}
+
+/** One entry of the audit log. `details` never hold a secret. */
+export interface AuditEntry {
+  readonly action: AuditAction;
+  readonly subject_id: string;
+  readonly details: Readonly<Record<string, string | number | null>>;
+}
+
+/** Writes down a change in the transaction that makes it: neither is there without the other. */
+export async function audit(
+  transaction: Transaction<Tables>,
+  { audit_id, at, organization_id, actor, request_id }: Authorship,
+  { action, subject_id, details }: AuditEntry,
+): Promise<void> {
+  const entry = { id: audit_id, organization_id, at, actor, request_id, action, subject_id };
+  await insert(transaction, { ...entry, details: JSON.stringify(details) });
+}
+
+const insert = prepare<Tables["audit_log"], never>((database, parameter) =>
+  database.insertInto("audit_log").values({
+    id: parameter("id"),
+    organization_id: parameter("organization_id"),
+    at: parameter("at"),
+    actor: parameter("actor"),
+    request_id: parameter("request_id"),
+    action: parameter("action"),
+    subject_id: parameter("subject_id"),
+    details: parameter("details"),
+  }),
+);

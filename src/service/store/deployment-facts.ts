@@ -1,0 +1,71 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "./store.ts";
+import type { EndpointHealth, Tables } from "./tables.ts";
+
+/** What decides about the state of a current deployment, but for the robot's contract, which is large and seldom changes. */
+export interface DeploymentFacts extends Pick<
+  Tables["deployments"],
+  | "id"
+  | "organization_id"
+  | "robot_id"
+  | "checkpoint_id"
+  | "region"
+  | "status"
+  | "last_error_code"
+  | "created_at"
+  | "activated_at"
+> {
+  readonly robot_type_id: string;
+  /** Where the robot is now. */
+  readonly robot_region: string;
+  readonly robot_refitted_at: string;
+  readonly requirements: string;
+  /** Of the endpoint where the robot is now; null where there is none. */
+  readonly health: EndpointHealth | null;
+  readonly endpoint_withdrawn_at: string | null;
+}
+
+/** Current deployments of all organizations, in the order of their ids, at most `rows` after the id `after`. */
+export function listDeploymentFacts(reader: Reader, after: string, rows: number): Promise<DeploymentFacts[]> {
+  return factsOf(reader).where("deployments.id", ">", after).orderBy("deployments.id").limit(rows).execute();
+}
+
+/** The same of one deployment; undefined once it is retired. */
+export function findDeploymentFacts(
+  transaction: Transaction<Tables>,
+  id: string,
+): Promise<DeploymentFacts | undefined> {
+  return factsOf(transaction).where("deployments.id", "=", id).executeTakeFirst();
+}
+
+export async function findContract(
+  reader: Reader | Transaction<Tables>,
+  { organization_id, robot_id }: Pick<DeploymentFacts, "organization_id" | "robot_id">,
+): Promise<string | null> {
+  const robot = await reader
+    .selectFrom("robots")
+    .select("contract")
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", robot_id)
+    .executeTakeFirstOrThrow();
+  return robot.contract;
+}
+
+function factsOf(reader: Reader | Transaction<Tables>) {
+  return reader
+    .selectFrom("deployments")
+    .innerJoin("robots", "robots.id", "deployments.robot_id")
+    .innerJoin("checkpoints", "checkpoints.id", "deployments.checkpoint_id")
+    .leftJoin("endpoints", (join) =>
+      join
+        .onRef("endpoints.checkpoint_id", "=", "deployments.checkpoint_id")
+        .onRef("endpoints.region", "=", "robots.region"),
+    )
+    .select(["deployments.id", "deployments.organization_id", "deployments.robot_id", "deployments.checkpoint_id"])
+    .select(["deployments.region", "deployments.status", "deployments.last_error_code", "deployments.created_at"])
+    .select(["deployments.activated_at", "robots.robot_type_id", "robots.region as robot_region"])
+    .select(["robots.refitted_at as robot_refitted_at", "checkpoints.requirements"])
+    .select(["endpoints.health", "endpoints.withdrawn_at as endpoint_withdrawn_at"])
+    .where("deployments.retired_at", "is", null);
+}

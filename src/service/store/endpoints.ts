@@ -1,0 +1,187 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "./store.ts";
+import type { EndpointHealth, Tables } from "./tables.ts";
+
+/** What tells endpoints apart. */
+export interface EndpointKey {
+  readonly checkpoint_id: string;
+  readonly region: string;
+}
+
+/** An endpoint that is to be probed, and what is known of it so far. */
+export interface ClaimedEndpoint extends EndpointKey {
+  readonly health_url: string;
+  readonly health: EndpointHealth;
+  readonly contrary_probes: number;
+}
+
+/** When endpoints are due, and who holds a claim on them. All times are ISO 8601. */
+export interface Claim {
+  readonly now: string;
+  /** Endpoints probed after this are left alone, whatever else says that they are due. */
+  readonly probed_before: string;
+  /** A next probe later than this was set by a clock that ran ahead, and counts as due. */
+  readonly horizon: string;
+  /** Fencing: only the holder of this id may write the outcome. */
+  readonly probe_id: string;
+  /** A holder that died is given up then. */
+  readonly expires_at: string;
+}
+
+/** Whether any endpoint is due. Cheap: it is asked all the time. */
+export async function isAnyEndpointDue(reader: Reader, claim: Claim): Promise<boolean> {
+  return (await dueEndpoints(reader, claim).executeTakeFirst()) !== undefined;
+}
+
+/** Takes the endpoint that is due longest, unless others hold all that are. */
+export async function claimEndpoint(
+  transaction: Transaction<Tables>,
+  claim: Claim,
+): Promise<ClaimedEndpoint | undefined> {
+  const endpoint = await dueEndpoints(transaction, claim).forUpdate().skipLocked().executeTakeFirst();
+  if (endpoint === undefined) return undefined;
+  await transaction
+    .updateTable("endpoints")
+    .set({ probe_id: claim.probe_id, probe_expires_at: claim.expires_at })
+    .where("checkpoint_id", "=", endpoint.checkpoint_id)
+    .where("region", "=", endpoint.region)
+    .execute();
+  return endpoint;
+}
+
+/**
+ * One that left the catalog is of interest as long as somebody works with its checkpoint. What a clock that ran ahead wrote
+ * down counts for nothing, or an endpoint would be left alone until that time has come.
+ */
+function dueEndpoints(reader: Reader | Transaction<Tables>, { now, probed_before, horizon, expires_at }: Claim) {
+  return reader
+    .selectFrom("endpoints")
+    .select(["checkpoint_id", "region", "health_url", "health", "contrary_probes"])
+    .where((where) => where.or([where("next_probe_at", "<=", now), where("next_probe_at", ">", horizon)]))
+    .where(({ or, eb }) =>
+      or([
+        eb("probe_expires_at", "is", null),
+        eb("probe_expires_at", "<=", now),
+        eb("probe_expires_at", ">", latest(expires_at)),
+      ]),
+    )
+    .where(({ or, eb }) =>
+      or([
+        eb("last_probed_at", "is", null),
+        eb("last_probed_at", "<=", probed_before),
+        eb("last_probed_at", ">", latest(now)),
+      ]),
+    )
+    .where(({ or, eb, exists, selectFrom }) =>
+      or([
+        eb("withdrawn_at", "is", null),
+        exists(
+          selectFrom("deployments")
+            .select("deployments.id")
+            .whereRef("deployments.checkpoint_id", "=", "endpoints.checkpoint_id")
+            .where("retired_at", "is", null),
+        ),
+        exists(
+          selectFrom("generations")
+            .select("generations.id")
+            .whereRef("generations.checkpoint_id", "=", "endpoints.checkpoint_id")
+            .where("superseded_at", "is", null),
+        ),
+      ]),
+    )
+    .orderBy("next_probe_at")
+    .limit(1);
+}
+
+/** Replicas whose clocks differ by less believe each other. */
+const CLOCK_DIFFERENCE_MS = 60_000;
+
+function latest(time: string): string {
+  return new Date(Date.parse(time) + CLOCK_DIFFERENCE_MS).toISOString();
+}
+
+/** What a probe found out. */
+export interface ProbeOutcome {
+  readonly health: EndpointHealth;
+  readonly contrary_probes: number;
+  readonly is_changed: boolean;
+  readonly last_error: string | null;
+  readonly probed_at: string;
+  readonly next_probe_at: string;
+}
+
+/**
+ * Writes the outcome of a probe, and gives the claim back.
+ *
+ * @returns false where the claim was lost: it expired and another took it, or the catalog changed the endpoint. Nothing is
+ * written then.
+ */
+export async function recordProbe(
+  transaction: Transaction<Tables>,
+  { checkpoint_id, region, health_url }: ClaimedEndpoint,
+  probe_id: string,
+  { is_changed, probed_at, ...outcome }: ProbeOutcome,
+): Promise<boolean> {
+  const { numUpdatedRows } = await transaction
+    .updateTable("endpoints")
+    .set({
+      ...outcome,
+      last_probed_at: probed_at,
+      ...(is_changed ? { health_since: probed_at } : {}),
+      probe_id: null,
+      probe_expires_at: null,
+    })
+    .where("checkpoint_id", "=", checkpoint_id)
+    .where("region", "=", region)
+    .where("probe_id", "=", probe_id)
+    .where("health_url", "=", health_url)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Gives a claim back without an outcome. */
+export async function releaseEndpoint(
+  transaction: Transaction<Tables>,
+  { checkpoint_id, region }: EndpointKey,
+  probe_id: string,
+): Promise<void> {
+  await transaction
+    .updateTable("endpoints")
+    .set({ probe_id: null, probe_expires_at: null })
+    .where("checkpoint_id", "=", checkpoint_id)
+    .where("region", "=", region)
+    .where("probe_id", "=", probe_id)
+    .execute();
+}
+
+/**
+ * Makes every endpoint of a checkpoint due: something needs it that did not before. To be called in the transaction that
+ * makes it so, and `nudge` after it.
+ *
+ * @param later_than endpoints that are due by then anyway are left as they are.
+ */
+export async function bringProbesForward(
+  transaction: Transaction<Tables>,
+  checkpoint_id: string,
+  now: string,
+  later_than = now,
+): Promise<void> {
+  await transaction
+    .updateTable("endpoints")
+    .set({ next_probe_at: now })
+    .where("checkpoint_id", "=", checkpoint_id)
+    .where("next_probe_at", ">", later_than)
+    .execute();
+}
+
+/** Checkpoints of which some endpoint is not due before `later_than`. */
+export async function checkpointsDueLaterThan(reader: Reader, later_than: string): Promise<readonly string[]> {
+  const rows = await reader
+    .selectFrom("endpoints")
+    .select("checkpoint_id")
+    .distinct()
+    .where("next_probe_at", ">", later_than)
+    .execute();
+  return rows.map(({ checkpoint_id }) => checkpoint_id);
+}

@@ -1,0 +1,152 @@
+import { sql } from "kysely";
+import type { Transaction } from "kysely";
+
+import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "../readiness/fleet-facts.ts";
+import { parseWindows } from "../readiness/windows.ts";
+import type { ObstacleOf } from "./obstacles.ts";
+import { loadObstacles } from "./obstacles.ts";
+import { loadPreparations } from "./preparations.ts";
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** Fleets whose facts are put together at a time: it bounds the parameters of a query, and what is in memory. */
+const FLEETS_AT_A_TIME = 200;
+
+/** What the views of these fleets are derived from, in their order. */
+export async function loadFleetFacts(
+  reader: Reader | Transaction<Tables>,
+  fleets: readonly Tables["fleets"][],
+): Promise<readonly FleetFacts[]> {
+  const facts: FleetFacts[] = [];
+  for (let index = 0; index < fleets.length; index += FLEETS_AT_A_TIME) {
+    facts.push(...(await loadSome(reader, fleets.slice(index, index + FLEETS_AT_A_TIME))));
+  }
+  return facts;
+}
+
+async function loadSome(
+  reader: Reader | Transaction<Tables>,
+  fleets: readonly Tables["fleets"][],
+): Promise<readonly FleetFacts[]> {
+  const generation_ids = fleets.flatMap(({ generation_id, update_generation_id }) =>
+    update_generation_id === null ? [generation_id] : [generation_id, update_generation_id],
+  );
+  const generations = await loadGenerations(reader, generation_ids);
+  const members = await loadMembers(
+    reader,
+    fleets.map(({ id }) => id),
+  );
+  const loaded = fleets.map((fleet) => ({
+    fleet,
+    active: generationOf(generations, fleet.generation_id),
+    update: fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id),
+    rows: members.get(fleet.id) ?? [],
+  }));
+  const questions = loaded.flatMap(({ active, update, rows }) =>
+    (update === null ? [active] : [active, update]).flatMap(({ requirements }) =>
+      rows.map((row) => [row, requirements] as const),
+    ),
+  );
+  const obstacleOf = await loadObstacles(reader, questions);
+  return loaded.map(({ fleet, active, update, rows }) => {
+    return {
+      id: fleet.id,
+      name: fleet.name,
+      readiness_mode: fleet.readiness_mode,
+      peak_active_robots: fleet.peak_active_robots,
+      windows: parseWindows(fleet.operating_windows),
+      active: active.facts,
+      update: update?.facts ?? null,
+      members: rows.map((row) => memberGroup(row, active, update, obstacleOf)),
+    };
+  });
+}
+
+interface Generation {
+  readonly facts: GenerationFacts;
+  /** As the checkpoint's row has them. */
+  readonly requirements: string;
+}
+
+function generationOf(generations: ReadonlyMap<string, Generation>, id: string): Generation {
+  const generation = generations.get(id);
+  if (generation === undefined) throw new Error(`The store has a fleet without its generation ${id}`);
+  return generation;
+}
+
+async function loadGenerations(
+  reader: Reader | Transaction<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Generation>> {
+  const rows = await reader
+    .selectFrom("generations")
+    .innerJoin("checkpoints", "checkpoints.id", "generations.checkpoint_id")
+    .select(["generations.id", "subject", "checkpoint_id", "generations.created_at", "activated_at"])
+    .select(["model_slug", "requirements"])
+    .where("generations.id", "in", ids)
+    .execute();
+  const endpoints = await loadEndpoints(reader, [...new Set(rows.map(({ checkpoint_id }) => checkpoint_id))]);
+  const preparations = await loadPreparations(reader, [...new Set(rows.map(({ model_slug }) => model_slug))]);
+  return new Map(
+    rows.map(({ requirements, ...row }) => {
+      const offered = (endpoints.get(row.checkpoint_id) ?? []).filter(
+        ({ withdrawn_at }) => withdrawn_at === null || row.created_at <= withdrawn_at,
+      );
+      const by_region = new Map(offered.map(({ region, ...endpoint }): [string, EndpointFacts] => [region, endpoint]));
+      const facts = { ...row, endpoints: by_region, preparations: preparations.get(row.model_slug) ?? [] };
+      return [row.id, { facts, requirements }];
+    }),
+  );
+}
+
+async function loadEndpoints(reader: Reader | Transaction<Tables>, checkpoint_ids: readonly string[]) {
+  const rows = await reader
+    .selectFrom("endpoints")
+    .select(["checkpoint_id", "region", "health", "health_since", "last_probed_at", "withdrawn_at"])
+    .where("checkpoint_id", "in", checkpoint_ids)
+    .execute();
+  return Map.groupBy(rows, ({ checkpoint_id }) => checkpoint_id);
+}
+
+const CONTRACT_OF = sql<string | null>`case when contract is null then null else robots.id end`;
+const REFITTED_AT = sql<string | null>`case when contract is null then null else robots.refitted_at end`;
+
+type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
+
+async function loadMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly string[]) {
+  return Map.groupBy(await selectMembers(reader, fleet_ids), ({ fleet_id }) => fleet_id);
+}
+
+/** Robots that are alike come as one row: a fleet of a thousand is usually a handful of them. Who has a contract is like no other. */
+function selectMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly string[]) {
+  return reader
+    .selectFrom("fleet_members")
+    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
+    .leftJoin("deployments", (join) =>
+      join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
+    )
+    .select(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status"])
+    .select([CONTRACT_OF.as("contract_of"), REFITTED_AT.as("refitted_at")])
+    .select(({ fn }) => [fn.countAll<number>().as("count"), fn.min("robots.name").as("example")])
+    .where("fleet_id", "in", fleet_ids)
+    .groupBy(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status", CONTRACT_OF, REFITTED_AT])
+    .orderBy("example")
+    .execute();
+}
+
+function memberGroup(
+  row: MemberRow,
+  active: Generation,
+  update: Generation | null,
+  obstacleOf: ObstacleOf,
+): MemberGroup {
+  const isOfFleet = row.checkpoint_id === active.facts.checkpoint_id;
+  return {
+    count: Number(row.count),
+    example: row.example,
+    region: row.region,
+    deployment: isOfFleet ? (row.status === "active" ? "active" : "inactive") : "none",
+    obstacle: obstacleOf(row, active.requirements),
+    update_obstacle: update === null ? null : obstacleOf(row, update.requirements),
+  };
+}

@@ -1,0 +1,73 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** A login under way, or lately over. */
+export type LoginRow = Tables["login_exchanges"];
+
+/** Logins kept at a time, in the whole service: anyone may start one. */
+export const LOGINS_MAXIMUM = 10_000;
+
+/**
+ * Adds a login. Where there are `LOGINS_MAXIMUM` the oldest goes, whatever became of it: a person takes a minute, and who starts
+ * thousands to keep others out has to start all of them again within that.
+ */
+export async function insertLogin(transaction: Transaction<Tables>, login: LoginRow): Promise<void> {
+  const counted = await transaction
+    .selectFrom("login_exchanges")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .executeTakeFirst();
+  const too_many = Number(counted?.count ?? 0) + 1 - LOGINS_MAXIMUM;
+  if (too_many > 0) await deleteOldestLogins(transaction, too_many);
+  await transaction.insertInto("login_exchanges").values(login).execute();
+}
+
+export function findLogin(reader: Reader, id: string): Promise<LoginRow | undefined> {
+  return reader.selectFrom("login_exchanges").selectAll().where("id", "=", id).executeTakeFirst();
+}
+
+/** The login, held against other changes until the transaction ends. */
+export function lockLogin(transaction: Transaction<Tables>, id: string): Promise<LoginRow | undefined> {
+  return transaction.selectFrom("login_exchanges").selectAll().where("id", "=", id).forUpdate().executeTakeFirst();
+}
+
+export async function updateLogin(
+  transaction: Transaction<Tables>,
+  id: string,
+  change: Partial<Pick<LoginRow, "state" | "code_sha256" | "organization_id" | "approved_by" | "last_polled_at">>,
+): Promise<void> {
+  await transaction.updateTable("login_exchanges").set(change).where("id", "=", id).execute();
+}
+
+/** Denies the logins that a key approved and nobody has taken up yet. */
+export async function denyLoginsOf(transaction: Transaction<Tables>, key_id: string): Promise<void> {
+  await transaction
+    .updateTable("login_exchanges")
+    .set({ state: "denied", code_sha256: null })
+    .where("approved_by", "=", key_id)
+    .where("state", "=", "approved")
+    .execute();
+}
+
+async function deleteOldestLogins(transaction: Transaction<Tables>, count: number): Promise<void> {
+  // Ids sort as logins were started.
+  const oldest = transaction.selectFrom("login_exchanges").select("id").orderBy("id").limit(count);
+  await transaction.deleteFrom("login_exchanges").where("id", "in", oldest).execute();
+}
+
+/** Forgets logins that expired before `before` (ISO 8601), the oldest first; returns how many. */
+export async function deletePastLogins(
+  transaction: Transaction<Tables>,
+  before: string,
+  maximum: number,
+): Promise<number> {
+  const past = transaction
+    .selectFrom("login_exchanges")
+    .select("id")
+    .where("expires_at", "<", before)
+    .orderBy("expires_at")
+    .limit(maximum);
+  const deleted = await transaction.deleteFrom("login_exchanges").where("id", "in", past).returning("id").execute();
+  return deleted.length;
+}

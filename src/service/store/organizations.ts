@@ -1,0 +1,79 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+export type OrganizationRow = Tables["organizations"];
+
+/** Code points. */
+export const ORGANIZATION_NAME_LENGTH = { minimum: 1, maximum: 128 } as const;
+/** What the organization of a new service is called. */
+export const FIRST_ORGANIZATION_NAME = "default";
+
+/** The first organization, made when there is none yet. */
+export async function ensureOrganization(
+  transaction: Transaction<Tables>,
+  organization: OrganizationRow,
+): Promise<string> {
+  const first = transaction.selectFrom("organizations").select("id").orderBy("id").limit(1);
+  const found = await first.executeTakeFirst();
+  if (found !== undefined) return found.id;
+  // Another replica that starts for the first time may be here as well; the name lets one of them through.
+  await insertOrganization(transaction, organization);
+  return (await first.executeTakeFirstOrThrow()).id;
+}
+
+/** Adds an organization; false when one of that name is there. */
+export async function insertOrganization(
+  transaction: Transaction<Tables>,
+  organization: OrganizationRow,
+): Promise<boolean> {
+  const inserted = await transaction
+    .insertInto("organizations")
+    .values(organization)
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  return inserted !== undefined;
+}
+
+/** All organizations, oldest first. */
+export function listOrganizations(reader: Reader): Promise<OrganizationRow[]> {
+  return reader.selectFrom("organizations").selectAll().orderBy("id").execute();
+}
+
+/** An organization by its id, or else by its name. */
+export async function findOrganization(
+  reader: Reader | Transaction<Tables>,
+  name_or_id: string,
+): Promise<OrganizationRow | undefined> {
+  const found = await reader
+    .selectFrom("organizations")
+    .selectAll()
+    .where((where) => where.or([where("id", "=", name_or_id), where("name", "=", name_or_id)]))
+    .execute();
+  return found.find(({ id }) => id === name_or_id) ?? found[0];
+}
+
+/** What an organization has at `now` (ISO 8601): current deployments, and keys that work. */
+export async function countBelongings(
+  reader: Reader,
+  organization_id: string,
+  now: string,
+): Promise<{ readonly deployments: number; readonly api_keys: number }> {
+  const deployments = await reader
+    .selectFrom("deployments")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("organization_id", "=", organization_id)
+    .where("retired_at", "is", null)
+    .executeTakeFirst();
+  const api_keys = await reader
+    .selectFrom("api_keys")
+    .select(({ fn }) => fn.countAll().as("count"))
+    .where("organization_id", "=", organization_id)
+    .where("revoked_at", "is", null)
+    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
+    .executeTakeFirst();
+  // PostgreSQL counts in 64 bits, which its driver hands out as text.
+  return { deployments: Number(deployments?.count ?? 0), api_keys: Number(api_keys?.count ?? 0) };
+}

@@ -1,0 +1,70 @@
+import { sql } from "kysely";
+import type { Kysely } from "kysely";
+
+import { createBackoff } from "../../platform/retry.ts";
+import type { ServiceMachine } from "../machine.ts";
+import type { Tables } from "./tables.ts";
+import { isConflict, isLockTimeout, isOverLimit, StoreUnavailableError, unavailable } from "./unavailable.ts";
+import type { PendingWrite, WriteRunner } from "./writer.ts";
+
+/** How long writes of one commit together may wait for a row that others hold. */
+export const BATCH_LOCK_TIMEOUT_MS = 100;
+/** The same for a write that goes alone. */
+const LOCK_TIMEOUT_MS = 5000;
+/** How often a write is tried that meets others head-on. */
+const ATTEMPTS_MAXIMUM = 8;
+const BACKOFF = { first_ms: 10, cap_ms: 500 } as const;
+
+type BatchMachine = Pick<ServiceMachine, "clock" | "random">;
+
+/**
+ * Runs many writes in one transaction, on connections whose `lock_timeout` is `BATCH_LOCK_TIMEOUT_MS`. Where one of them
+ * fails or meets others in its way, all are undone and each goes alone: one that fails takes no other along, unless it is
+ * the database that fails, and the locks of many writes never wait for the locks of many others in a ring.
+ */
+export function postgresRunner(database: Kysely<Tables>, batches: number, machine: BatchMachine): WriteRunner {
+  return {
+    together: (batch) => runTogether(database, batch),
+    alone: (write) => runAlone(database, write, machine),
+    batches,
+  };
+}
+
+async function runTogether(database: Kysely<Tables>, batch: readonly PendingWrite[]): Promise<readonly PendingWrite[]> {
+  try {
+    await database.transaction().execute(async (transaction) => {
+      for (const write of batch) await write.run(transaction);
+    });
+  } catch (error) {
+    const cause = unavailable(error);
+    const is_in_the_way = isConflict(error) || isLockTimeout(error);
+    // The server's answer came before the commit, or instead of it: nothing was done, and each may be tried again.
+    const is_of_one = isOverLimit(error) || !(cause instanceof StoreUnavailableError);
+    if (is_in_the_way || (batch.length > 1 && is_of_one)) return batch;
+    for (const write of batch) write.fail(cause);
+    return [];
+  }
+  for (const write of batch) write.commit();
+  return [];
+}
+
+/** Runs one write in a transaction of its own, again where it met another one head-on. */
+async function runAlone(database: Kysely<Tables>, write: PendingWrite, { clock, random }: BatchMachine): Promise<void> {
+  const backoff = createBackoff({ ...BACKOFF, random });
+  for (;;) {
+    try {
+      await database.transaction().execute(async (transaction) => {
+        await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction);
+        await write.run(transaction);
+      });
+      write.commit();
+      return;
+    } catch (error) {
+      if (!isConflict(error) || backoff.attempts + 1 >= ATTEMPTS_MAXIMUM) {
+        write.fail(unavailable(error));
+        return;
+      }
+      await clock.sleep(backoff.next_ms());
+    }
+  }
+}

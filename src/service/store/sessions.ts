@@ -1,0 +1,100 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** What a request needs to know of the session it came with. */
+export type SessionRow = Pick<
+  Tables["sessions"],
+  "id" | "organization_id" | "token_sha256" | "created_by" | "expires_at" | "revoked_at"
+>;
+
+/** Looks a session up by its token's hash; like a key's, the query that finds the organization. */
+export function findSession(reader: Reader, token_sha256: string): Promise<SessionRow | undefined> {
+  return reader
+    .selectFrom("sessions")
+    .select(["id", "organization_id", "token_sha256", "created_by", "expires_at", "revoked_at"])
+    .where("token_sha256", "=", token_sha256)
+    .executeTakeFirst();
+}
+
+export async function insertSession(transaction: Transaction<Tables>, session: Tables["sessions"]): Promise<void> {
+  await transaction.insertInto("sessions").values(session).execute();
+}
+
+/** One session of an organization, held against other changes until the transaction ends. */
+export function lockSession(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  id: string,
+): Promise<Pick<SessionRow, "expires_at" | "revoked_at"> | undefined> {
+  return transaction
+    .selectFrom("sessions")
+    .select(["expires_at", "revoked_at"])
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Ends one session at `at`, and says whether it was not over before. */
+export async function endSession(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  id: string,
+  at: string,
+): Promise<boolean> {
+  const ended = await transaction
+    .updateTable("sessions")
+    .set({ revoked_at: at })
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", id)
+    .where("revoked_at", "is", null)
+    .returning("id")
+    .executeTakeFirst();
+  return ended !== undefined;
+}
+
+/** Ends every session that goes back to a key; returns how many. */
+export async function endSessionsOf(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  key_id: string,
+  at: string,
+): Promise<number> {
+  const ended = await transaction
+    .updateTable("sessions")
+    .set({ revoked_at: at })
+    .where("organization_id", "=", organization_id)
+    .where("created_by", "=", key_id)
+    .where("revoked_at", "is", null)
+    .returning("id")
+    .execute();
+  return ended.length;
+}
+
+/** Forgets sessions that were over before `before` (ISO 8601), a bounded number at a time; returns how many. */
+export async function deletePastSessions(
+  transaction: Transaction<Tables>,
+  before: string,
+  maximum: number,
+): Promise<number> {
+  const past = transaction
+    .selectFrom("sessions")
+    .select("id")
+    .where("expires_at", "<", before)
+    .orderBy("expires_at")
+    .limit(maximum);
+  const deleted = await transaction.deleteFrom("sessions").where("id", "in", past).returning("id").execute();
+  return deleted.length;
+}
+
+/** Notes that a session was used at `at`. Only forward: another replica may have seen a later use. */
+export async function noteSessionUse(transaction: Transaction<Tables>, id: string, at: string): Promise<void> {
+  await transaction
+    .updateTable("sessions")
+    .set({ last_used_at: at })
+    .where("id", "=", id)
+    .where((where) => where.or([where("last_used_at", "is", null), where("last_used_at", "<", at)]))
+    .execute();
+}

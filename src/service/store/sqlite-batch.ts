@@ -1,0 +1,68 @@
+import { CompiledQuery } from "kysely";
+import type { Kysely, Transaction } from "kysely";
+
+import type { Tables } from "./tables.ts";
+import { unavailable } from "./unavailable.ts";
+import type { PendingWrite, WriteRunner } from "./writer.ts";
+
+/** One commit at a time. A write that fails takes no other of its commit along. */
+export function sqliteRunner(database: Kysely<Tables>): WriteRunner {
+  const together = async (batch: readonly PendingWrite[]) => {
+    // Savepoints are a third of the queries of a setup, and needed where a write fails; those are rare.
+    if (!(await runBare(database, batch))) await runInSavepoints(database, batch);
+    return [];
+  };
+  return { together, alone: (write) => runInSavepoints(database, [write]), batches: 1 };
+}
+
+/** @returns whether all of them succeeded; else none of them happened. */
+async function runBare(database: Kysely<Tables>, batch: readonly PendingWrite[]): Promise<boolean> {
+  try {
+    await database.transaction().execute(async (transaction) => {
+      for (const write of batch) await write.run(transaction);
+    });
+  } catch {
+    return false;
+  }
+  for (const write of batch) write.commit();
+  return true;
+}
+
+async function runInSavepoints(database: Kysely<Tables>, batch: readonly PendingWrite[]): Promise<void> {
+  const done: PendingWrite[] = [];
+  try {
+    await database.transaction().execute(async (transaction) => {
+      for (const write of batch) {
+        if (await runInSavepoint(transaction, write)) done.push(write);
+      }
+    });
+  } catch (error) {
+    // Some may have failed on their own before; a promise settles once.
+    for (const write of batch) write.fail(unavailable(error));
+    return;
+  }
+  for (const write of done) write.commit();
+}
+
+async function runInSavepoint(transaction: Transaction<Tables>, write: PendingWrite): Promise<boolean> {
+  await transaction.executeQuery(CompiledQuery.raw("savepoint job"));
+  try {
+    await write.run(transaction);
+    await transaction.executeQuery(CompiledQuery.raw("release job"));
+    return true;
+  } catch (error) {
+    await undo(transaction, error);
+    write.fail(unavailable(error));
+    return false;
+  }
+}
+
+/** @throws `error` where SQLite gave up the whole transaction, as it may on a full disk: then every write of it failed so. */
+async function undo(transaction: Transaction<Tables>, error: unknown): Promise<void> {
+  try {
+    await transaction.executeQuery(CompiledQuery.raw("rollback to job"));
+    await transaction.executeQuery(CompiledQuery.raw("release job"));
+  } catch {
+    throw error;
+  }
+}

@@ -1,0 +1,122 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { CompiledQuery, Kysely, sql } from "kysely";
+
+import { errorCode } from "../../platform/files.ts";
+import type { Files } from "../../platform/files.ts";
+import type { migrate } from "./migrator.ts";
+import { NodeSqliteDialect } from "./sqlite-dialect.ts";
+import { sqliteRunner } from "./sqlite-batch.ts";
+import type { Store, StoreMachine } from "./store.ts";
+import type { Tables } from "./tables.ts";
+import { createWriter } from "./writer.ts";
+
+/** The database in a data directory; SQLite keeps its log beside it. */
+export const SQLITE_FILE = "service.db";
+/** How long another process (a backup, a command, a shell) may hold the database before a query gives up. */
+const BUSY_TIMEOUT_MS = 5000;
+/** What the write-ahead log is cut back to after it was long. */
+const LOG_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Opens the store in `directory`, which must exist, and brings its schema up to date.
+ *
+ * @throws where the file is no database, the disk refuses, or a newer program wrote it.
+ */
+export async function openSqliteStore(
+  directory: string,
+  { files, clock }: StoreMachine,
+  prepare: typeof migrate,
+): Promise<Store> {
+  const writer = await openSqliteWriter(directory, files);
+  try {
+    await prepare(writer, new Date(clock.wall_ms()).toISOString());
+    const reader = openSqliteReader(directory);
+    // Kysely closes only what it has used.
+    await sql`select 1`.execute(reader);
+    const queue = createWriter(sqliteRunner(writer));
+    return {
+      reader,
+      write: (job) => queue.write(job),
+      version: () => dataVersion(reader),
+      async [Symbol.asyncDispose]() {
+        await queue.idle();
+        await reader.destroy();
+        await writer.destroy();
+      },
+    };
+  } catch (error) {
+    await writer.destroy();
+    throw error;
+  }
+}
+
+/** Counts the commits of all other connections (sqlite.org/pragma.html#pragma_data_version); `reader` is one, and commits nothing. */
+async function dataVersion(reader: Kysely<Tables>): Promise<string> {
+  const { rows } = await reader.executeQuery<{ readonly data_version: number }>(DATA_VERSION);
+  const version = rows[0]?.data_version;
+  if (version === undefined) throw new Error("SQLite named no data version");
+  return String(version);
+}
+
+const DATA_VERSION = CompiledQuery.raw("pragma data_version");
+
+/** The database in `directory`, made where there is none, so that what it commits is on the disk. */
+export async function openSqliteWriter(directory: string, files: Files): Promise<Kysely<Tables>> {
+  const path = join(directory, SQLITE_FILE);
+  await createPrivately(files, directory, path);
+  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    database.exec("pragma journal_mode = wal");
+    // Without it a commit survives the process, not a power cut (sqlite.org/pragma.html#pragma_synchronous).
+    database.exec("pragma synchronous = full");
+    database.exec(`pragma journal_size_limit = ${LOG_BYTES}`);
+    return openOver(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** The database in `directory` for queries alone. */
+export function openSqliteReader(directory: string): Kysely<Tables> {
+  return openSqliteFile(join(directory, SQLITE_FILE), { readOnly: true });
+}
+
+/** A database file that is there. */
+export function openSqliteFile(path: string, { readOnly }: { readonly readOnly: boolean }): Kysely<Tables> {
+  return openOver(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly }));
+}
+
+function openOver(database: DatabaseSync): Kysely<Tables> {
+  const dialect = new NodeSqliteDialect(database);
+  return new Kysely<Tables>({ dialect });
+}
+
+/**
+ * Whether the directory is there and holds a database.
+ *
+ * @throws where this user may not look.
+ */
+export async function holdsSqliteStore(files: Files, directory: string): Promise<boolean> {
+  try {
+    await files.stat(join(directory, SQLITE_FILE));
+    return true;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return false;
+    throw error;
+  }
+}
+
+/** SQLite gives its log the mode of its file, and its file whatever the umask says: so the file is made first. */
+async function createPrivately(files: Files, directory: string, path: string): Promise<void> {
+  try {
+    const file = await files.createExclusive(path, 0o600);
+    await file.close();
+    await files.syncDirectory(directory);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+  }
+}

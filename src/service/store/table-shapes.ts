@@ -1,0 +1,63 @@
+import { DatabaseSync } from "node:sqlite";
+
+import { Kysely, sql } from "kysely";
+
+import { migrateWithin } from "./migrator.ts";
+import { NodeSqliteDialect } from "./sqlite-dialect.ts";
+import type { Tables } from "./tables.ts";
+
+/** What copying a table needs to know of it. */
+export interface TableShape {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** Columns of the primary key, in its order. */
+  readonly key: readonly string[];
+}
+
+/**
+ * The tables of a store that has taken the steps up to `step`, each after those it refers to. They are read from an empty
+ * store that takes these steps, so that no store on a disk has a say in it.
+ */
+export async function tableShapes(step: string): Promise<readonly TableShape[]> {
+  await using database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+  await database.transaction().execute((transaction) => migrateWithin(transaction, "", step));
+  const { rows } = await sql<{ readonly name: string }>`
+    select name from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\\'
+    and name not like 'kysely\_%' escape '\\' order by name`.execute(database);
+  const shapes = await Promise.all(rows.map(({ name }) => readShape(database, name)));
+  return inOrderOfReference(shapes);
+}
+
+interface ReferringShape extends TableShape {
+  readonly refers_to: ReadonlySet<string>;
+}
+
+async function readShape(database: Kysely<Tables>, name: string): Promise<ReferringShape> {
+  const columns = await sql<{ readonly name: string; readonly pk: number }>`
+    select name, pk from pragma_table_info(${name}) order by cid`.execute(database);
+  const references = await sql<{ readonly name: string }>`
+    select "table" as name from pragma_foreign_key_list(${name})`.execute(database);
+  const key = columns.rows.filter(({ pk }) => pk > 0).toSorted((left, right) => left.pk - right.pk);
+  return {
+    name,
+    columns: columns.rows.map((column) => column.name),
+    key: key.map((column) => column.name),
+    refers_to: new Set(references.rows.map((reference) => reference.name).filter((table) => table !== name)),
+  };
+}
+
+function inOrderOfReference(shapes: readonly ReferringShape[]): readonly TableShape[] {
+  const ordered: TableShape[] = [];
+  const placed = new Set<string>();
+  let waiting = shapes;
+  while (waiting.length > 0) {
+    const ready = waiting.filter(({ refers_to }) => [...refers_to].every((table) => placed.has(table)));
+    if (ready.length === 0) throw new Error("Tables refer to each other in a ring");
+    for (const { name, columns, key } of ready) {
+      ordered.push({ name, columns, key });
+      placed.add(name);
+    }
+    waiting = waiting.filter(({ name }) => !placed.has(name));
+  }
+  return ordered;
+}

@@ -1,0 +1,170 @@
+import { sql } from "kysely";
+import type { Transaction } from "kysely";
+
+import type { UsageTime } from "../usage/period.ts";
+import { periodEnd, periodSeconds, wholeSecond } from "../usage/period.ts";
+import type { PageRange } from "./page-range.ts";
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** What is measured here: seconds in which a robot had an active deployment. */
+const MEASURE = { usage_type: "robot_time", sku: "robot-time", unit: "second" } as const;
+
+/** A deployment as far as the ledger cares. */
+export type MeteredDeployment = Pick<
+  Tables["deployments"],
+  "id" | "organization_id" | "robot_id" | "model_slug" | "usage_from" | "usage_id" | "usage_until"
+>;
+
+/**
+ * Enters the running period of a deployment in the ledger, until now. A period without a second is not entered.
+ *
+ * The caller holds the deployment's row, and writes down in the same transaction that the period does not run any more: the
+ * row's `usage_id` is the key of the entry, so it is there once or not at all.
+ *
+ * @returns the end of the deployment's last period.
+ */
+export async function closePeriod(
+  transaction: Transaction<Tables>,
+  deployment: MeteredDeployment,
+  now: UsageTime,
+): Promise<string | null> {
+  const { id, organization_id, robot_id, model_slug, usage_from, usage_id, usage_until } = deployment;
+  if (usage_from === null || usage_id === null) return usage_until;
+  const period_end = periodEnd(usage_from, now);
+  const quantity = periodSeconds(usage_from, period_end);
+  if (quantity === 0) return usage_until;
+  const { name } = await transaction
+    .selectFrom("robots")
+    .select("name")
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", robot_id)
+    .executeTakeFirstOrThrow();
+  await transaction
+    .insertInto("usage_records")
+    .values({
+      id: usage_id,
+      organization_id,
+      deployment_id: id,
+      robot_name: name,
+      model_slug,
+      ...MEASURE,
+      quantity,
+      period_start: usage_from,
+      period_end,
+      created_at: usage_from,
+    })
+    .execute();
+  return period_end;
+}
+
+/** When the last period of a robot ended, of whichever deployment, but for ends after `latest`; null when it had none. */
+export async function lastPeriodEnd(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  robot_id: string,
+  latest: string,
+): Promise<string | null> {
+  const last = await transaction
+    .selectFrom("deployments")
+    .select(({ fn }) => fn.max("usage_until").as("until"))
+    .where("organization_id", "=", organization_id)
+    .where("robot_id", "=", robot_id)
+    .where("usage_until", "<=", latest)
+    .executeTakeFirst();
+  return last?.until ?? null;
+}
+
+/** One period. While it runs it has no end yet, and its quantity is what it has come to so far. */
+export interface UsagePeriod {
+  readonly id: string;
+  readonly deployment_id: string;
+  readonly robot_name: string;
+  readonly model_slug: string;
+  readonly usage_type: string;
+  readonly sku: string;
+  /** In `unit`s. */
+  readonly quantity: number;
+  readonly unit: string;
+  readonly period_start: string;
+  readonly period_end: string | null;
+  readonly created_at: string;
+}
+
+/**
+ * Periods of an organization as of now, oldest first. A period has its id from its beginning, so it keeps its
+ * place, and shows once however the pages are cut, when it is entered in the ledger meanwhile.
+ */
+export async function listUsage(
+  reader: Reader,
+  organization_id: string,
+  { after, rows }: PageRange,
+  now: UsageTime,
+): Promise<readonly UsagePeriod[]> {
+  const second = wholeSecond(now.at);
+  let entered = reader
+    .selectFrom("usage_records")
+    .select(["id", "deployment_id", "robot_name", "model_slug", "usage_type", "sku", "unit", "quantity"])
+    .select(["period_start", sql<string | null>`period_end`.as("period_end"), "created_at"])
+    .where("organization_id", "=", organization_id);
+  let running = reader
+    .selectFrom("deployments")
+    .innerJoin("robots", "robots.id", "deployments.robot_id")
+    .select([
+      sql<string>`usage_id`.as("id"),
+      "deployments.id as deployment_id",
+      "robots.name as robot_name",
+      "model_slug",
+      sql<string>`cast(${MEASURE.usage_type} as text)`.as("usage_type"),
+      sql<string>`cast(${MEASURE.sku} as text)`.as("sku"),
+      sql<string>`cast(${MEASURE.unit} as text)`.as("unit"),
+      sql<number>`cast(0 as integer)`.as("quantity"),
+      sql<string>`usage_from`.as("period_start"),
+      sql<string | null>`cast(null as text)`.as("period_end"),
+      sql<string>`usage_from`.as("created_at"),
+    ])
+    .where("deployments.organization_id", "=", organization_id)
+    .where("usage_id", "is not", null)
+    .where("usage_from", "<", second);
+  if (after !== null) {
+    entered = entered.where("id", ">", after);
+    running = running.where("usage_id", ">", after);
+  }
+  if (rows !== null) {
+    // Each by its index, or a page would cost as much as the list.
+    entered = entered.orderBy("id").limit(rows);
+    running = running.orderBy("usage_id").limit(rows);
+  }
+  const both = reader
+    .selectFrom(entered.as("entered"))
+    .selectAll()
+    .unionAll(reader.selectFrom(running.as("running")).selectAll())
+    .orderBy("id");
+  const found = await (rows === null ? both : both.limit(rows)).execute();
+  for (const period of found) {
+    if (period.period_end !== null) continue;
+    period.quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));
+  }
+  return found;
+}
+
+/** When a period began: before a moment, or after it. */
+export type Began = readonly [comparison: "<" | ">", moment: string];
+
+/** Deployments whose period still runs and began then, held until the transaction ends, but for those others hold. */
+export function lockPeriods(
+  transaction: Transaction<Tables>,
+  [comparison, moment]: Began,
+  maximum: number,
+): Promise<MeteredDeployment[]> {
+  return transaction
+    .selectFrom("deployments")
+    .select(["id", "organization_id", "robot_id", "model_slug", "usage_from", "usage_id", "usage_until"])
+    .where("usage_from", comparison, moment)
+    .orderBy("usage_from")
+    .orderBy("id")
+    .limit(maximum)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+}

@@ -1,0 +1,304 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { fileURLToPath } from "node:url";
+
+import * as z from "zod";
+import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from "vitest";
+
+import { LATEST_STEP } from "../../../src/service/store/migrator.ts";
+import { openStore } from "../../../src/service/store/store.ts";
+import type { StoreLocation } from "../../../src/service/store/store.ts";
+import { testMachine } from "../../support/machine.ts";
+import type { Postgres } from "../../support/postgres.ts";
+import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { startService } from "../../support/service.ts";
+import type { RunningService } from "../../support/service.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const copiedSchema = z.object({ file: z.string(), schema: z.string(), rows: z.record(z.string(), z.int()) });
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "backup-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+let cluster: Postgres | undefined;
+beforeAll(async () => {
+  if (!WITHOUT_POSTGRES) cluster = await startPostgres();
+});
+afterAll(() => cluster?.[Symbol.asyncDispose]());
+
+interface Ended {
+  readonly code: number | string;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+async function run(...words: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [PROGRAM, ...words]);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  return { code: code ?? signal ?? "", ...output };
+}
+
+function flagsOf(location: StoreLocation): readonly string[] {
+  return location.kind === "sqlite" ? ["--data", location.data_directory] : ["--database", location.url];
+}
+
+const kinds = [
+  {
+    kind: "SQLite",
+    skip: false,
+    locate: async (): Promise<StoreLocation> => ({
+      kind: "sqlite",
+      data_directory: join(folder, `data-${Math.random()}`),
+    }),
+  },
+  {
+    kind: "PostgreSQL",
+    skip: WITHOUT_POSTGRES,
+    locate: async (): Promise<StoreLocation> => ({ kind: "postgres", url: await cluster!.createDatabase() }),
+  },
+];
+
+/** The first service on a store writes its key there; a later one on a copy works with the same. */
+function serve(store: StoreLocation, key_folder: string): Promise<RunningService> {
+  return startService({ store, data_directory: key_folder });
+}
+
+const setUp = (service: RunningService, name: string, more: object = {}) =>
+  service.send("POST", "/v1/robots/setup", {
+    name,
+    robot_type_id: "t",
+    region: "x",
+    configuration_digest: DIGEST,
+    ...more,
+  });
+
+for (const from of kinds) {
+  for (const to of kinds) {
+    describe.skipIf(from.skip || to.skip)(`backup of ${from.kind}, restored to ${to.kind}`, () => {
+      it("has everything, whatever is in it, and its keys work", async () => {
+        const [source, target, file] = [await from.locate(), await to.locate(), join(folder, "backup.db")];
+        const before = await (async () => {
+          await using service = await serve(source, folder);
+          // More than are held at once, and what text can be.
+          await Promise.all(Array.from({ length: 250 }, (_, index) => setUp(service, `r${index}`)));
+          const odd = { site: "\u{10FFFF}", labels: { "ключ 🤖": "\u0001" }, contract: { x: 1e-7 } };
+          expect((await setUp(service, "odd \u{10FFFF} '\"`", odd)).status).toBe(200);
+          const outcome = await run("backup", file, ...flagsOf(source), "--json");
+          expect(outcome).toMatchObject({ code: 0, stderr: "" });
+          const { schema, rows } = copiedSchema.parse(JSON.parse(outcome.stdout));
+          expect([schema, rows["robots"], rows["organizations"], rows["api_keys"]]).toEqual([LATEST_STEP, 251, 1, 1]);
+          expect((await stat(file)).mode & 0o777).toBe(0o600);
+          return await service.robots();
+        })();
+        const restored = await run("restore", file, ...flagsOf(target));
+        expect(restored).toMatchObject({ code: 0, stderr: "" });
+        expect(restored.stdout).toMatch(/robots\s+251\n/);
+        await using service = await serve(target, folder);
+        expect(await service.robots()).toEqual(before);
+        expect((await setUp(service, "r1")).status).toBe(200);
+      });
+    });
+  }
+}
+
+describe("restore", () => {
+  it("does not so much as bring the schema of a store that is there up to date", async () => {
+    const file = join(folder, "backup.db");
+    const source: StoreLocation = { kind: "sqlite", data_directory: join(folder, "source") };
+    await (await serve(source, folder))[Symbol.asyncDispose]();
+    expect(await run("backup", file, ...flagsOf(source))).toMatchObject({ code: 0 });
+    await mkdir(join(folder, "old"));
+    const old = new DatabaseSync(join(folder, "old", "service.db"));
+    old.exec(await readFile(join(import.meta.dirname, "../../golden/schema/0001-robots.sqlite.sql"), "utf8"));
+    const refused = await run("restore", file, "--data", join(folder, "old"));
+    expect(refused.stderr).toContain("There is a store in that place already");
+    const steps = old.prepare("select name from kysely_migration").all();
+    old.close();
+    expect(structuredClone(steps)).toEqual([{ name: "0001-robots" }]);
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("a database URL without a password", () => {
+  it("is told as that", async () => {
+    const url = (await cluster!.createDatabase()).replace(`:${cluster!.password}`, "");
+    const outcome = await run("orgs", "list", "--database", url);
+    expect(outcome.code).toBe(1);
+    expect(outcome.stderr).toContain("The database asks for a password, and its URL has none.");
+  });
+});
+
+for (const { kind, skip, locate } of kinds) {
+  describe.skipIf(skip)(`backup of ${kind}`, () => {
+    it("while the service takes a storm of writes, is a moment of it: every robot has its entry in the audit log", async () => {
+      const store = await locate();
+      await using service = await serve(store, folder);
+      const over = new AbortController();
+      const storm = Array.from({ length: 8 }, async (_, client) => {
+        const statuses = new Set<number>();
+        for (let index = 0; !over.signal.aborted; index += 1)
+          statuses.add((await setUp(service, `r${client}-${index}`)).status);
+        return [...statuses];
+      });
+      const backups = [];
+      for (const name of ["a.db", "b.db", "c.db"])
+        backups.push(await run("backup", join(folder, name), ...flagsOf(store)));
+      over.abort();
+      expect((await Promise.all(storm)).flat()).toEqual(Array.from({ length: 8 }, () => 200));
+      expect(backups.map(({ code, stderr }) => [code, stderr])).toEqual(backups.map(() => [0, ""]));
+      const counts = ["a.db", "b.db", "c.db"].map((name) => {
+        const database = new DatabaseSync(join(folder, name), { readOnly: true });
+        const row = database
+          .prepare(
+            `select (select count(*) from robots) as robots,
+             (select count(*) from robots where id not in (select subject_id from audit_log)) as without_entry,
+             (select count(*) from audit_log where action = 'robot.setup') as entries`,
+          )
+          .get();
+        database.close();
+        return row;
+      });
+      for (const count of counts) expect(count?.["without_entry"]).toBe(0);
+      for (const count of counts) expect(count?.["entries"]).toBe(count?.["robots"]);
+      expect(Number(counts[2]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
+    });
+
+    it("goes into a file, not to stdout", async () => {
+      const outcome = await run("backup", "-", ...flagsOf(await locate()));
+      expect([outcome.code, outcome.stdout]).toEqual([2, ""]);
+    });
+
+    it("never replaces a file, and leaves nothing behind when it fails", async () => {
+      const store = await locate();
+      await (await serve(store, folder))[Symbol.asyncDispose]();
+      const file = join(folder, "taken");
+      await writeFile(file, "mine");
+      const refused = await run("backup", file, ...flagsOf(store));
+      expect(refused).toMatchObject({ code: 1, stdout: "" });
+      expect(refused.stderr).toContain("a backup never replaces one");
+      expect(await readFile(file, "utf8")).toBe("mine");
+      const nowhere = await run("backup", join(folder, "no", "where"), ...flagsOf(store));
+      expect(nowhere.stderr).toContain("The backup cannot be written there");
+      expect((await readdir(folder)).filter((name) => name.endsWith(".new"))).toEqual([]);
+    });
+
+    it("of a place without a store says so", async () => {
+      const store = await locate();
+      const file = join(folder, "backup.db");
+      const outcome = await run("backup", file, ...flagsOf(store));
+      expect(outcome.code).toBe(1);
+      expect(outcome.stderr).toContain("There is no store of robot-policy-service");
+      expect(await readdir(folder)).not.toContain("backup.db");
+    });
+  });
+
+  describe.skipIf(skip)(`restore to ${kind}`, () => {
+    it("touches no store that is there, and no directory a service runs on", async () => {
+      const store = await locate();
+      const file = join(folder, "backup.db");
+      {
+        await using service = await serve(store, folder);
+        await setUp(service, "r1");
+        await run("backup", file, ...flagsOf(store));
+        const running = await run("restore", file, ...flagsOf(store));
+        expect(running.code).toBe(1);
+        expect(running.stderr).toMatch(/Another robot-policy-service runs|There is a store in that place already/);
+      }
+      const full = await run("restore", file, ...flagsOf(store));
+      expect(full.code).toBe(1);
+      expect(full.stderr).toContain("There is a store in that place already");
+      await using service = await serve(store, folder);
+      expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
+    });
+
+    it.each([
+      ["a file that is not there", undefined, "there is no such file"],
+      ["an empty file", "", "it is empty"],
+      ["something else", "hello ".repeat(1000), "file is not a database"],
+    ])("refuses %s, and the place stays free", async (_name, content, message) => {
+      const store = await locate();
+      const file = join(folder, "backup.db");
+      if (content !== undefined) await writeFile(file, content);
+      const refused = await run("restore", file, ...flagsOf(store));
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toContain(message);
+      await using service = await serve(store, folder);
+      expect(await service.robots()).toEqual([]);
+    });
+
+    it("refuses a backup in which one byte of content changed", async () => {
+      const [store, target, file] = [await locate(), await locate(), join(folder, "backup.db")];
+      {
+        await using service = await serve(store, folder);
+        await setUp(service, "a-name-to-be-damaged");
+      }
+      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+      const bytes = await readFile(file);
+      // The last is in the table itself; the first in an index, or in the audit log.
+      bytes[bytes.lastIndexOf("a-name-to-be-damaged")] = "A".charCodeAt(0);
+      await writeFile(file, bytes);
+      const refused = await run("restore", file, ...flagsOf(target));
+      expect(refused.code).toBe(1);
+      expect(refused.stderr).toMatch(/it is damaged/);
+      await using service = await serve(target, await mkdtemp(join(folder, "key-")));
+      expect(await service.robots()).toEqual([]);
+    });
+
+    it("fills a store that holds nothing, and that no command but a service's made", async () => {
+      const [store, target, file] = [await locate(), await locate(), join(folder, "backup.db")];
+      {
+        await using service = await serve(store, folder);
+        await setUp(service, "r1");
+      }
+      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+      if (target.kind === "sqlite") {
+        // As a restore leaves it that was interrupted.
+        await mkdir(target.data_directory);
+        await writeFile(join(target.data_directory, "service.db"), "");
+      }
+      const commands = [["keys", "list"], ["orgs", "list"], ["models", "list"], ["audit"], ["orgs", "create", "x"]];
+      for (const refused of await Promise.all(commands.map((words) => run(...words, ...flagsOf(target))))) {
+        expect([refused.code, refused.stdout]).toEqual([1, ""]);
+        expect(refused.stderr).toContain("[no-store]");
+      }
+      await (await openStore(target, testMachine))[Symbol.asyncDispose]();
+      const restored = await run("restore", file, ...flagsOf(target));
+      expect(restored).toMatchObject({ code: 0, stderr: "" });
+      expect(restored.stdout).toMatch(/^Restored \d+ rows \(schema \S+\) from \S+backup\.db into \S+$/m);
+      expect((await run("restore", file, ...flagsOf(target))).stderr).toContain(
+        "There is a store in that place already",
+      );
+      await using service = await serve(target, folder);
+      expect((await service.robots()).map(({ name }) => name)).toEqual(["r1"]);
+    });
+
+    it("brings a store of an earlier schema up to date, and refuses one of a later", async () => {
+      const store = await locate();
+      const file = join(folder, "old.db");
+      const old = new DatabaseSync(file);
+      old.exec(await readFile(join(import.meta.dirname, "../../golden/schema/0001-robots.sqlite.sql"), "utf8"));
+      old.exec("insert into kysely_migration values ('9999-later', '2030')");
+      const refused = await run("restore", file, ...flagsOf(store));
+      expect(refused.stderr).toContain("a newer robot-policy-service wrote it (schema 9999-later)");
+      old.exec("delete from kysely_migration where name = '9999-later'");
+      old.close();
+      const restored = await run("restore", file, ...flagsOf(store), "--json");
+      expect(JSON.parse(restored.stdout)).toMatchObject({ schema: "0001-robots", rows: { robots: 2, api_keys: 2 } });
+      await (await serve(store, folder))[Symbol.asyncDispose]();
+    });
+  });
+}

@@ -1,0 +1,49 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import * as z from "zod";
+import { expect, it, onTestFinished } from "vitest";
+
+import { endWithTest } from "../../support/children.ts";
+import { startService } from "../../support/service.ts";
+import { acknowledges, lostBy, startStorm } from "../../support/storm.ts";
+import { describeOnEachStore } from "../../support/stores.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
+const ROUNDS = 4;
+const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
+
+describeOnEachStore("a service killed in a storm of setups, again and again", (newStore) => {
+  it("has every robot it acknowledged, and none twice", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "kill-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const store = (await newStore()) ?? { kind: "sqlite", data_directory: folder };
+    const place = store.kind === "sqlite" ? ["--data", store.data_directory] : ["--database", store.url];
+    const key_file = join(folder, "bootstrap-key");
+    const acknowledged: string[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const words = ["--listen", "127.0.0.1:0", "--no-rate-limit", "--bootstrap-key-file", key_file];
+      const child = spawn(process.execPath, [PROGRAM, "serve", ...place, ...words], {
+        stdio: ["ignore", "pipe", "ignore"],
+      });
+      endWithTest(child);
+      const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+      const { url } = listeningSchema.parse(JSON.parse(line));
+      const storm = startStorm({ url, key: (await readFile(key_file, "utf8")).trim() }, 16, `round${round}-`);
+      await acknowledges(storm, 200);
+      child.kill("SIGKILL");
+      await once(child, "close");
+      await storm.stop();
+      acknowledged.push(...storm.acknowledged);
+    }
+    await using service = await startService({ store, data_directory: folder });
+    const robots = await service.robots();
+    expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * 200);
+    expect(lostBy({ acknowledged }, robots)).toEqual([]);
+    expect(new Set(robots.map(({ name }) => name)).size).toBe(robots.length);
+  });
+});

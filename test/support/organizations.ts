@@ -1,0 +1,51 @@
+import { systemClock } from "../../src/platform/clock.ts";
+import { systemFiles } from "../../src/platform/files.ts";
+import { systemRandom } from "../../src/platform/random.ts";
+import { addKey, makeKey } from "../../src/service/auth/manage-keys.ts";
+import { createIds } from "../../src/service/ids.ts";
+import { createLog } from "../../src/service/log.ts";
+import { insertOrganization } from "../../src/service/store/organizations.ts";
+import { openStore } from "../../src/service/store/store.ts";
+import type { Store, StoreLocation } from "../../src/service/store/store.ts";
+
+/** A store beside the service that runs on it, as the commands of an administrator open it. */
+export interface Backstage extends AsyncDisposable {
+  readonly store: Store;
+  /** Makes an organization; resolves with a key of it that may do everything. */
+  organization(): Promise<string>;
+  /** Makes several in one write. */
+  organizations(count: number): Promise<readonly string[]>;
+}
+
+export async function openBackstage(location: StoreLocation): Promise<Backstage> {
+  const log = createLog("silent", { write() {} });
+  const store = await openStore(location, { clock: systemClock, files: systemFiles, random: systemRandom, log });
+  const newId = createIds(systemClock, systemRandom);
+
+  async function organizations(count: number): Promise<readonly string[]> {
+    const created_at = new Date().toISOString();
+    const made = Array.from({ length: count }, () => {
+      const organization_id = newId("org");
+      const wish = { organization_id, label: "test", scopes: null, expires_at: null };
+      const author = { audit_id: newId("aud"), at: created_at, organization_id, actor: "command", request_id: null };
+      return { ...makeKey(wish, newId("key"), created_at, systemRandom), organization_id, author };
+    });
+    await store.write(async (transaction) => {
+      for (const { organization_id, row, author } of made) {
+        await insertOrganization(transaction, { id: organization_id, name: organization_id, created_at });
+        await addKey(transaction, row, author);
+      }
+    });
+    return made.map(({ key }) => key);
+  }
+
+  return {
+    store,
+    organizations,
+    async organization() {
+      const [key = ""] = await organizations(1);
+      return key;
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}

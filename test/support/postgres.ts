@@ -1,0 +1,208 @@
+/** A real PostgreSQL of the test's own, from the binaries of the machine. */
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+
+import { Client } from "pg";
+
+import { endWithTest } from "./children.ts";
+
+/** Debian keeps the server's programs here, out of the PATH. */
+const DEBIAN_FOLDER = "/usr/lib/postgresql";
+
+/** Folder of `initdb` and `postgres`; null where PostgreSQL is not installed. */
+export const POSTGRES_PROGRAMS = findPrograms();
+
+/**
+ * Whether tests on PostgreSQL are left out: there is none on this machine. CI never leaves them out, it fails.
+ *
+ * Debian and Ubuntu: `apt-get install postgresql`.
+ */
+export const WITHOUT_POSTGRES = POSTGRES_PROGRAMS === null && (process.env["CI"] ?? "") === "";
+
+/** One that sorts like a dictionary, as most databases in the field do: what relies on the order of bytes has to ask for it. */
+const LOCALE = ["--locale", "C.UTF-8", "--locale-provider", "icu", "--icu-locale", "en"];
+
+export interface PostgresOptions {
+  /** Whether commits reach the disk; tests that kill processes alone do not need it. */
+  readonly fsync?: boolean;
+  /** Further settings, as in postgresql.conf. */
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** A cluster on a loopback port. Disposing of it removes it. */
+export interface Postgres extends AsyncDisposable {
+  readonly port: number;
+  /** The password in every URL, to look for where it must not be. */
+  readonly password: string;
+  /** Makes an empty database, cheaply; resolves with its URL. `options` go into CREATE DATABASE. */
+  createDatabase(options?: string): Promise<string>;
+  /** One connection as superuser to the database of `url`, for a look behind the service's back. */
+  connect(url: string): Promise<Client>;
+  /** Orderly: connections are ended, everything is on the disk. */
+  stop(): Promise<void>;
+  /** As a power cut ends it: every process at once. */
+  kill(): Promise<void>;
+  /** After `stop` or `kill`; recovers what was committed. */
+  start(): Promise<void>;
+}
+
+export async function startPostgres({ fsync = false, settings = {} }: PostgresOptions = {}): Promise<Postgres> {
+  if (POSTGRES_PROGRAMS === null) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
+  const programs = POSTGRES_PROGRAMS;
+  const user = serverUser();
+  const folder = await mkdtemp(join(tmpdir(), "postgres-"));
+  const data = join(folder, "data");
+  const password = "correct-horse-battery";
+  const password_file = join(folder, "password");
+  await writeFile(password_file, password, { mode: 0o600 });
+  if (user !== null) for (const path of [folder, password_file]) await chown(path, user.uid, user.gid);
+  const initialize = ["--pgdata", data, "--username", "robots", "--pwfile", password_file, "--auth", "scram-sha-256"];
+  await runToEnd(join(programs, "initdb"), [...initialize, "--no-sync", "--encoding", "UTF8", ...LOCALE], {
+    ...user,
+    cwd: folder,
+  });
+  const port = await freePort();
+  const flags = Object.entries({
+    listen_addresses: "127.0.0.1",
+    port: String(port),
+    unix_socket_directories: folder,
+    fsync: fsync ? "on" : "off",
+    full_page_writes: fsync ? "on" : "off",
+    max_connections: "200",
+    log_min_messages: "warning",
+    ...settings,
+  }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  let server: ChildProcess | null = null;
+  let databases = 0;
+
+  const urlOf = (database: string) => `postgres://robots:${password}@127.0.0.1:${port}/${database}`;
+  const connect = async (url: string) => {
+    const client = new Client({ connectionString: url });
+    // Ended with the server, in tests that end the server.
+    client.on("error", () => {});
+    await client.connect();
+    return client;
+  };
+  const start = async () => {
+    const child = spawn(join(programs, "postgres"), ["-D", data, ...flags], {
+      ...user,
+      cwd: folder,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    endWithTest(child);
+    await ready(child);
+    server = child;
+  };
+  const end = async (signal: (child: ChildProcess) => void) => {
+    if (server === null) return;
+    const ended = once(server, "exit");
+    signal(server);
+    await ended;
+    server = null;
+  };
+  await start();
+  return {
+    port,
+    password,
+    connect,
+    start,
+    async createDatabase(options = "") {
+      databases += 1;
+      const name = `test_${databases}`;
+      const client = await connect(urlOf("postgres"));
+      try {
+        await client.query(`create database ${name} ${options}`);
+      } finally {
+        await client.end();
+      }
+      return urlOf(name);
+    },
+    stop: () => end((child) => child.kill("SIGINT")),
+    kill: () => end(killFamily),
+    async [Symbol.asyncDispose]() {
+      await end((child) => child.kill("SIGQUIT"));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function findPrograms(): string | null {
+  const versions = existsSync(DEBIAN_FOLDER)
+    ? readdirSync(DEBIAN_FOLDER).toSorted((a, b) => Number(b) - Number(a))
+    : [];
+  const folders = [
+    ...versions.map((version) => join(DEBIAN_FOLDER, version, "bin")),
+    ...(process.env["PATH"] ?? "").split(delimiter),
+  ];
+  return folders.find((folder) => ["initdb", "postgres"].every((name) => existsSync(join(folder, name)))) ?? null;
+}
+
+/** PostgreSQL refuses to run as root; null for this user, who is not. */
+function serverUser(): { readonly uid: number; readonly gid: number } | null {
+  if (process.getuid?.() !== 0) return null;
+  for (const name of ["postgres", "nobody"]) {
+    const entry = readFileSync("/etc/passwd", "utf8").match(new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, "m"));
+    if (entry !== null) return { uid: Number(entry[1]), gid: Number(entry[2]) };
+  }
+  throw new Error("PostgreSQL does not run as root, and there is neither a user postgres nor nobody");
+}
+
+async function runToEnd(program: string, words: readonly string[], options: object): Promise<void> {
+  const child = spawn(program, words, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error(`${program} ended with ${String(code)}: ${output}`);
+}
+
+/** Resolves when the server accepts connections. */
+function ready(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let output = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      if (output.includes("ready to accept connections")) resolve();
+      output = output.slice(-4096);
+    });
+    child.once("close", () => reject(new Error(`PostgreSQL ended: ${output}`)));
+  });
+}
+
+/** The server's processes are in sessions of their own, so that no signal reaches all of them. */
+function killFamily(child: ChildProcess): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  // Stopped, it starts no further ones meanwhile.
+  process.kill(pid, "SIGSTOP");
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  for (const each of children === "" ? [] : children.split(" ")) killNow(Number(each));
+  killNow(pid);
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended before.
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
