@@ -1,16 +1,14 @@
 import { readFileSync } from "node:fs";
-import { request } from "node:http";
+import { fileURLToPath } from "node:url";
 
 import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { operations } from "../../src/api/api.ts";
-import { readBody } from "../../src/service/http/body.ts";
-import { refuseInvalid, refuseUnreadable } from "../../src/service/http/answers.ts";
-import type { Answer } from "../../src/service/http/answers.ts";
-import { validate } from "../../src/service/validation/validation.ts";
-import type { RunningService } from "../support/service.ts";
+import type { StoreLocation } from "../../src/service/store/store.ts";
+import { startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { startService } from "../support/service.ts";
+import { createExchange } from "./exchange.ts";
+import type { Exchange, RawResponse } from "./exchange.ts";
 
 const vectorSchema = z.object({
   id: z.string(),
@@ -18,6 +16,7 @@ const vectorSchema = z.object({
   path: z.string(),
   headers: z.record(z.string(), z.string()),
   body_base64: z.string().nullish(),
+  needs: z.looseObject({ name: z.string(), count: z.int() }).optional(),
   soft: z.boolean().optional(),
   why: z.string().optional(),
   expect: z.object({
@@ -35,64 +34,86 @@ const vectors = readFileSync(new URL("../golden/golden-422/vectors.jsonl", impor
   .filter((line) => line !== "")
   .map((line) => vectorSchema.parse(JSON.parse(line)));
 
-const SETUP = "/v1/robots/setup";
+const models_file = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
+const WORDS = { region: "us-west-2", robot_type: "so101_follower", subject: "pi0.5" };
+const REGISTRATION = {
+  robot_type_id: WORDS.robot_type,
+  region: WORDS.region,
+  configuration_digest: `sha256:${"0".repeat(64)}`,
+};
 
-/** Soft answers that differ on purpose; each is this service's own decision. */
-const DECIDED_OTHERWISE: ReadonlyMap<string, string> = new Map([
-  ["accept-fleet/peak-over-1000000000000000000000000000000", "integers have a bound"],
-  ["accept-datetime/naive-start-only--2098-01-01t00-00-00", "a time zone is required"],
-  ["accept-datetime/naive--2098-01-01-00-00", "a time zone is required"],
-  ["accept-datetime/naive-start-only--2098-01-01", "a time zone is required"],
-  ["accept-datetime/naive-start-only--2098-01-01t00-00-00.5", "a time zone is required"],
+/** Soft answers that differ on purpose: each is a rule of this service, and the findings it has instead. */
+const DECIDED_OTHERWISE: ReadonlyMap<string, readonly string[]> = new Map([
+  // A time zone is required.
+  ["accept-datetime/naive-start-only--2098-01-01t00-00-00", ["timezone_aware"]],
+  ["accept-datetime/naive--2098-01-01-00-00", ["timezone_aware", "timezone_aware"]],
+  ["accept-datetime/naive-start-only--2098-01-01", ["timezone_aware"]],
+  ["accept-datetime/naive-start-only--2098-01-01t00-00-00.5", ["timezone_aware"]],
+  // A selector needs a filter.
+  ["accept-fleet/selector-empty", ["value_error"]],
+  // No more robots can be active than the fleet has, and integers have a bound.
+  ["accept-fleet/peak-over--1-000", ["value_error"]],
+  ["accept-fleet/peak-over-2147483648", ["value_error"]],
+  ["accept-fleet/peak-over-1000000000000000000000000000000", ["less_than_equal"]],
 ]);
 
-describe("golden answers for POST /v1/robots/setup, over HTTP", () => {
-  let service: RunningService;
+describe("golden answers on SQLite", () => replay(async () => [null, async () => {}]));
+
+describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", () =>
+  replay(async () => {
+    const postgres = await startPostgres();
+    return [{ kind: "postgres", url: await postgres.createDatabase() }, () => postgres[Symbol.asyncDispose]()];
+  }),
+);
+
+function replay(openStore: () => Promise<readonly [StoreLocation | null, () => PromiseLike<void>]>): void {
+  const resources = new AsyncDisposableStack();
+  let exchange: Exchange;
+  let fleet_id: string;
   beforeAll(async () => {
-    service = await startService();
+    const [store, close] = await openStore();
+    resources.defer(close);
+    const service = resources.use(await startService({ store: store ?? undefined, configuration: { models_file } }));
+    exchange = resources.use(createExchange(service.url, service.key));
+    await register(exchange, "golden");
+    fleet_id = z.object({ id: z.string() }).parse(
+      await created(exchange, "/v1/fleets", {
+        name: "golden",
+        subject: WORDS.subject,
+        selection: { robots: ["golden"] },
+        peak_active_robots: 1,
+        readiness_mode: "on_demand",
+      }),
+    ).id;
+  }, 60_000);
+  afterAll(() => resources.disposeAsync());
+
+  it.each(vectors)("$id", { timeout: 30_000 }, async (vector) => {
+    const { method, path, headers, body_base64, needs } = vector;
+    const uniq = String(vectors.indexOf(vector)).padStart(12, "0");
+    const fill = filling({ ...WORDS, fleet_id, uniq });
+    if (needs !== undefined) {
+      const { name, count, ...members } = z
+        .looseObject({ name: z.string(), count: z.int() })
+        .parse(fillIn(needs, fill));
+      for (let index = 1; index <= count; index += 1) await register(exchange, `${name}${index}`, members);
+    }
+    const body = typeof body_base64 === "string" ? Buffer.from(body_base64, "base64") : null;
+    const filled = body?.includes("{{") === true ? Buffer.from(fill(body.toString("utf8"))) : body;
+    judge(vector, await exchange.send({ method, path: fill(path), headers, body: filled }));
   });
-  afterAll(() => service[Symbol.asyncDispose]());
-
-  for (const [index, vector] of vectors.filter(({ path }) => path === SETUP).entries()) {
-    it(vector.id, async () => judge(vector, await send(service, vector, fill(bodyOf(vector), index))));
-  }
-});
-
-describe("golden answers for the other operations, by the validation alone", () => {
-  const OPERATIONS = new Map<string, z.ZodType>([
-    ["/v1/fleets", operations.createFleet.request],
-    ["/v1/me/api-keys", operations.createApiKey.request],
-    ["/v1/me/deployments", operations.createDeployment.request],
-  ]);
-
-  for (const vector of vectors.filter(({ path, id }) => path !== SETUP && !DECIDED_OTHERWISE.has(id))) {
-    it(vector.id, () => {
-      const { status, json } = answerOf(OPERATIONS.get(vector.path) ?? operations.updateFleetModel.request, vector);
-      judge(vector, { status, body: json });
-    });
-  }
-
-  it("validate: a soft vector decided otherwise is refused, not accepted by accident", () => {
-    const decided = vectors.filter(({ id }) => DECIDED_OTHERWISE.has(id));
-    expect(decided.map(({ soft }) => soft)).toEqual(decided.map(() => true));
-    expect(decided.map((vector) => answerOf(operations.createFleet.request, vector).status)).toEqual(
-      decided.map(() => 422),
-    );
-  });
-});
-
-interface Answered {
-  readonly status: number;
-  readonly body: string;
 }
 
-function judge({ expect: wanted }: Vector, answered: Answered): void {
-  if (wanted.status === "2xx") expect(answered.status).toBeOneOf([200, 201]);
-  else expect(answered.status, answered.body.slice(0, 500)).toBe(wanted.status);
+function judge({ id, soft, expect: golden }: Vector, { status, body }: RawResponse): void {
+  const decided = DECIDED_OTHERWISE.get(id);
+  if (decided !== undefined) expect(soft, "only soft answers may differ").toBe(true);
+  const wanted = decided === undefined ? golden : { status: 422, types: decided };
+  if (wanted.status === "2xx") expect(status, body).toBeOneOf([200, 201]);
+  else expect(status, body.slice(0, 500)).toBe(wanted.status);
   if (wanted.types !== undefined) {
-    expect(detailSchema.parse(JSON.parse(answered.body)).detail.map(({ type }) => type)).toEqual(wanted.types);
+    expect(detailSchema.parse(JSON.parse(body)).detail.map(({ type }) => type)).toEqual(wanted.types);
   }
-  if (wanted.body !== undefined) expect(normalized(JSON.parse(answered.body))).toStrictEqual(normalized(wanted.body));
+  if ("body" in wanted) expect(normalized(JSON.parse(body))).toStrictEqual(normalized(wanted.body));
 }
 
 /** -0 and 0 are one number in JSON. */
@@ -100,46 +121,21 @@ function normalized(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
-function answerOf(schema: z.ZodType, vector: Vector): Answer {
-  const body = readBody(vector.headers["content-type"], fill(bodyOf(vector), 0) ?? undefined);
-  if (body.state === "unreadable") return refuseUnreadable(400, "There was an error parsing the body");
-  if (body.state === "invalid") return refuseInvalid([body.finding]);
-  const validated = validate(schema, body.value, ["body"]);
-  return validated.state === "valid" ? { status: 200, json: "{}" } : refuseInvalid(validated.findings);
+function filling(words: Readonly<Record<string, string>>): (text: string) => string {
+  return (text) => text.replaceAll(/\{\{(\w+)\}\}/g, (placeholder, word: string) => words[word] ?? placeholder);
 }
 
-function bodyOf({ body_base64 }: Vector): Buffer | null {
-  return typeof body_base64 === "string" ? Buffer.from(body_base64, "base64") : null;
+function fillIn(value: unknown, fill: (text: string) => string): unknown {
+  return JSON.parse(fill(JSON.stringify(value)));
 }
 
-function fill(body: Buffer | null, index: number): Buffer | null {
-  if (body === null || !body.includes("{{")) return body;
-  const words = {
-    uniq: String(index).padStart(12, "0"),
-    region: "us-west-2",
-    robot_type: "so101_follower",
-    subject: "pi0.5",
-  };
-  let text = body.toString("utf8");
-  for (const [name, word] of Object.entries(words)) text = text.replaceAll(`{{${name}}}`, word);
-  return Buffer.from(text);
+function register(exchange: Exchange, name: string, members: object = {}): Promise<unknown> {
+  return created(exchange, "/v1/robots/setup", { ...REGISTRATION, name, ...members });
 }
 
-/** By node:http, because fetch adds a content type of its own. */
-function send({ url, key }: RunningService, { method, path, headers }: Vector, body: Buffer | null): Promise<Answered> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      url + path,
-      { method, headers: { ...headers, authorization: `Bearer ${key}` } },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("end", () =>
-          resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString("utf8") }),
-        );
-      },
-    );
-    outgoing.on("error", reject);
-    outgoing.end(body ?? undefined);
-  });
+async function created(exchange: Exchange, path: string, body: object): Promise<unknown> {
+  const headers = { "content-type": "application/json" };
+  const answer = await exchange.send({ method: "POST", path, headers, body: Buffer.from(JSON.stringify(body)) });
+  expect(answer.status, answer.body).toBe(200);
+  return JSON.parse(answer.body);
 }

@@ -167,7 +167,9 @@ class Parser {
     if (letter === "") throw new SyntaxFinding("Unterminated string starting at", begin);
     if (letter === "u") {
       const digits = this.#text.slice(this.#index + 2, this.#index + 6);
-      if (!HEX_4.test(digits)) throw new SyntaxFinding("Invalid \\uXXXX escape", this.#index + 1);
+      // At the end of the text the original complains about the escape, even a whole one, not about the string.
+      const isLast = this.#index + 6 >= this.#text.length;
+      if (isLast || !HEX_4.test(digits)) throw new SyntaxFinding("Invalid \\uXXXX escape", this.#index + 1);
       this.#index += 6;
       return String.fromCharCode(Number.parseInt(digits, 16));
     }

@@ -1,16 +1,19 @@
 import type { Json } from "../json/parse-json.ts";
 import { printJson } from "../json/print-json.ts";
+import { isObject } from "./check.ts";
 import type { Finding } from "./finding.ts";
 
 /** An answer within this repeats every `input` whole; beyond it they are cut, because the sender knows what it sent. */
 export const ANSWER_WHOLE_BYTES = 8192;
+/** A cut answer ends before the finding that would make it longer. */
+export const ANSWER_CUT_BYTES = 65_536;
 /** Characters of a text or member name that are kept when an answer is cut. */
 const CUT_LENGTH = 64;
 
-/** What looks like an API key, anywhere in a text. */
-const API_KEYS = /sk_[A-Za-z0-9]{1,32}_[A-Za-z0-9_-]{8,}/g;
+/** What looks like an API key or a session token, anywhere in a text. */
+const CREDENTIALS = /(?:sk_[A-Za-z0-9]{1,32}_|rps_session_)[A-Za-z0-9_-]{8,}/g;
 /** Members whose values are nobody's business. */
-const SECRET_NAMES = /api_?key|authorization|credential|passw|secret|token/i;
+const SECRET_NAMES = /api_?key|authorization|^code$|credential|passw|secret|token|verifier/i;
 const REDACTED = "[redacted]";
 
 /**
@@ -19,42 +22,76 @@ const REDACTED = "[redacted]";
  * `input` repeats what was sent, but never a credential, and never more than fits `ANSWER_WHOLE_BYTES`.
  */
 export function validationAnswer(findings: readonly Finding[]): string {
-  const whole = render(findings.map(withoutSecrets));
-  if (Buffer.byteLength(whole) <= ANSWER_WHOLE_BYTES) return whole;
-  return render(findings.map(withoutSecrets).map(cut));
+  // A body of a megabyte that lacks six members would otherwise be printed six times, to be thrown away.
+  if (isWithin(findings, ANSWER_WHOLE_BYTES)) {
+    const whole = answer(findings.map(withoutSecrets).map(print));
+    if (Buffer.byteLength(whole) <= ANSWER_WHOLE_BYTES) return whole;
+  }
+  return answer(cutDetails(findings));
 }
 
 type Shown = Omit<Finding, "input"> & { readonly input?: Json };
 
-function render(findings: readonly Shown[]): string {
-  const detail = findings.map(({ type, loc, msg, input, ctx }) => ({ type, loc, msg, input, ctx }));
-  return printJson({ detail });
+function answer(details: readonly string[]): string {
+  return `{"detail":[${details.join(",")}]}`;
 }
 
-function withoutSecrets(finding: Finding): Finding {
-  const member = finding.loc.at(-1);
-  const isSecret = typeof member === "string" && SECRET_NAMES.test(member) && typeof finding.input === "string";
-  return {
-    ...finding,
-    loc: finding.loc.map((part) => (typeof part === "string" ? redact(part) : part)),
-    input: isSecret ? REDACTED : clean(finding.input),
+function print({ type, loc, msg, input, ctx }: Shown): string {
+  return printJson({ type, loc, msg, input, ctx });
+}
+
+/** As many as fit, and always one. */
+function cutDetails(findings: readonly Finding[]): readonly string[] {
+  const details: string[] = [];
+  let size_bytes = 0;
+  for (const finding of findings) {
+    const detail = print(withoutSecrets(cut(finding)));
+    size_bytes += Buffer.byteLength(detail);
+    if (details.length > 0 && size_bytes > ANSWER_CUT_BYTES) break;
+    details.push(detail);
+  }
+  return details;
+}
+
+/** Whether the inputs could be printed in so few bytes; looks no further than it must to say no. */
+function isWithin(findings: readonly Finding[], limit_bytes: number): boolean {
+  let left_bytes = limit_bytes;
+  const spend = (input: Json): boolean => {
+    left_bytes -= typeof input === "string" ? input.length : 1;
+    if (left_bytes < 0) return false;
+    if (isObject(input)) return [...input].every(([name, member]) => spend(name) && spend(member));
+    return Array.isArray(input) ? input.every(spend) : true;
   };
+  return findings.every(({ input }) => spend(input));
+}
+
+function withoutSecrets(finding: Shown): Shown {
+  const { input, ...rest } = finding;
+  const loc = finding.loc.map((part) => (typeof part === "string" ? redact(part) : part));
+  if (input === undefined) return { ...rest, loc };
+  const member = finding.loc.at(-1);
+  const isSecret = typeof member === "string" && SECRET_NAMES.test(member);
+  return { ...rest, loc, input: isSecret ? conceal(input) : clean(input) };
 }
 
 function clean(input: Json): Json {
   if (typeof input === "string") return redact(input);
   if (input === null || typeof input !== "object") return input;
-  if (input instanceof Map) {
+  if (isObject(input)) {
     return new Map(
-      [...input].map(([name, member]) => [redact(name), SECRET_NAMES.test(name) ? REDACTED : clean(member)]),
+      [...input].map(([name, member]) => [redact(name), SECRET_NAMES.test(name) ? conceal(member) : clean(member)]),
     );
   }
-  const items: readonly Json[] = [...input.values()];
-  return items.map(clean);
+  return input.map(clean);
+}
+
+/** Numbers, booleans and null are shown even so: a client that sent one of them sent no secret. */
+function conceal(input: Json): Json {
+  return typeof input === "string" || (typeof input === "object" && input !== null) ? REDACTED : input;
 }
 
 function redact(text: string): string {
-  return text.includes("sk_") ? text.replaceAll(API_KEYS, REDACTED) : text;
+  return text.replaceAll(CREDENTIALS, REDACTED);
 }
 
 /** Lists and objects are dropped, texts and member names shortened; where it was and what is wrong stay. */
@@ -67,5 +104,10 @@ function cut(finding: Finding): Shown {
 }
 
 function shorten(text: string): string {
-  return text.length <= CUT_LENGTH ? text : `${text.slice(0, CUT_LENGTH)}…`;
+  const shown = redact(text);
+  if (shown.length <= CUT_LENGTH) return shown;
+  // By code points, or the cut could go through one.
+  return `${Array.from(shown.slice(0, 2 * CUT_LENGTH))
+    .slice(0, CUT_LENGTH)
+    .join("")}…`;
 }

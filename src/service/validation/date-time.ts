@@ -11,18 +11,36 @@ export interface Moment {
 const NOT_A_DATE_TIME: Fault = { type: "datetime_type", msg: "Input should be a valid datetime" };
 
 const DATE_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:([Zz])|([+\-\u2212])(\d\d):?(\d\d))?$/;
-const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)$/;
+  /^(\d{4}-\d\d-\d\d)[Tt _](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:([Zz])|([+\-\u2212])(\d\d):?(\d\d))?$/;
+const INTEGER = /^[+-]?\d+$/;
+const DECIMAL = /^([+-]?\d*)\.\d*(?:[eE][+-]?\d+)?$/;
+/** Timestamps in texts are counted in 64 bits, sign included. */
+const INTEGER_BITS = 64;
+const INTEGER_DIGITS_MAXIMUM = 19;
 
 /** Unix timestamps beyond this many seconds are milliseconds: the watershed of pydantic's parser (20 October 2603). */
 const MILLISECONDS_WATERSHED = 2e10;
 const YEAR_0_SECONDS = -62_167_219_200;
-/** Python's dates begin here. */
-const YEAR_1_MS = Date.parse("0001-01-01T00:00:00Z");
 const YEAR_9999_END_SECONDS = 253_402_300_799;
+const TOO_EARLY = "dates before 0000 are not supported as unix timestamps";
+const TOO_LATE = "dates after 9999 are not supported as unix timestamps";
+/** The last moment that ISO 8601 writes with four digits of year. */
+const YEAR_9999_END_MS = YEAR_9999_END_SECONDS * 1000 + 999;
 
 /** A date-time as pydantic reads it: RFC 3339 and its relatives, a date alone, or a Unix timestamp as number or text. */
 export function readDateTime(input: Json): Read<Moment> {
+  const read = readMoment(input);
+  if ("fault" in read) return read;
+  const { year, ...moment } = read.value;
+  // The parser knows the year 0, Python's calendar begins a year later.
+  if (year === 0) return { fault: unparsable("datetime_parsing", "datetime", "year 0 is out of range") };
+  return { value: moment };
+}
+
+/** With the year as it was written, which need not be the year in UTC. */
+type Reading = Moment & { readonly year: number };
+
+function readMoment(input: Json): Read<Reading> {
   if (typeof input === "number" || typeof input === "bigint") {
     const moment = fromTimestamp(Number(input));
     return typeof moment === "string"
@@ -30,46 +48,38 @@ export function readDateTime(input: Json): Read<Moment> {
       : { value: moment };
   }
   if (typeof input !== "string") return { fault: NOT_A_DATE_TIME };
-  const moment = fromText(input) ?? (NUMBER.test(input) ? fromTimestamp(Number(input)) : fromDate(input));
-  if (typeof moment === "string") {
-    return { fault: unparsable("datetime_from_date_parsing", "datetime or date", moment) };
-  }
-  if (moment.epoch_ms < YEAR_1_MS) {
-    return { fault: unparsable("datetime_parsing", "datetime", "year 0 is out of range") };
-  }
-  return { value: moment };
+  const moment = fromText(input) ?? fromDecimal(input);
+  if (moment !== null) return { value: moment };
+  // What is no date-time may be a date; what is wrong with it is said of the date.
+  const date = fromInteger(input) ?? fromDate(input);
+  return typeof date === "string"
+    ? { fault: unparsable("datetime_from_date_parsing", "datetime or date", date) }
+    : { value: date };
 }
 
-function fromText(text: string): Moment | null {
+function fromText(text: string): Reading | null {
   const match = DATE_TIME.exec(text);
   if (match === null) return null;
-  const [
-    ,
-    year,
-    month,
-    day,
-    hour,
-    minute,
-    second = "0",
-    fraction = "",
-    utc,
-    sign,
-    offsetHours = "0",
-    offsetMinutes = "0",
-  ] = match;
-  const date = dateOf(Number(year), Number(month), Number(day));
+  const [, day = "", hour, minute, second = "0", fraction = "", utc, sign, offsetHours = "0", offsetMinutes = "0"] =
+    match;
+  const date = fromDate(day);
   if (typeof date === "string") return null;
   const isClock = Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
   const isOffset = Number(offsetHours) < 24 && Number(offsetMinutes) < 60;
   if (!isClock || !isOffset) return null;
   const time_ms =
-    ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000 + Math.floor(Number(`0.${fraction}`) * 1000);
+    ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
   const offset_ms = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === "+" ? 1 : -1);
-  return { epoch_ms: date + time_ms - offset_ms, has_offset: utc !== undefined || sign !== undefined };
+  return {
+    year: date.year,
+    // West of Greenwich the last evening of 9999 is in 10000 already. Such a moment would no longer sort as text.
+    epoch_ms: Math.min(date.epoch_ms + time_ms - offset_ms, YEAR_9999_END_MS),
+    has_offset: utc !== undefined || sign !== undefined,
+  };
 }
 
-/** The first thing wrong with the text as a date, or the date. */
-function fromDate(text: string): Moment | string {
+/** The text as a date, or the first thing wrong with it. */
+function fromDate(text: string): Reading | string {
   // The original parser counts bytes, so that short texts of long characters are not "too short".
   if (Buffer.byteLength(text) < 10) return "input is too short";
   if (!/^\d{4}/.test(text)) return "invalid character in year";
@@ -77,28 +87,50 @@ function fromDate(text: string): Moment | string {
   if (!/^\d\d/.test(text.slice(5))) return "invalid character in month";
   if (text.charAt(7) !== "-") return "invalid date separator, expected `-`";
   if (!/^\d\d/.test(text.slice(8))) return "invalid character in day";
-  const date = dateOf(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10)));
-  if (typeof date === "string") return date;
-  if (text.length > 10) return "unexpected extra characters at the end of the input";
-  return { epoch_ms: date, has_offset: false };
-}
-
-/** Milliseconds of the day's begin in UTC, or what is out of range. */
-function dateOf(year: number, month: number, day: number): number | string {
+  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10))];
   if (month < 1 || month > 12) return "month value is outside expected range of 1-12";
   const begin = new Date(0);
   // setUTCFullYear, unlike Date.UTC, does not take years below 100 for the twentieth century.
   begin.setUTCFullYear(year, month - 1, day);
   if (day < 1 || begin.getUTCMonth() !== month - 1) return "day value is outside expected range";
-  return begin.getTime();
+  if (text.length > 10) return "unexpected extra characters at the end of the input";
+  return { year, epoch_ms: begin.getTime(), has_offset: false };
 }
 
-function fromTimestamp(value: number): Moment | string {
+/** Null where the text is no whole number, or none of 64 bits. */
+function fromInteger(text: string): Reading | string | null {
+  return INTEGER.test(text) && isIn64Bits(text) ? fromTimestamp(Number(text)) : null;
+}
+
+/** Null where the text is no number with a point, or not within the calendar. */
+function fromDecimal(text: string): Reading | null {
+  const whole = DECIMAL.exec(text)?.[1];
+  if (whole === undefined || !isIn64Bits(whole)) return null;
+  const value = Number(text);
+  const moment = Number.isNaN(value) ? null : fromTimestamp(value);
+  return typeof moment === "string" ? null : moment;
+}
+
+function isIn64Bits(text: string): boolean {
+  const digits = text.replace(/^[+-]?0*/, "");
+  if (digits.length > INTEGER_DIGITS_MAXIMUM) return false;
+  const value = text.startsWith("-") ? -BigInt(digits) : BigInt(digits);
+  return BigInt.asIntN(INTEGER_BITS, value) === value;
+}
+
+function fromTimestamp(value: number): Reading | string {
   if (Number.isNaN(value)) return "NaN values not permitted";
-  const seconds = Math.abs(value) > MILLISECONDS_WATERSHED ? value / 1000 : value;
-  if (seconds > YEAR_9999_END_SECONDS) return "dates after 9999 are not supported as unix timestamps";
-  if (seconds < YEAR_0_SECONDS) return "dates before 0000 are not supported as unix timestamps";
-  return { epoch_ms: Math.floor(seconds * 1000), has_offset: true };
+  if (!Number.isFinite(value)) return value > 0 ? TOO_LATE : TOO_EARLY;
+  const whole = Math.floor(value);
+  const isMilliseconds = Math.abs(value) > MILLISECONDS_WATERSHED;
+  const micros = isMilliseconds ? (value - whole) * 1000 : (value - whole) * 1_000_000;
+  // To the nearest microsecond first, so that 0.3 is 300 ms and not 299.
+  const fraction_ms = Math.floor(Math.round(micros) / 1000);
+  const epoch_ms = (isMilliseconds ? whole : whole * 1000) + fraction_ms;
+  const seconds = Math.floor(epoch_ms / 1000);
+  if (seconds > YEAR_9999_END_SECONDS) return TOO_LATE;
+  if (seconds < YEAR_0_SECONDS) return TOO_EARLY;
+  return { year: new Date(epoch_ms).getUTCFullYear(), epoch_ms, has_offset: true };
 }
 
 function unparsable(type: string, noun: string, error: string): Fault {

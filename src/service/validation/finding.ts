@@ -22,12 +22,13 @@ export const NOT_AN_OBJECT: Fault = {
 };
 export const NOT_A_DICTIONARY: Fault = { type: "dict_type", msg: "Input should be a valid dictionary" };
 export const NOT_A_LIST: Fault = { type: "list_type", msg: "Input should be a valid list" };
+export const NOT_A_TUPLE: Fault = { type: "tuple_type", msg: "Input should be a valid tuple" };
+export const NOT_A_NUMBER: Fault = { type: "float_type", msg: "Input should be a valid number" };
 export const NOT_A_STRING: Fault = { type: "string_type", msg: "Input should be a valid string" };
 export const NOT_UNICODE: Fault = {
   type: "string_unicode",
   msg: "Input should be a valid string, unable to parse raw data as a unicode string",
 };
-export const NOT_A_BOOLEAN: Fault = { type: "bool_type", msg: "Input should be a valid boolean" };
 export const NOT_FINITE: Fault = { type: "finite_number", msg: "Input should be a finite number" };
 export const NOT_ALLOWED: Fault = { type: "extra_forbidden", msg: "Extra inputs are not permitted" };
 
@@ -71,6 +72,14 @@ export function listTooLong(maximum: number, actual: number): Fault {
   };
 }
 
+export function tupleTooLong(maximum: number, actual: number): Fault {
+  return {
+    type: "too_long",
+    msg: `Tuple should have at most ${counted(maximum, "item")} after validation, not ${actual}`,
+    ctx: { field_type: "Tuple", max_length: maximum, actual_length: actual },
+  };
+}
+
 /** pydantic stops counting members at the limit, so it does not say how many there were. */
 export function dictionaryTooLong(maximum: number): Fault {
   return {
@@ -92,8 +101,20 @@ export function tooLarge(maximum: number): Fault {
   return { type: "less_than_equal", msg: `Input should be less than or equal to ${maximum}`, ctx: { le: maximum } };
 }
 
-export function notOneOf(type: "enum" | "literal_error", allowed: readonly string[]): Fault {
-  const quoted = allowed.map((value) => `'${value}'`);
+export function notAbove(bound: number): Fault {
+  return { type: "greater_than", msg: `Input should be greater than ${bound}`, ctx: { gt: bound } };
+}
+
+export function notBelow(bound: number): Fault {
+  return { type: "less_than", msg: `Input should be less than ${bound}`, ctx: { lt: bound } };
+}
+
+export function notMultiple(factor: number): Fault {
+  return { type: "multiple_of", msg: `Input should be a multiple of ${factor}`, ctx: { multiple_of: factor } };
+}
+
+export function notOneOf(type: "enum" | "literal_error", allowed: readonly unknown[]): Fault {
+  const quoted = allowed.map((value) => (typeof value === "string" ? `'${value}'` : String(value)));
   const last = quoted.at(-1) ?? "";
   const expected = quoted.length > 1 ? `${quoted.slice(0, -1).join(", ")} or ${last}` : last;
   return { type, msg: `Input should be ${expected}`, ctx: { expected } };

@@ -1,6 +1,6 @@
 import type { Json } from "../json/parse-json.ts";
 import type { Fault } from "./finding.ts";
-import { NOT_FINITE, tooLarge } from "./finding.ts";
+import { NOT_FINITE } from "./finding.ts";
 
 /** Either the value, or why it is none. */
 export type Read<T> = { readonly value: T } | { readonly fault: Fault };
@@ -19,20 +19,25 @@ const OVERSIZED: Fault = {
   msg: "Unable to parse input string as an integer, exceeded maximum size",
 };
 
-/** As pydantic: underscores between digits, a fraction of zeros, surrounding white space. */
-const INTEGER_TEXT = /^([+-]?)([0-9]+(?:_[0-9]+)*)(?:\.0*)?$/;
-const INTEGER_TEXT_MAXIMUM = 4300;
+/** As pydantic trims; `String.trim` knows other white space. */
+const SURROUNDING_SPACE = /^\p{White_Space}+|\p{White_Space}+$/gu;
+/** A sign, leading zeros with underscores anywhere among them, digits with underscores between them, a fraction of zeros. */
+const INTEGER_TEXT = /^(?:\+(?!-))?(-?)(?:0(?:[0_]*0)?|(?:0[0_]*)?([1-9][0-9]*(?:_[0-9]+)*))(?:\.0+)?$/;
+const DIGITS_MAXIMUM = 4300;
+/** Only where the digits come first: with anything to be cleaned away before them, too many are merely unparsable. */
+const OVERSIZED_TEXT = new RegExp(`^-?[1-9][0-9]{${DIGITS_MAXIMUM}}`);
+/** Written with a fraction or exponent, integers end where 64 bits do. */
+const FLOAT_MAGNITUDE_LIMIT = 2 ** 63;
 
-/** Integers as FastAPI reads them, lax: `5`, `5.0`, `true`, `"5"`, `" +0_5.0 "`. Beyond 2^53 is refused: JSON has no exact form for it. */
-export function readInteger(input: Json): Read<number> {
+/** Integers as FastAPI reads them, lax: `5`, `5.0`, `true`, `"5"`, `" +0_5.0 "`. A bigint beyond what a number holds exactly. */
+export function readInteger(input: Json): Read<number | bigint> {
   switch (typeof input) {
     case "boolean":
       return { value: input ? 1 : 0 };
     case "number":
-      if (!Number.isFinite(input)) return { fault: NOT_FINITE };
-      return Number.isInteger(input) ? safe(input) : { fault: FRACTIONAL };
+      return fromNumber(input);
     case "bigint":
-      return safe(input);
+      return { value: input };
     case "string":
       return fromText(input);
     default:
@@ -40,18 +45,19 @@ export function readInteger(input: Json): Read<number> {
   }
 }
 
-function fromText(input: string): Read<number> {
-  const text = input.trim();
-  if (text.length > INTEGER_TEXT_MAXIMUM) return { fault: OVERSIZED };
-  const match = INTEGER_TEXT.exec(text);
-  if (match === null) return { fault: UNPARSABLE };
-  const [, sign = "", digits = ""] = match;
-  const magnitude = Number(digits.replaceAll("_", ""));
-  return safe(sign === "-" && magnitude !== 0 ? -magnitude : magnitude);
+function fromNumber(input: number): Read<number> {
+  if (!Number.isFinite(input)) return { fault: NOT_FINITE };
+  if (!Number.isInteger(input)) return { fault: FRACTIONAL };
+  return Math.abs(input) < FLOAT_MAGNITUDE_LIMIT ? { value: input } : { fault: OVERSIZED };
 }
 
-function safe(value: number | bigint): Read<number> {
-  if (value > Number.MAX_SAFE_INTEGER) return { fault: tooLarge(Number.MAX_SAFE_INTEGER) };
-  if (value < Number.MIN_SAFE_INTEGER) return { value: Number.MIN_SAFE_INTEGER };
-  return { value: Number(value) };
+function fromText(input: string): Read<number | bigint> {
+  if (OVERSIZED_TEXT.test(input)) return { fault: OVERSIZED };
+  const match = INTEGER_TEXT.exec(input.replaceAll(SURROUNDING_SPACE, ""));
+  if (match === null) return { fault: UNPARSABLE };
+  const [, sign = "", grouped = "0"] = match;
+  const digits = grouped.replaceAll("_", "");
+  if (digits.length > DIGITS_MAXIMUM) return { fault: UNPARSABLE };
+  const magnitude = BigInt(digits);
+  return { value: sign === "-" ? -magnitude : magnitude };
 }

@@ -66,6 +66,7 @@ describe("parseJson", () => {
     ['"a\\', "Unterminated string starting at", 0],
     ['["é😀\u0001"]', "Invalid control character at", 4],
     ['"\\x"', "Invalid \\escape", 1],
+    ['"\\u1234', "Invalid \\uXXXX escape", 2],
     ['"\\u12g4"', "Invalid \\uXXXX escape", 2],
     ["nul", "Expecting value", 0],
     ["-", "Expecting value", 0],

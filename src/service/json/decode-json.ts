@@ -1,0 +1,63 @@
+/**
+ * The text of a JSON body, or null where its bytes are not in the encoding they seem to be in.
+ *
+ * RFC 8259 asks for UTF-8. Python's decoder, and so FastAPI, also knows UTF-16 and UTF-32: by their mark, or by the zeros in
+ * the first characters, which JSON has in ASCII (RFC 4627, section 3). A byte order mark is dropped.
+ */
+export function decodeJson(bytes: Uint8Array): string | null {
+  const encoding = encodingOf(bytes);
+  switch (encoding) {
+    case "utf-8":
+    case "utf-16le":
+    case "utf-16be":
+      return decode(bytes, encoding);
+    case "utf-32le":
+    case "utf-32be":
+      return decodeUtf32(bytes, encoding === "utf-32le");
+  }
+}
+
+type Encoding = "utf-8" | "utf-16le" | "utf-16be" | "utf-32le" | "utf-32be";
+
+/** Beginnings, longer ones first: the mark of UTF-16 begins that of UTF-32. */
+const MARKS: readonly (readonly [Encoding, readonly number[]])[] = [
+  ["utf-32be", [0, 0, 0xfe, 0xff]],
+  ["utf-32le", [0xff, 0xfe, 0, 0]],
+  ["utf-16be", [0xfe, 0xff]],
+  ["utf-16le", [0xff, 0xfe]],
+];
+
+function encodingOf(bytes: Uint8Array): Encoding {
+  const marked = MARKS.find(([, mark]) => mark.every((byte, index) => bytes[index] === byte));
+  if (marked !== undefined) return marked[0];
+  const [first, second, third, fourth] = bytes;
+  if (bytes.byteLength === 2) {
+    if (first === 0) return "utf-16be";
+    return second === 0 ? "utf-16le" : "utf-8";
+  }
+  if (bytes.byteLength < 4) return "utf-8";
+  if (first === 0) return second === 0 ? "utf-32be" : "utf-16be";
+  if (second === 0) return third === 0 && fourth === 0 ? "utf-32le" : "utf-16le";
+  return "utf-8";
+}
+
+function decode(bytes: Uint8Array, encoding: string): string | null {
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** The platform decodes no UTF-32: none is on the web. */
+function decodeUtf32(bytes: Uint8Array, isLittleEndian: boolean): string | null {
+  if (bytes.byteLength % 4 !== 0) return null;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const characters: string[] = [];
+  for (let offset = 0; offset < bytes.byteLength; offset += 4) {
+    const codePoint = view.getUint32(offset, isLittleEndian);
+    if (codePoint > 0x10ffff || (codePoint >= 0xd800 && codePoint <= 0xdfff)) return null;
+    characters.push(String.fromCodePoint(codePoint));
+  }
+  return characters.join("").replace(/^\ufeff/, "");
+}

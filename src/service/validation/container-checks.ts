@@ -1,0 +1,103 @@
+import * as z from "zod";
+
+import type { Json } from "../json/parse-json.ts";
+import type { Check } from "./check.ts";
+import { bound, emptyRecord, isObject } from "./check.ts";
+import * as faults from "./finding.ts";
+
+/** The check of what is in a container. */
+type CheckOf = (schema: z.core.$ZodType) => Check;
+
+/** Declared members in the order of the contract, then, where they are refused, unknown ones in the order they were sent. */
+export function objectCheck(schema: z.ZodObject, checkOf: CheckOf): Check {
+  const isStrict = schema.def.catchall instanceof z.ZodNever;
+  const names = new Set(Object.keys(schema.shape));
+  const members = Object.entries(schema.shape).map(([name, member]) => ({
+    name,
+    check: checkOf(member),
+    isRequired: !(member instanceof z.ZodOptional || member instanceof z.ZodDefault),
+    absent: () => (member instanceof z.ZodDefault ? member.def.defaultValue : undefined),
+  }));
+  return (input, place) => {
+    if (!isObject(input)) return place.refuse(input, faults.NOT_AN_OBJECT);
+    const value: Record<string, unknown> = {};
+    let isIntact = true;
+    for (const { name, check, isRequired, absent } of members) {
+      const at = place.inside(name);
+      const given = input.get(name);
+      const read = given === undefined ? absent() : check(given, at);
+      if (given === undefined && isRequired) at.refuse(input, faults.MISSING);
+      if (read !== undefined) value[name] = read;
+      else if (given !== undefined || isRequired) isIntact = false;
+    }
+    const unknown = isStrict ? [...input].filter(([name]) => !names.has(name)) : [];
+    for (const [name, member] of unknown) place.inside(name).refuse(member, faults.NOT_ALLOWED);
+    return isIntact && unknown.length === 0 ? value : undefined;
+  };
+}
+
+/** Members of any name: name and value of each, then how many there are. */
+export function recordCheck(schema: z.ZodRecord, checkOf: CheckOf): Check {
+  const key = checkOf(schema.def.keyType);
+  const member = checkOf(schema.def.valueType);
+  const maximum = bound(schema, "maxProperties") ?? Number.POSITIVE_INFINITY;
+  return (input, place) => {
+    if (!isObject(input)) return place.refuse(input, faults.NOT_A_DICTIONARY);
+    const value = emptyRecord();
+    const before = place.findings.length;
+    let soundCount = 0;
+    for (const [name, given] of input) {
+      const at = place.inside(name);
+      const readName = key(name, at.inside("[key]"));
+      const read = member(given, at);
+      if (readName === undefined || read === undefined) continue;
+      value[name] = read;
+      soundCount += 1;
+      // pydantic counts the members that are right, and with one too many forgets those that are wrong.
+      if (soundCount <= maximum) continue;
+      place.findings.length = before;
+      return place.refuse(input, faults.dictionaryTooLong(maximum));
+    }
+    return soundCount === input.size ? value : undefined;
+  };
+}
+
+/** A list too long is refused as a whole, one too short only when its items are right. */
+export function arrayCheck(schema: z.ZodArray, checkOf: CheckOf): Check {
+  const item = checkOf(schema.def.element);
+  const minimum = checkBound(schema, "min_length") ?? 0;
+  const maximum = checkBound(schema, "max_length") ?? Number.POSITIVE_INFINITY;
+  return (input, place) => {
+    if (!Array.isArray(input)) return place.refuse(input, faults.NOT_A_LIST);
+    const items: readonly Json[] = input;
+    if (items.length > maximum) return place.refuse(input, faults.listTooLong(maximum, items.length));
+    const values = items.map((given, index) => item(given, place.inside(index)));
+    if (values.includes(undefined)) return undefined;
+    return items.length < minimum ? place.refuse(input, faults.listTooShort(minimum, items.length)) : values;
+  };
+}
+
+/** A list of so many items, each of its own kind. What is one too few is missing where it would be. */
+export function tupleCheck(schema: z.ZodTuple, checkOf: CheckOf): Check {
+  const checks = schema.def.items.map(checkOf);
+  if (schema.def.rest !== null)
+    throw new Error("The contract has an open tuple, which this validation does not understand");
+  return (input, place) => {
+    if (!Array.isArray(input)) return place.refuse(input, faults.NOT_A_TUPLE);
+    const items: readonly Json[] = input;
+    if (items.length > checks.length) return place.refuse(input, faults.tupleTooLong(checks.length, items.length));
+    const values = checks.map((check, index) => {
+      const [at, given] = [place.inside(index), items[index]];
+      return given === undefined ? at.refuse(input, faults.MISSING) : check(given, at);
+    });
+    return values.includes(undefined) ? undefined : values;
+  };
+}
+
+function checkBound(schema: z.ZodArray, name: "min_length" | "max_length"): number | undefined {
+  for (const check of schema.def.checks ?? []) {
+    if (name === "min_length" && check instanceof z.core.$ZodCheckMinLength) return check._zod.def.minimum;
+    if (name === "max_length" && check instanceof z.core.$ZodCheckMaxLength) return check._zod.def.maximum;
+  }
+  return undefined;
+}

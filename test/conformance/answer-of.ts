@@ -1,0 +1,35 @@
+import type * as z from "zod";
+
+import { operations } from "../../src/api/api.ts";
+import { refuseInvalid, refuseUnreadable } from "../../src/service/http/answers.ts";
+import type { Answer } from "../../src/service/http/answers.ts";
+import type { Body } from "../../src/service/http/body.ts";
+import { validate } from "../../src/service/validation/validation.ts";
+
+const BODIES: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
+  ["/v1/robots/setup", operations.setupRobot.request],
+  ["/v1/fleets", operations.createFleet.request],
+  ["/v1/me/deployments", operations.createDeployment.request],
+  ["/v1/me/api-keys", operations.createApiKey.request],
+]);
+
+/** The contract of a body sent to a path; the path of a model update names its fleet. */
+export function requestSchemaAt(path: string): z.ZodType {
+  const schema = path.endsWith("/model") ? operations.updateFleetModel.request : BODIES.get(path);
+  if (schema === undefined) throw new Error(`No body goes to ${path}`);
+  return schema;
+}
+
+/** What the service answers to a body before it does anything with it; 200 where nothing is wrong. */
+export function answerOf(schema: z.ZodType, body: Body): Answer {
+  switch (body.state) {
+    case "unreadable":
+      return refuseUnreadable(400, "There was an error parsing the body");
+    case "invalid":
+      return refuseInvalid([body.finding]);
+    case "read": {
+      const validated = validate(schema, body.value, ["body"]);
+      return validated.state === "valid" ? { status: 200, json: "{}" } : refuseInvalid(validated.findings);
+    }
+  }
+}

@@ -1,0 +1,177 @@
+import { fileURLToPath } from "node:url";
+
+import * as fc from "fast-check";
+import * as z from "zod";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { operations } from "../../src/api/api.ts";
+import type { Operation } from "../../src/api/api.ts";
+import { validationErrorBodySchema } from "../../src/api/errors.ts";
+import { ANSWER_CUT_BYTES } from "../../src/service/validation/answer.ts";
+import type { StoreLocation } from "../../src/service/store/store.ts";
+import { startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { startService } from "../support/service.ts";
+import { createExchange } from "./exchange.ts";
+import type { Exchange, RawRequest, RawResponse } from "./exchange.ts";
+import { endpoints, plant } from "./planted.ts";
+import type { JsonValue } from "./planted.ts";
+
+/** Requests to each operation, so many of them at once. */
+const REQUESTS = 2000;
+const AT_ONCE = 25;
+const models_file = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
+
+const refusalSchema = z.looseObject({ detail: z.string() });
+
+/** What changes nothing comes first: lists of thousands of keys would only be slow. */
+const OPERATIONS = Object.values<Operation>(operations).toSorted(
+  (left, right) => Number(left.method === "POST") - Number(right.method === "POST"),
+);
+
+describe("hostile requests to a service on SQLite", () => assail(async () => [null, async () => {}]));
+
+describe.skipIf(WITHOUT_POSTGRES)("hostile requests to a service on PostgreSQL", () =>
+  assail(async () => {
+    const postgres = await startPostgres();
+    return [{ kind: "postgres", url: await postgres.createDatabase() }, () => postgres[Symbol.asyncDispose]()];
+  }),
+);
+
+function assail(openStore: () => Promise<readonly [StoreLocation | null, () => PromiseLike<void>]>): void {
+  const resources = new AsyncDisposableStack();
+  let exchange: Exchange;
+  beforeAll(async () => {
+    const [store, close] = await openStore();
+    resources.defer(close);
+    const configuration = { models_file, rate_limit: null };
+    const service = resources.use(await startService({ store: store ?? undefined, configuration }));
+    exchange = resources.use(createExchange(service.url, service.key, AT_ONCE));
+  }, 60_000);
+  afterAll(() => resources.disposeAsync());
+
+  it.each(OPERATIONS)("$method $path answers every one, and none with 5xx", { timeout: 120_000 }, async (operation) => {
+    const volley = fc.array(requestTo(operation), { minLength: AT_ONCE, maxLength: AT_ONCE });
+    await fc.assert(
+      fc.asyncProperty(volley, async (requests) => {
+        const answers = await Promise.all(requests.map((outgoing) => exchange.send(outgoing)));
+        for (const answer of answers) judge(answer);
+      }),
+      { numRuns: REQUESTS / AT_ONCE },
+    );
+  });
+}
+
+function judge({ status, content_type, body }: RawResponse): void {
+  expect(status, body).toBeLessThan(500);
+  expect(content_type).toMatch(/^application\/json\b/);
+  if (status < 300) return;
+  if (status !== 422) {
+    expect([400, 404, 405, 409]).toContain(status);
+    refusalSchema.parse(JSON.parse(body));
+    return;
+  }
+  expect(Buffer.byteLength(body)).toBeLessThanOrEqual(ANSWER_CUT_BYTES);
+  expect(validationErrorBodySchema.parse(JSON.parse(body)).detail).not.toHaveLength(0);
+}
+
+const text = fc.oneof(
+  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.constantFrom(
+    "\0",
+    "a\0",
+    "..",
+    "__proto__",
+    "pi0.5",
+    "x".repeat(3000),
+    "😀".repeat(65),
+    "sk_rps_0123456789abcdef",
+  ),
+);
+const escaped = text.map((value) => encodeURIComponent(value.toWellFormed()));
+const segment = fc.oneof(
+  escaped,
+  fc.constantFrom(
+    "%",
+    "%zz",
+    "%ff",
+    "%c0%80",
+    "%ed%a0%80",
+    "%2F",
+    "..",
+    ".",
+    ";",
+    "a;b",
+    "'",
+    "fleet_1",
+    "key_1",
+    "%u0000",
+  ),
+);
+const query = fc
+  .array(fc.tuple(fc.constantFrom("limit", "cursor", "other", ""), fc.oneof(segment, fc.integer().map(String))), {
+    maxLength: 3,
+  })
+  .map((parts) => parts.map(([name, value]) => `${name}=${value}`).join("&"));
+const contentType = fc.oneof(
+  { weight: 9, arbitrary: fc.constant("application/json") },
+  fc.constantFrom(
+    "text/plain",
+    "application/problem+json",
+    "application/json; charset=utf-16",
+    "",
+    "application/x-ndjson",
+  ),
+);
+
+function requestTo({ method, path }: Operation): fc.Arbitrary<RawRequest> {
+  const filled = segment.map((value) => path.replace(/\{\w+\}/, () => value));
+  const endpoint = endpoints.find((candidate) => candidate.path === path.replace("{fleet_id}", "fleet_1"));
+  return fc
+    .record({
+      path: filled,
+      query,
+      contentType,
+      body: endpoint === undefined ? bytes : fc.oneof(bytes, bodies(endpoint)),
+    })
+    .map(({ path: target, query: search, contentType: type, body }) => ({
+      method,
+      path: search === "" ? target : `${target}?${search}`,
+      headers: { "content-type": type },
+      body: method === "POST" ? body : null,
+    }));
+}
+
+/** Right ones, ones with a mistake planted, and both with bytes lost or changed. */
+function bodies(endpoint: (typeof endpoints)[number]): fc.Arbitrary<Buffer> {
+  const wrong = endpoint.body.chain((body) =>
+    endpoint.mistakes(body).map(({ path, sent }) => plant(body, path, sent) ?? null),
+  );
+  const whole = fc
+    .oneof<fc.Arbitrary<JsonValue>[]>(endpoint.body, wrong)
+    .map((body) => Buffer.from(JSON.stringify(body)));
+  const damaged = fc.tuple(whole, fc.nat(400), fc.nat(255), fc.boolean()).map(([body, at, byte, isCut]) => {
+    if (isCut) return body.subarray(0, at);
+    const copy = Buffer.from(body);
+    if (at < copy.byteLength) copy[at] = byte;
+    return copy;
+  });
+  return fc.oneof({ weight: 2, arbitrary: whole }, damaged);
+}
+
+const bytes = fc.oneof(
+  fc.json().map((json) => Buffer.from(json)),
+  fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array)),
+  fc
+    .constantFrom(
+      "",
+      "null",
+      "{",
+      "[".repeat(600),
+      '{"a":'.repeat(600),
+      "\ufeff{}",
+      "NaN",
+      "1e400",
+      `{"a":${"9".repeat(5000)}}`,
+    )
+    .map((value) => Buffer.from(value)),
+);

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+
+import * as z from "zod";
+import { describe, expect, it } from "vitest";
+
+import { readBody } from "../../src/service/http/body.ts";
+import { parseJson } from "../../src/service/json/parse-json.ts";
+import type { Json } from "../../src/service/json/parse-json.ts";
+import { readDateTime } from "../../src/service/validation/date-time.ts";
+import { readInteger } from "../../src/service/validation/integer.ts";
+import { answerOf, requestSchemaAt } from "./answer-of.ts";
+
+const faultSchema = z.object({ type: z.string(), msg: z.string(), ctx: z.unknown().optional() });
+const integerSchema = z.union([
+  z.object({ input: z.string(), value: z.string() }),
+  faultSchema.extend({ input: z.string() }),
+]);
+const dateTimeSchema = z.union([
+  z.object({ input: z.string(), epoch_ms: z.int(), has_offset: z.boolean() }),
+  faultSchema.extend({ input: z.string() }),
+]);
+const bodySchema = z.object({
+  path: z.string(),
+  content_type: z.string().optional(),
+  body: z.string().optional(),
+  body_base64: z.string().optional(),
+  status: z.int(),
+  answer: z.unknown().optional(),
+});
+
+describe("what pydantic reads as an integer", () => {
+  it.each(recorded("integers", integerSchema))("readInteger: $input", ({ input, ...expected }) => {
+    const read = readInteger(json(input));
+    expect("fault" in read ? read.fault : { value: String(BigInt(read.value)) }).toEqual(expected);
+  });
+});
+
+describe("what pydantic reads as a date-time", () => {
+  it.each(recorded("date-times", dateTimeSchema))("readDateTime: $input", ({ input, ...expected }) => {
+    const read = readDateTime(json(input));
+    expect("fault" in read ? read.fault : read.value).toEqual(expected);
+  });
+});
+
+describe("what FastAPI answers", () => {
+  it.each(recorded("bodies", bodySchema))(
+    "body %#: $path $content_type",
+    ({ path, content_type, body, body_base64, status, answer }) => {
+      const bytes = body === undefined ? Buffer.from(body_base64 ?? "", "base64") : Buffer.from(body);
+      const answered = answerOf(requestSchemaAt(path), readBody(content_type, bytes));
+      expect(answered.status, answered.json).toBe(status);
+      if (answer !== undefined) expect(JSON.parse(answered.json)).toEqual(answer);
+    },
+  );
+});
+
+function recorded<T>(name: string, schema: z.ZodType<T>): readonly T[] {
+  return readFileSync(new URL(`../golden/pydantic/${name}.jsonl`, import.meta.url), "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => schema.parse(JSON.parse(line)));
+}
+
+function json(text: string): Json {
+  const parsed = parseJson(text);
+  if (parsed.state !== "parsed") throw new Error(`Not JSON: ${text}`);
+  return parsed.value;
+}
