@@ -1,0 +1,53 @@
+import type { Finding } from "../../manifest/finding.ts";
+import type { OperationContext } from "../operations/operation.ts";
+import { applyCatalog, readStoredCatalog } from "../store/model-catalog.ts";
+import type { CatalogFile } from "./catalog-file.ts";
+import type { CatalogChange, CatalogPlan } from "./plan.ts";
+import { planCatalog } from "./plan.ts";
+
+/** What became of a catalog. `refused`: nothing of it was applied. */
+export type Application =
+  | { readonly state: "applied"; readonly changes: readonly CatalogChange[] }
+  | { readonly state: "refused"; readonly findings: readonly Finding[] };
+
+/** Makes a store offer what the catalog says, all of it or nothing. */
+export async function applyCatalogFile(
+  { store, newId, machine }: Pick<OperationContext, "store" | "newId" | "machine">,
+  file: CatalogFile,
+): Promise<Application> {
+  const authorship = {
+    audit_id: newId("aud"),
+    at: new Date(machine.clock.wall_ms()).toISOString(),
+    organization_id: null,
+    actor: "command",
+    request_id: null,
+  };
+  return toApplication(await store.write((transaction) => applyCatalog(transaction, file.catalog, authorship)), file);
+}
+
+/** What `applyCatalogFile` would do now; nothing is changed. */
+export async function previewCatalogFile(
+  { store, machine }: Pick<OperationContext, "store" | "machine">,
+  file: CatalogFile,
+): Promise<Application> {
+  const now = new Date(machine.clock.wall_ms()).toISOString();
+  return toApplication(planCatalog(await readStoredCatalog(store.reader), file.catalog, now), file);
+}
+
+function toApplication(plan: CatalogPlan, file: CatalogFile): Application {
+  switch (plan.state) {
+    case "planned":
+      return { state: "applied", changes: plan.changes };
+    case "moved":
+      return {
+        state: "refused",
+        findings: plan.moved.map(({ id, stored_slug, loc }) => ({
+          id: "checkpoint_moved",
+          severity: "error",
+          loc,
+          message: `${id} belongs to the model ${stored_slug} and stays with it; give this checkpoint an id of its own`,
+          ...file.locate(loc),
+        })),
+      };
+  }
+}

@@ -1,0 +1,207 @@
+/**
+ * The model catalog: which models a site offers, their checkpoints, and where in which region each answers.
+ *
+ * It is a YAML file that a technician edits and applies (config/models.example.yaml). This file reads it with the strict reader of
+ * the robot manifest: every mistake at once, each with file, line and column. catalog-file.ts takes it from the disk,
+ * plan.ts compares it with what the store holds, compatibility.ts tells which robots a checkpoint can drive.
+ */
+import { REGION_LENGTH } from "../../api/robots.ts";
+import type { Document } from "../../manifest/document.ts";
+import { readDocument } from "../../manifest/document.ts";
+import type { Check, Place, Reader } from "../../manifest/fields.ts";
+import { fieldsOf } from "../../manifest/fields.ts";
+import type { Finding } from "../../manifest/finding.ts";
+import { FindingList } from "../../manifest/finding-list.ts";
+import type { Position } from "../../manifest/lines.ts";
+import { nearest } from "../../manifest/nearest.ts";
+import { below, pointer } from "../../manifest/path.ts";
+import { string, text } from "../../manifest/readers.ts";
+import { secretOffset } from "../../manifest/secrets.ts";
+import { shown } from "../../manifest/shown.ts";
+import { valueOf } from "../../manifest/yaml/tree.ts";
+import { defaultHealthUrl, endpointUrl, list, matching, moment, unique } from "./catalog-readers.ts";
+import { isCheckpointId, isSlug } from "./names.ts";
+import type { Requirements } from "./requirements.ts";
+import { NO_REQUIREMENTS } from "./requirements.ts";
+import { requirements } from "./requirements-reader.ts";
+
+export interface Catalog {
+  readonly models: readonly CatalogModel[];
+}
+
+export interface CatalogModel {
+  /** What clients call it: `pi0.5`. */
+  readonly slug: string;
+  readonly display_name: string;
+  readonly vendor: string | null;
+  readonly model_type: string | null;
+  readonly license_tier: string | null;
+  /** The checkpoint that the slug stands for. */
+  readonly default_checkpoint_id: string;
+  readonly checkpoints: readonly CatalogCheckpoint[];
+}
+
+export interface CatalogCheckpoint {
+  readonly id: string;
+  /** ISO 8601. */
+  readonly created_at: string;
+  readonly requirements: Requirements;
+  /** At most one in each region. */
+  readonly endpoints: readonly CatalogEndpoint[];
+  /** JSON Pointer to its id in the file. */
+  readonly loc: string;
+}
+
+export interface CatalogEndpoint {
+  readonly region: string;
+  readonly url: string;
+  readonly health_url: string;
+}
+
+export interface CatalogReading {
+  readonly findings: readonly Finding[];
+  /** Null when a finding is an error. */
+  readonly catalog: Catalog | null;
+  /** Where a JSON Pointer is written; of what is not written, the innermost written value around it. */
+  locate(loc: string): Position;
+}
+
+export const CATALOG_LIMIT_BYTES = 1_048_576;
+const MODELS = { minimum: 0, maximum: 256 } as const;
+const CHECKPOINTS = { minimum: 1, maximum: 64 } as const;
+const ENDPOINTS = { minimum: 0, maximum: 64 } as const;
+const NAME_LIMIT = 128;
+
+const slugText = matching(isSlug, "a slug such as pi0.5: at most 64 lower-case letters, digits and . _ -");
+const checkpointId = matching(
+  isCheckpointId,
+  "a checkpoint id such as ckpt_pi05_base: ckpt_, then lower-case letters, digits and . _ -, at most 64 in all",
+);
+
+/** Names that other catalogs give these keys. */
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ["name", "a model has a slug and a display_name"],
+  ["default_checkpoint_id", "write default_checkpoint"],
+]);
+
+const SECRET_ADVICE = ": endpoints are reached without one";
+
+/** Reads a catalog completely: every finding that can be reached. */
+export function readCatalog(bytes: Uint8Array): CatalogReading {
+  const reading = readDocument(bytes, { subject: "catalog", size_limit_bytes: CATALOG_LIMIT_BYTES });
+  if (reading.kind === "refused") {
+    return { findings: reading.findings, catalog: null, locate: () => ({ line: 1, column: 1 }) };
+  }
+  const { document } = reading;
+  const findings = new FindingList(document.lines);
+  const check: Check = {
+    findings,
+    subject: "catalog",
+    secret_advice: SECRET_ADVICE,
+    placeholder_severity: "error",
+    hints: HINTS,
+    placeholders: 0,
+  };
+  const models = readRoot({ node: document.root, path: null, check });
+  if (!findings.hasError) findSecretInComments(document, findings);
+  return {
+    findings: findings.toFindings(),
+    catalog: findings.hasError || models === undefined ? null : { models },
+    locate: (loc) => document.locate(loc),
+  };
+}
+
+/** What may be written once in the whole file, and where it was. */
+interface Seen {
+  readonly slugs: Map<string, number>;
+  readonly checkpoint_ids: Map<string, number>;
+}
+
+const readRoot: Reader<readonly CatalogModel[]> = (place) => {
+  const fields = fieldsOf(place);
+  if (fields === undefined) return undefined;
+  const seen: Seen = { slugs: new Map(), checkpoint_ids: new Map() };
+  const models = fields.required("models", list(MODELS, model(seen)));
+  fields.close();
+  return models;
+};
+
+function model(seen: Seen): Reader<CatalogModel> {
+  return (place) => {
+    const fields = fieldsOf(place);
+    if (fields === undefined) return undefined;
+    const slug = fields.required("slug", unique(seen.slugs, slugText));
+    const display_name = fields.optional("display_name", text(NAME_LIMIT)) ?? slug;
+    const vendor = fields.optional("vendor", text(NAME_LIMIT)) ?? null;
+    const model_type = fields.optional("model_type", text(NAME_LIMIT)) ?? null;
+    const license_tier = fields.optional("license_tier", text(NAME_LIMIT)) ?? null;
+    const ids: string[] = [];
+    const checkpoints = fields.required("checkpoints", list(CHECKPOINTS, checkpoint(seen, ids))) ?? [];
+    const chosen = fields.optional("default_checkpoint", oneOfCheckpoints(ids));
+    fields.close();
+    const default_checkpoint_id = chosen ?? newest(checkpoints, place);
+    if (slug === undefined || display_name === undefined || default_checkpoint_id === undefined) return undefined;
+    return { slug, display_name, vendor, model_type, license_tier, default_checkpoint_id, checkpoints };
+  };
+}
+
+/** @param ids gets the ids of the model's checkpoints, whatever else is wrong with them. */
+function checkpoint(seen: Seen, ids: string[]): Reader<CatalogCheckpoint> {
+  return (place) => {
+    const fields = fieldsOf(place);
+    if (fields === undefined) return undefined;
+    const id = fields.required("id", unique(seen.checkpoint_ids, checkpointId));
+    const created_at = fields.required("created_at", moment);
+    const needed = fields.optional("requirements", requirements) ?? NO_REQUIREMENTS;
+    const endpoints = fields.required("endpoints", list(ENDPOINTS, endpoint(new Map()))) ?? [];
+    fields.close();
+    if (id !== undefined) ids.push(id);
+    if (id === undefined || created_at === undefined) return undefined;
+    return { id, created_at, requirements: needed, endpoints, loc: pointer(below(place.path, "id")) };
+  };
+}
+
+/** @param regions those of the checkpoint so far. */
+function endpoint(regions: Map<string, number>): Reader<CatalogEndpoint> {
+  return (place) => {
+    const fields = fieldsOf(place);
+    if (fields === undefined) return undefined;
+    const region = fields.required("region", unique(regions, text(REGION_LENGTH.maximum)));
+    const url = fields.required("url", endpointUrl);
+    const health_url = fields.optional("health_url", endpointUrl);
+    fields.close();
+    if (region === undefined || url === undefined) return undefined;
+    return { region, url, health_url: health_url ?? defaultHealthUrl(url) };
+  };
+}
+
+function oneOfCheckpoints(ids: readonly string[]): Reader<string> {
+  return (place) => {
+    const written = string(place);
+    if (written === undefined || ids.includes(written)) return written;
+    const near = nearest(written, ids);
+    const hint = near === undefined ? "" : `; did you mean ${near}?`;
+    const message = `${shown(written)} is no checkpoint of this model${hint}`;
+    place.check.findings.error("unknown_checkpoint", place.path, place.node.offset, message);
+    return undefined;
+  };
+}
+
+/** What a slug stands for where nobody says so. */
+function newest(checkpoints: readonly CatalogCheckpoint[], { node, path, check }: Place): string | undefined {
+  const [first, second] = checkpoints.toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at));
+  const isWritten = node.kind === "mapping" && valueOf(node, "default_checkpoint") !== undefined;
+  if (!isWritten && first !== undefined && first.created_at === second?.created_at) {
+    const message = `${first.id} and ${second.id} are equally new; name the one to use as default_checkpoint`;
+    check.findings.error("missing", below(path, "default_checkpoint"), node.offset, message);
+  }
+  return first?.id;
+}
+
+/** A key in a comment is as readable as one in a value. */
+function findSecretInComments(document: Document, findings: FindingList): void {
+  const offset = secretOffset(document.text);
+  if (offset === undefined) return;
+  const message = `this looks like a secret; a configuration must not carry one${SECRET_ADVICE}`;
+  findings.error("secret_in_catalog", null, offset, message);
+}

@@ -1,0 +1,219 @@
+import type { Tables } from "../store/tables.ts";
+import type { Catalog, CatalogCheckpoint, CatalogEndpoint, CatalogModel } from "./catalog.ts";
+import { printRequirements } from "./requirements.ts";
+
+/** What the store holds of the catalog, with all that was ever withdrawn. */
+export interface StoredCatalog {
+  readonly models: readonly Tables["models"][];
+  readonly checkpoints: readonly Tables["checkpoints"][];
+  readonly endpoints: readonly Tables["endpoints"][];
+}
+
+/** What becomes of one entry. What was withdrawn and is back counts as added. */
+export interface CatalogChange {
+  readonly change: "added" | "changed" | "unchanged" | "withdrawn";
+  readonly kind: "model" | "checkpoint" | "endpoint";
+  /** Slug or checkpoint id; of an endpoint, that of its checkpoint. */
+  readonly name: string;
+  /** Null but for endpoints. */
+  readonly region: string | null;
+}
+
+/** A checkpoint that the catalog has under one model and the store under another. */
+export interface MovedCheckpoint {
+  readonly id: string;
+  readonly stored_slug: string;
+  /** JSON Pointer into the file. */
+  readonly loc: string;
+}
+
+/** The way from what is stored to what a catalog says. */
+export type CatalogPlan =
+  | {
+      readonly state: "planned";
+      readonly changes: readonly CatalogChange[];
+      /** Rows to write, whole; a model that is there keeps its created_at. */
+      readonly models: readonly Tables["models"][];
+      readonly checkpoints: readonly Tables["checkpoints"][];
+      /** Endpoints nothing is known of yet: new, back again, or probed elsewhere from now on. */
+      readonly fresh_endpoints: readonly Tables["endpoints"][];
+      /** Endpoints that keep their health. */
+      readonly kept_endpoints: readonly Pick<
+        Tables["endpoints"],
+        "checkpoint_id" | "region" | "url" | "withdrawn_at"
+      >[];
+    }
+  | { readonly state: "moved"; readonly moved: readonly MovedCheckpoint[] };
+
+/**
+ * Compares a catalog with what is stored.
+ *
+ * What a checkpoint asks for and where it answers may change, the model it belongs to may not: fleets and deployments hold on to
+ * checkpoints by id. Nothing is ever removed. The endpoints of a withdrawn checkpoint stay, for those that use it still.
+ *
+ * @param now ISO 8601.
+ */
+export function planCatalog(stored: StoredCatalog, { models }: Catalog, now: string): CatalogPlan {
+  const moved = movedCheckpoints(stored, models);
+  if (moved.length > 0) return { state: "moved", moved };
+  const of_models = compareModels(stored.models, models, now);
+  const of_checkpoints = compareCheckpoints(stored.checkpoints, models, now);
+  const of_endpoints = compareEndpoints(stored.endpoints, models, now);
+  return {
+    state: "planned",
+    changes: [...of_models, ...of_checkpoints, ...of_endpoints].map(withoutRow),
+    models: of_models.filter(isWritten).map(({ row }) => row),
+    checkpoints: of_checkpoints.filter(isWritten).map(({ row }) => row),
+    fresh_endpoints: of_endpoints.filter((entry) => isWritten(entry) && entry.is_fresh).map(({ row }) => row),
+    kept_endpoints: of_endpoints.filter((entry) => isWritten(entry) && !entry.is_fresh).map(({ row }) => row),
+  };
+}
+
+export function countChanges(changes: readonly CatalogChange[]): Readonly<Record<CatalogChange["change"], number>> {
+  const counts = { added: 0, changed: 0, withdrawn: 0, unchanged: 0 };
+  for (const { change } of changes) counts[change] += 1;
+  return counts;
+}
+
+/** A change, and the row as it is to be. */
+interface Comparison<Row> extends CatalogChange {
+  readonly row: Row;
+}
+
+function withoutRow({ change, kind, name, region }: CatalogChange): CatalogChange {
+  return { change, kind, name, region };
+}
+
+function isWritten({ change }: CatalogChange): boolean {
+  return change !== "unchanged";
+}
+
+function movedCheckpoints(stored: StoredCatalog, models: readonly CatalogModel[]): readonly MovedCheckpoint[] {
+  const slugs = new Map(stored.checkpoints.map(({ id, model_slug }) => [id, model_slug]));
+  return models.flatMap(({ slug, checkpoints }) =>
+    checkpoints.flatMap(({ id, loc }) => {
+      const stored_slug = slugs.get(id);
+      return stored_slug === undefined || stored_slug === slug ? [] : [{ id, stored_slug, loc }];
+    }),
+  );
+}
+
+function compareModels(
+  stored: StoredCatalog["models"],
+  models: readonly CatalogModel[],
+  now: string,
+): readonly Comparison<Tables["models"]>[] {
+  const before = new Map(stored.map((row) => [row.slug, row]));
+  const listed = models.map((model) => {
+    const { slug, display_name, vendor, model_type, license_tier, default_checkpoint_id } = model;
+    const known = before.get(slug);
+    const facts = { display_name, vendor, model_type, license_tier, default_checkpoint_id };
+    const row = { slug, ...facts, created_at: known?.created_at ?? now, withdrawn_at: null };
+    return { change: changeOf(known, row), kind: "model", name: slug, region: null, row } as const;
+  });
+  const slugs = new Set(models.map(({ slug }) => slug));
+  const gone = stored.filter((row) => row.withdrawn_at === null && !slugs.has(row.slug));
+  return [...listed, ...gone.map((row) => withdrawal("model", row.slug, null, { ...row, withdrawn_at: now }))];
+}
+
+function compareCheckpoints(
+  stored: StoredCatalog["checkpoints"],
+  models: readonly CatalogModel[],
+  now: string,
+): readonly Comparison<Tables["checkpoints"]>[] {
+  const before = new Map(stored.map((row) => [row.id, row]));
+  const listed = models.flatMap(({ slug, checkpoints }) =>
+    checkpoints.map(({ id, created_at, requirements }) => {
+      const row = {
+        id,
+        model_slug: slug,
+        requirements: printRequirements(requirements),
+        created_at,
+        withdrawn_at: null,
+      };
+      return { change: changeOf(before.get(id), row), kind: "checkpoint", name: id, region: null, row } as const;
+    }),
+  );
+  const ids = new Set(checkpointsOf(models).map(({ id }) => id));
+  const gone = stored.filter((row) => row.withdrawn_at === null && !ids.has(row.id));
+  return [...listed, ...gone.map((row) => withdrawal("checkpoint", row.id, null, { ...row, withdrawn_at: now }))];
+}
+
+interface EndpointComparison extends Comparison<Tables["endpoints"]> {
+  readonly is_fresh: boolean;
+}
+
+function compareEndpoints(
+  stored: StoredCatalog["endpoints"],
+  models: readonly CatalogModel[],
+  now: string,
+): readonly EndpointComparison[] {
+  const before = new Map(stored.map((row) => [endpointKey(row.checkpoint_id, row.region), row]));
+  const listed = checkpointsOf(models).flatMap(({ id, endpoints }) =>
+    endpoints.map((endpoint) => compareEndpoint(id, endpoint, before.get(endpointKey(id, endpoint.region)), now)),
+  );
+  const ids = new Set(checkpointsOf(models).map(({ id }) => id));
+  const keys = new Set(listed.map(({ row }) => endpointKey(row.checkpoint_id, row.region)));
+  const gone = stored.filter(
+    ({ checkpoint_id, region, withdrawn_at }) =>
+      withdrawn_at === null && ids.has(checkpoint_id) && !keys.has(endpointKey(checkpoint_id, region)),
+  );
+  return [...listed, ...gone.map((row) => goneEndpoint(row, now))];
+}
+
+function goneEndpoint(row: Tables["endpoints"], now: string): EndpointComparison {
+  const { checkpoint_id, region } = row;
+  return { ...withdrawal("endpoint", checkpoint_id, region, { ...row, withdrawn_at: now }), is_fresh: false };
+}
+
+function compareEndpoint(
+  checkpoint_id: string,
+  { region, url, health_url }: CatalogEndpoint,
+  known: Tables["endpoints"] | undefined,
+  now: string,
+): EndpointComparison {
+  const is_fresh = known === undefined || known.withdrawn_at !== null || known.health_url !== health_url;
+  const row = is_fresh ? unobserved(checkpoint_id, { region, url, health_url }, now) : { ...known, url };
+  return { change: changeOf(known, row), kind: "endpoint", name: checkpoint_id, region, row, is_fresh };
+}
+
+/** An endpoint that no probe has seen: due at once. */
+function unobserved(checkpoint_id: string, endpoint: CatalogEndpoint, now: string): Tables["endpoints"] {
+  return {
+    checkpoint_id,
+    ...endpoint,
+    health: "unknown",
+    contrary_probes: 0,
+    health_since: null,
+    last_probed_at: null,
+    last_error: null,
+    next_probe_at: now,
+    // A probe of the old address that is under way finds its claim gone, and its result is not taken for this one's.
+    probe_id: null,
+    probe_expires_at: null,
+    withdrawn_at: null,
+  };
+}
+
+function checkpointsOf(models: readonly CatalogModel[]): readonly CatalogCheckpoint[] {
+  return models.flatMap(({ checkpoints }) => checkpoints);
+}
+
+/** No checkpoint's id holds a space. */
+function endpointKey(checkpoint_id: string, region: string): string {
+  return `${checkpoint_id} ${region}`;
+}
+
+interface Withdrawable {
+  readonly withdrawn_at: string | null;
+}
+
+function changeOf<Row extends Withdrawable>(before: Row | undefined, after: Row): CatalogChange["change"] {
+  if (before === undefined || before.withdrawn_at !== null) return "added";
+  const [old, next] = [before, after].map((row) => JSON.stringify(Object.entries(row).sort()));
+  return old === next ? "unchanged" : "changed";
+}
+
+function withdrawal<Row>(kind: CatalogChange["kind"], name: string, region: string | null, row: Row): Comparison<Row> {
+  return { change: "withdrawn", kind, name, region, row };
+}

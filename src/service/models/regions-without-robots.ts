@@ -1,0 +1,32 @@
+import type { Finding } from "../../manifest/finding.ts";
+import { nearest } from "../../manifest/nearest.ts";
+import { shown } from "../../manifest/shown.ts";
+import type { CatalogFile } from "./catalog-file.ts";
+
+/**
+ * Warns of regions in which no robot is: a deployment takes an endpoint only where it is written as robots register it.
+ *
+ * @param robot_regions those of all robots of all organizations; where there is none yet, nothing can be said.
+ */
+export function regionsWithoutRobots(
+  { catalog, locate }: CatalogFile,
+  robot_regions: readonly string[],
+): readonly Finding[] {
+  if (robot_regions.length === 0) return [];
+  const told = new Set(robot_regions);
+  const findings: Finding[] = [];
+  for (const [model, { checkpoints }] of catalog.models.entries()) {
+    for (const [checkpoint, { endpoints }] of checkpoints.entries()) {
+      for (const [endpoint, { region }] of endpoints.entries()) {
+        if (told.has(region)) continue;
+        told.add(region);
+        const near = nearest(region, robot_regions);
+        const hint = near === undefined ? "" : `; did you mean ${near}?`;
+        const loc = `/models/${model}/checkpoints/${checkpoint}/endpoints/${endpoint}/region`;
+        const message = `no robot is in the region ${shown(region)}${hint}`;
+        findings.push({ id: "region_without_robots", severity: "warning", loc, message, ...locate(loc) });
+      }
+    }
+  }
+  return findings;
+}

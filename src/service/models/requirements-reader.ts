@@ -1,0 +1,77 @@
+import { ROBOT_TYPE_ID_LENGTH } from "../../api/robots.ts";
+import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
+import type { Reader } from "../../manifest/fields.ts";
+import { fieldsOf } from "../../manifest/fields.ts";
+import { nearest } from "../../manifest/nearest.ts";
+import { integer, oneOf, text } from "../../manifest/readers.ts";
+import { shown } from "../../manifest/shown.ts";
+import { fail, list, matching, unique } from "./catalog-readers.ts";
+import type { AxesRequirement, Requirements } from "./requirements.ts";
+import { AXIS_UNITS } from "./requirements.ts";
+
+/** What a robot manifest can have; more can never be satisfied. */
+const CAMERA_ROLES = { minimum: 0, maximum: 8 } as const;
+const AXES = { minimum: 0, maximum: 256 } as const;
+const ROBOT_TYPES = { minimum: 0, maximum: 64 } as const;
+
+const CAMERA_ROLE = /^[a-z][a-z0-9_]{0,63}$/;
+const AXIS_NAME = /^[a-z][a-z0-9_]{0,63}\.[a-z][a-z0-9_]{0,63}\.(?:position|velocity|effort|delta)$/;
+
+const cameraRole = matching((role) => CAMERA_ROLE.test(role), "a camera role: lower-case letters, digits and _ only");
+const axisName = matching((name) => AXIS_NAME.test(name), "the name of an axis such as arm.joint_1.position");
+const axisUnit = oneOf(...AXIS_UNITS);
+
+/** What a checkpoint asks of a robot. Nothing is asked by what is not written. */
+export const requirements: Reader<Requirements> = (place) => {
+  const fields = fieldsOf(place);
+  if (fields === undefined) return undefined;
+  const robot_types = fields.optional("robot_types", list(ROBOT_TYPES, unique(new Map(), robotType))) ?? [];
+  const camera_roles = fields.optional("camera_roles", list(CAMERA_ROLES, unique(new Map(), cameraRole))) ?? [];
+  const state_axes = fields.optional("state_axes", axes) ?? null;
+  const action_axes = fields.optional("action_axes", axes) ?? null;
+  fields.close();
+  return { robot_types, camera_roles, state_axes, action_axes };
+};
+
+/** Any type id will do; only one that looks like the catalog's own and is not in it is probably a slip. */
+const robotType: Reader<string> = (place) => {
+  const type_id = text(ROBOT_TYPE_ID_LENGTH.maximum)(place);
+  if (type_id === undefined || READY_CATALOG.has(type_id)) return type_id;
+  const vendor = `${type_id.split(".", 1)[0]}.`;
+  const siblings = [...READY_CATALOG.keys()].filter((known) => known.startsWith(vendor));
+  if (siblings.length > 0) {
+    const meant = nearest(type_id, siblings);
+    const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+    const message = `${shown(type_id)} is not a robot type of the ready catalog${hint}`;
+    place.check.findings.warning("type_id_unlisted", place.path, place.node.offset, message);
+  }
+  return type_id;
+};
+
+const axes: Reader<AxesRequirement> = (place) => {
+  const fields = fieldsOf(place);
+  if (fields === undefined) return undefined;
+  const count = fields.optional("count", integer(AXES));
+  const minimum_count = fields.optional("minimum_count", integer(AXES));
+  const maximum_count = fields.optional("maximum_count", integer(AXES));
+  const units = fields.optional("units", list({ minimum: 1, maximum: AXIS_UNITS.length }, unique(new Map(), axisUnit)));
+  const names = fields.optional("names", list({ minimum: 1, maximum: AXES.maximum }, unique(new Map(), axisName)));
+  fields.close();
+  const needed = {
+    minimum_count: count ?? minimum_count ?? 0,
+    maximum_count: count ?? maximum_count ?? null,
+    units: units ?? [],
+    names: names ?? [],
+  };
+  if (count !== undefined && (minimum_count !== undefined || maximum_count !== undefined)) {
+    fail(place, "not_applicable", "count says exactly how many; leave minimum_count and maximum_count out");
+  } else if (needed.maximum_count !== null && needed.maximum_count < leastAxes(needed)) {
+    fail(place, "count_order", `at least ${leastAxes(needed)} axes are asked for and at most ${needed.maximum_count}`);
+  }
+  return needed;
+};
+
+/** Every name that is asked for is an axis. */
+function leastAxes({ minimum_count, names }: AxesRequirement): number {
+  return Math.max(minimum_count, names.length);
+}
