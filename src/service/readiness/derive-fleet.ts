@@ -1,0 +1,132 @@
+import type { FleetView } from "../../api/fleets.ts";
+import type { Assessment } from "./assessment.ts";
+import { assessActive, assessUpdate } from "./assessment.ts";
+import { allMembersBlocked, allWindowsPast, updateBlocked } from "./blocker.ts";
+import { preparationRange } from "./estimate.ts";
+import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
+import type { WindowPosition } from "./windows.ts";
+import { positionIn } from "./windows.ts";
+
+/** A fleet as the contract shows it: every member, null where there is nothing. */
+export type WholeFleetView = Required<FleetView> & {
+  readonly update: Required<NonNullable<FleetView["update"]>> | null;
+};
+
+/** What a fleet is like at `now_ms`. Derived anew each time from what was observed, so that it cannot go stale. */
+export function deriveFleet(facts: FleetFacts, now_ms: number): WholeFleetView {
+  const position = facts.readiness_mode === "scheduled" ? positionIn(facts.windows, now_ms) : ALWAYS_WITHIN;
+  const assessment = assessActive(facts, now_ms);
+  const blocker = blockerOf(facts, assessment, position);
+  const status = statusOf(facts, assessment, position, blocker);
+  return {
+    id: facts.id,
+    name: facts.name,
+    subject: facts.active.subject,
+    readiness_mode: facts.readiness_mode,
+    peak_active_robots: facts.peak_active_robots,
+    status,
+    blocker,
+    readiness_estimate: status === "preparing" ? estimateOf(facts.active, assessment, position, now_ms) : null,
+    robots: countRobots(facts, assessment, position),
+    active_model: {
+      subject: facts.active.subject,
+      generation_id: facts.active.id,
+      status: activeModelStatus(facts.active, assessment),
+    },
+    update: facts.update === null ? null : updateView(facts, facts.update, now_ms),
+  };
+}
+
+const ALWAYS_WITHIN: WindowPosition = { state: "within" };
+
+/** What keeps the fleet from ever becoming ready unless a person does something. */
+function blockerOf({ active }: FleetFacts, { able, unable }: Assessment, position: WindowPosition): string | null {
+  if (able.length === 0) return allMembersBlocked(active.subject, unable);
+  return position.state === "after" ? allWindowsPast() : null;
+}
+
+function statusOf(
+  facts: FleetFacts,
+  { able, unable, isFailing }: Assessment,
+  position: WindowPosition,
+  blocker: string | null,
+): FleetView["status"] {
+  if (blocker !== null) return "blocked";
+  if (facts.active.activated_at === null || position.state === "before") return "preparing";
+  if (unable.length > 0) return "degraded";
+  return isFailing && isCapacityExpected(facts, able) ? "degraded" : "ready";
+}
+
+/** Within the windows of a scheduled fleet. Capacity of an idle `on_demand` fleet may be away: it comes when a robot asks. */
+function isCapacityExpected({ readiness_mode }: FleetFacts, able: readonly MemberGroup[]): boolean {
+  switch (readiness_mode) {
+    case "always_ready":
+    case "scheduled":
+      return true;
+    case "on_demand":
+      return able.some(({ deployment }) => deployment !== "none");
+  }
+}
+
+/** Each robot is counted once: blocked, active, ready, or else waiting. */
+function countRobots(
+  { active, peak_active_robots }: FleetFacts,
+  { able, unable }: Assessment,
+  position: WindowPosition,
+): FleetView["robots"] {
+  const blocked = robotsIn(unable.map(({ group }) => group));
+  const deployed = robotsIn(able.filter(({ deployment }) => deployment === "active"));
+  const prepared = able.filter(
+    ({ deployment, region }) => deployment !== "active" && active.endpoints.get(region)?.health === "healthy",
+  );
+  const room = Math.max(0, peak_active_robots - deployed);
+  const ready = position.state === "within" ? Math.min(robotsIn(prepared), room) : 0;
+  const registered = blocked + robotsIn(able);
+  return { registered, ready, active: deployed, waiting: registered - blocked - deployed - ready, blocked };
+}
+
+function activeModelStatus({ activated_at }: GenerationFacts, { able }: Assessment): string {
+  if (able.length === 0) return "blocked";
+  return activated_at === null ? "preparing" : "active";
+}
+
+function updateView(facts: FleetFacts, update: GenerationFacts, now_ms: number): NonNullable<WholeFleetView["update"]> {
+  const { subject, id: generation_id } = update;
+  const blocker = updateBlocker(facts, update, now_ms);
+  if (blocker !== null) return { subject, generation_id, status: "blocked", blocker };
+  const { isObserved } = assessUpdate(facts, update, now_ms);
+  return { subject, generation_id, status: isObserved ? "preparing" : "pending", blocker: null };
+}
+
+/** Why an update may not take the place of what the fleet works with: it would take the model away from robots that have one. */
+export function updateBlocker(facts: FleetFacts, update: GenerationFacts, now_ms: number): string | null {
+  const { able, unable } = assessUpdate(facts, update, now_ms);
+  const members = robotsIn(facts.members);
+  if (able.length === 0) return updateBlocked(update.subject, unable, members);
+  const working = new Set(assessActive(facts, now_ms).able);
+  const lost = unable.filter(({ group }) => working.has(group));
+  return lost.length === 0 ? null : updateBlocked(update.subject, lost, members);
+}
+
+/** From now on: until the next window opens, or until a preparation like those observed is over, whichever is later. */
+function estimateOf(
+  { activated_at, created_at, preparations }: GenerationFacts,
+  { isHealthy }: Assessment,
+  position: WindowPosition,
+  now_ms: number,
+): FleetView["readiness_estimate"] {
+  const elapsed_seconds = activated_at === null ? Math.max(0, (now_ms - Date.parse(created_at)) / 1000) : 0;
+  const isPrepared = activated_at !== null && isHealthy;
+  const range = isPrepared ? { lower_seconds: 0, upper_seconds: 0 } : preparationRange(preparations, elapsed_seconds);
+  if (range === null) return null;
+  const opens_seconds = position.state === "before" ? Math.ceil((position.starts_ms - now_ms) / 1000) : 0;
+  return {
+    lower_seconds: Math.max(range.lower_seconds, opens_seconds),
+    upper_seconds: Math.max(range.upper_seconds, opens_seconds),
+    updated_at: new Date(now_ms).toISOString(),
+  };
+}
+
+function robotsIn(groups: readonly MemberGroup[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
+}

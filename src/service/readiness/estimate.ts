@@ -1,0 +1,31 @@
+/** Between how many seconds and how many more something will probably take. */
+export interface ReadinessEstimateRange {
+  readonly lower_seconds: number;
+  readonly upper_seconds: number;
+}
+
+const LOWER_QUANTILE = 0.1;
+const UPPER_QUANTILE = 0.9;
+
+/**
+ * How much longer a preparation will take that has gone on for `elapsed_seconds`: the 10th to the 90th percentile of those
+ * observed, among the ones that took longer than this one has already.
+ *
+ * @param preparations in seconds, shortest first.
+ * @returns null where no observation took that long: nothing is known then.
+ */
+export function preparationRange(
+  preparations: readonly number[],
+  elapsed_seconds: number,
+): ReadinessEstimateRange | null {
+  const longer = preparations.filter((seconds) => seconds > elapsed_seconds);
+  const lower = quantile(longer, LOWER_QUANTILE);
+  const upper = quantile(longer, UPPER_QUANTILE);
+  if (lower === undefined || upper === undefined) return null;
+  return { lower_seconds: Math.ceil(lower - elapsed_seconds), upper_seconds: Math.ceil(upper - elapsed_seconds) };
+}
+
+/** The nearest-rank quantile: always one of the observations. */
+function quantile(sorted: readonly number[], part: number): number | undefined {
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)];
+}

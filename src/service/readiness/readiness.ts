@@ -1,0 +1,23 @@
+/**
+ * Readiness, observed: a prober asks the endpoints of the catalog how they are, a reconciler moves fleets along when these
+ * answers allow it, and derive-fleet.ts tells from both what each fleet is like.
+ */
+import type { Task } from "../task.ts";
+import type { ReadinessContext } from "./context.ts";
+import { createProber } from "./prober.ts";
+import { createReconcileFleets } from "./reconcile-fleets.ts";
+import { READINESS_TIMES } from "./times.ts";
+import type { ReadinessTimes } from "./times.ts";
+
+/** Dispose of it after the loop that runs its tasks, before the store. */
+export interface Readiness extends AsyncDisposable {
+  readonly tasks: readonly Task[];
+}
+
+export function createReadiness(context: ReadinessContext, times: ReadinessTimes = READINESS_TIMES): Readiness {
+  const prober = createProber(context, times);
+  return {
+    tasks: [...prober.tasks, createReconcileFleets(context, times.tick_ms)],
+    [Symbol.asyncDispose]: () => prober[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,103 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { KyselyPlugin } from "kysely";
+import { expect, it, onTestFinished } from "vitest";
+
+import { createIds } from "../../../src/service/ids.ts";
+import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
+import { listFleetFacts } from "../../../src/service/store/fleets.ts";
+import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
+import { openStore } from "../../../src/service/store/store.ts";
+import { testMachine } from "../../support/machine.ts";
+import { describeOnEachStore } from "../../support/stores.ts";
+
+const newId = createIds(testMachine.clock, testMachine.random);
+const NOW = "2026-06-01T12:00:00.000Z";
+const LATER = "2026-06-01T12:00:01.000Z";
+const [ROBOTS, FLEETS] = [40, 10];
+const CONTRACT_BYTES = 100_000;
+/** With a camera or without, and as long as a contract may seriously be. */
+const contractOf = (index: number, roles: readonly string[]) =>
+  JSON.stringify({ index, cameras: roles.map((role) => ({ role })), notes: "x".repeat(CONTRACT_BYTES) });
+
+/** Tells the most that one query answered, in characters. */
+function measure() {
+  let most = 0;
+  const plugin: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    transformResult: async ({ result }) => {
+      most = Math.max(most, JSON.stringify(result.rows).length);
+      return result;
+    },
+  };
+  return { plugin, take: () => [most, (most = 0)][0] ?? 0 };
+}
+
+describeOnEachStore("fleets of robots that each have a large contract of their own", (newStore) => {
+  it("a list holds a few contracts at a time, and reads none twice", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "contracts-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
+    const organization_id = newId("org");
+    const robots = Array.from({ length: ROBOTS }, () => newId("rob"));
+    await store.write(async (transaction) => {
+      const nothing = { withdrawn_at: null };
+      await transaction
+        .insertInto("organizations")
+        .values({ id: organization_id, name: "o", created_at: NOW })
+        .execute();
+      await transaction
+        .insertInto("models")
+        .values({ slug: "m", display_name: "m", default_checkpoint_id: "ckpt_m", created_at: NOW, ...nothing })
+        .execute();
+      const requirements = printRequirements({ ...NO_REQUIREMENTS, camera_roles: ["wrist"] });
+      await transaction
+        .insertInto("checkpoints")
+        .values({ id: "ckpt_m", model_slug: "m", requirements, created_at: NOW, ...nothing })
+        .execute();
+      for (const [index, id] of robots.entries()) {
+        const contract = contractOf(index, index % 2 === 0 ? ["wrist"] : []);
+        const row = { id, organization_id, name: `r${index}`, robot_type_id: "t", region: "r", labels: "{}", contract };
+        const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW };
+        await transaction
+          .insertInto("robots")
+          .values({ ...row, ...times, configuration_digest: "", view: "{}" })
+          .execute();
+      }
+      for (let index = 0; index < FLEETS; index += 1) {
+        const [id, generation_id] = [newId("fleet"), newId("gen")];
+        const fleet = { id, organization_id, name: `f${index}`, peak_active_robots: 1, operating_windows: "[]" };
+        await transaction
+          .insertInto("fleets")
+          .values({ ...fleet, readiness_mode: "always_ready", generation_id, created_at: NOW })
+          .execute();
+        await transaction
+          .insertInto("generations")
+          .values({ id: generation_id, fleet_id: id, subject: "m", checkpoint_id: "ckpt_m", created_at: NOW })
+          .execute();
+        const members = robots.map((robot_id) => ({ fleet_id: id, robot_id }));
+        await transaction.insertInto("fleet_members").values(members).execute();
+      }
+    });
+    const { plugin, take } = measure();
+    const reader = store.reader.withPlugin(plugin);
+    const able = async () =>
+      (await listFleetFacts(reader, organization_id, ALL_ROWS)).map(({ members }) =>
+        members.filter(({ obstacle }) => obstacle === null).reduce((sum, { count }) => sum + count, 0),
+      );
+    expect(await able()).toEqual(Array.from({ length: FLEETS }, () => ROBOTS / 2));
+    expect(take()).toBeLessThan((ROBOTS / 2) * CONTRACT_BYTES);
+    expect(await able()).toEqual(Array.from({ length: FLEETS }, () => ROBOTS / 2));
+    expect(take()).toBeLessThan(CONTRACT_BYTES * 2);
+    await store.write((transaction) =>
+      transaction
+        .updateTable("robots")
+        .set({ contract: contractOf(1, ["wrist"]), refitted_at: LATER })
+        .where("id", "=", robots[1] ?? "")
+        .execute(),
+    );
+    expect(await able()).toEqual(Array.from({ length: FLEETS }, () => ROBOTS / 2 + 1));
+  });
+});

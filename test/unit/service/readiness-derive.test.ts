@@ -1,0 +1,414 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { fleetViewSchema } from "../../../src/api/fleets.ts";
+import { deriveFleet } from "../../../src/service/readiness/derive-fleet.ts";
+import type {
+  EndpointFacts,
+  FleetFacts,
+  GenerationFacts,
+  MemberGroup,
+} from "../../../src/service/readiness/fleet-facts.ts";
+import { nextFleetStep } from "../../../src/service/readiness/reconcile-fleets.ts";
+
+const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
+const HOUR_MS = 3_600_000;
+const at = (offset_ms: number) => new Date(NOW_MS + offset_ms).toISOString();
+const within = [NOW_MS - HOUR_MS, NOW_MS + HOUR_MS];
+const later = [NOW_MS + HOUR_MS, NOW_MS + 2 * HOUR_MS];
+const past = [NOW_MS - 2 * HOUR_MS, NOW_MS - HOUR_MS];
+
+const healthy: EndpointFacts = { health: "healthy", health_since: at(-1000), last_probed_at: at(-1000) };
+const failing: EndpointFacts = { health: "failing", health_since: at(-1000), last_probed_at: at(-1000) };
+const unknown: EndpointFacts = { health: "unknown", health_since: null, last_probed_at: null };
+
+function generation(parts: Partial<GenerationFacts> = {}): GenerationFacts {
+  return {
+    id: "gen_1",
+    subject: "pi0.5",
+    checkpoint_id: "ckpt_pi05",
+    model_slug: "pi0.5",
+    created_at: at(-60_000),
+    activated_at: at(-30_000),
+    endpoints: new Map([["eu", healthy]]),
+    preparations: [],
+    ...parts,
+  };
+}
+
+function group(parts: Partial<MemberGroup> = {}): MemberGroup {
+  return { count: 3, example: "r1", region: "eu", deployment: "none", obstacle: null, update_obstacle: null, ...parts };
+}
+
+function fleet(parts: Partial<FleetFacts> = {}): FleetFacts {
+  return {
+    id: "fleet_1",
+    name: "night shift",
+    readiness_mode: "always_ready",
+    peak_active_robots: 3,
+    windows: [],
+    active: generation(),
+    update: null,
+    members: [group()],
+    ...parts,
+  };
+}
+
+const needsWrist = "needs a camera with role wrist; the robot has none";
+const on = (endpoint: EndpointFacts) => new Map([["eu", endpoint]]);
+
+describe("deriveFleet: status", () => {
+  const CASES: readonly [string, Partial<FleetFacts>, string][] = [
+    ["all is well → ready", {}, "ready"],
+    ["never activated → preparing", { active: generation({ activated_at: null }) }, "preparing"],
+    [
+      "never activated, endpoint failing → preparing",
+      { active: generation({ activated_at: null, endpoints: on(failing) }) },
+      "preparing",
+    ],
+    ["an endpoint fails after activation → degraded", { active: generation({ endpoints: on(failing) }) }, "degraded"],
+    [
+      "the address of an endpoint changed and nobody has looked yet → ready",
+      { active: generation({ endpoints: on({ health: "unknown", health_since: null, last_probed_at: null }) }) },
+      "ready",
+    ],
+    [
+      "an endpoint nobody needs fails → ready",
+      {
+        active: generation({
+          endpoints: new Map([
+            ["eu", healthy],
+            ["us", failing],
+          ]),
+        }),
+      },
+      "ready",
+    ],
+    [
+      "one member cannot run it → degraded",
+      { members: [group(), group({ count: 1, obstacle: needsWrist })] },
+      "degraded",
+    ],
+    [
+      "one member has no endpoint in its region → degraded",
+      { members: [group(), group({ count: 1, region: "moon" })] },
+      "degraded",
+    ],
+    ["no member can run it → blocked", { members: [group({ obstacle: needsWrist })] }, "blocked"],
+    [
+      "blocked wins over not activated",
+      { active: generation({ activated_at: null }), members: [group({ obstacle: needsWrist })] },
+      "blocked",
+    ],
+    ["scheduled, within its window → ready", { readiness_mode: "scheduled", windows: within }, "ready"],
+    ["scheduled, before its window → preparing", { readiness_mode: "scheduled", windows: later }, "preparing"],
+    [
+      "scheduled, between windows → preparing",
+      { readiness_mode: "scheduled", windows: [...past, ...later] },
+      "preparing",
+    ],
+    ["scheduled, all windows past → blocked", { readiness_mode: "scheduled", windows: past }, "blocked"],
+    [
+      "scheduled, outside its window, endpoint failing → preparing",
+      { readiness_mode: "scheduled", windows: later, active: generation({ endpoints: on(failing) }) },
+      "preparing",
+    ],
+    [
+      "scheduled, within its window, endpoint failing → degraded",
+      { readiness_mode: "scheduled", windows: within, active: generation({ endpoints: on(failing) }) },
+      "degraded",
+    ],
+    [
+      "on_demand and idle, endpoint failing → ready",
+      { readiness_mode: "on_demand", active: generation({ endpoints: on(failing) }) },
+      "ready",
+    ],
+    [
+      "on_demand and deployed, endpoint failing → degraded",
+      {
+        readiness_mode: "on_demand",
+        active: generation({ endpoints: on(failing) }),
+        members: [group({ deployment: "inactive" })],
+      },
+      "degraded",
+    ],
+  ];
+  it.each(CASES)("%s", (_name, parts, status) => {
+    expect(deriveFleet(fleet(parts), NOW_MS).status).toBe(status);
+  });
+
+  it("a window begins with its start and is over at its end", () => {
+    const scheduled = fleet({ readiness_mode: "scheduled", windows: [NOW_MS, NOW_MS + 1] });
+    const statuses = [-1, 0, 1].map((offset_ms) => deriveFleet(scheduled, NOW_MS + offset_ms).status);
+    expect(statuses).toEqual(["preparing", "ready", "blocked"]);
+  });
+});
+
+describe("deriveFleet: blocker", () => {
+  it("says which robots the model cannot drive, why, and what to do", () => {
+    const members = [group({ obstacle: needsWrist }), group({ count: 1, example: "r9", region: "moon" })];
+    const { blocker, active_model, readiness_estimate } = deriveFleet(fleet({ members }), NOW_MS);
+    expect(blocker).toMatchInlineSnapshot(
+      `"No robot of this fleet can run pi0.5: r1 and 2 more: pi0.5 needs a camera with role wrist; the robot has none; r9: pi0.5 has no endpoint in the robot's region moon. Set up robots again so that they fit, or update the fleet to another model."`,
+    );
+    expect(active_model?.status).toBe("blocked");
+    expect(readiness_estimate).toBeNull();
+  });
+
+  it("says that the schedule is over", () => {
+    const { blocker } = deriveFleet(fleet({ readiness_mode: "scheduled", windows: past }), NOW_MS);
+    expect(blocker).toMatchInlineSnapshot(
+      `"All operating windows are past. Create a fleet with windows that are still to come."`,
+    );
+  });
+
+  it("stays short however many reasons there are", () => {
+    const members = Array.from({ length: 1000 }, (_, index) =>
+      group({ count: 1, example: "x".repeat(64), obstacle: `${"y".repeat(500)}${index}` }),
+    );
+    const { blocker } = deriveFleet(fleet({ members }), NOW_MS);
+    expect(blocker?.length).toBeLessThan(2500);
+    expect(blocker).toContain("and 997 more for other reasons");
+  });
+});
+
+describe("deriveFleet: counts", () => {
+  const counts = (parts: Partial<FleetFacts>) => deriveFleet(fleet(parts), NOW_MS).robots;
+
+  const CASES: readonly [string, Partial<FleetFacts>, Partial<ReturnType<typeof counts>>][] = [
+    ["healthy endpoint → ready", {}, { ready: 3 }],
+    ["endpoint not healthy → waiting", { active: generation({ endpoints: on(unknown) }) }, { waiting: 3 }],
+    ["outside the windows → waiting", { readiness_mode: "scheduled", windows: later }, { waiting: 3 }],
+    [
+      "deployed → active, also outside the windows",
+      { readiness_mode: "scheduled", windows: later, members: [group({ deployment: "active" })] },
+      { active: 3 },
+    ],
+    [
+      "a deployment that is not active → ready like the others",
+      { members: [group({ deployment: "inactive" })] },
+      { ready: 3 },
+    ],
+    [
+      "incompatible → blocked, even where it is deployed",
+      { members: [group({ deployment: "active", obstacle: needsWrist })] },
+      { blocked: 3 },
+    ],
+    [
+      "no more are ready than the peak leaves room for",
+      { peak_active_robots: 2, members: [group({ count: 1, deployment: "active" }), group({ count: 4 })] },
+      { registered: 5, active: 1, ready: 1, waiting: 3 },
+    ],
+    [
+      "the peak is reached → the rest waits",
+      { peak_active_robots: 1, members: [group({ count: 2, deployment: "active" }), group({ count: 1 })] },
+      { active: 2, waiting: 1 },
+    ],
+    [
+      "each region by its own endpoint",
+      {
+        active: generation({
+          endpoints: new Map([
+            ["eu", healthy],
+            ["us", failing],
+          ]),
+        }),
+        members: [group({ count: 2 }), group({ count: 1, region: "us" })],
+      },
+      { ready: 2, waiting: 1 },
+    ],
+  ];
+  it.each(CASES)("%s", (_name, parts, expected) => {
+    expect(counts(parts)).toEqual({ registered: 3, ready: 0, active: 0, waiting: 0, blocked: 0, ...expected });
+  });
+});
+
+describe("deriveFleet: update", () => {
+  const update = (parts: Partial<GenerationFacts> = {}) =>
+    generation({
+      id: "gen_2",
+      subject: "pi1",
+      checkpoint_id: "ckpt_pi1",
+      created_at: at(-5000),
+      activated_at: null,
+      ...parts,
+    });
+  const view = (parts: Partial<FleetFacts>) => deriveFleet(fleet(parts), NOW_MS).update;
+  const stale = { ...healthy, last_probed_at: at(-6000) };
+
+  it.each([
+    ["endpoints nobody looked at since it began → pending", update({ endpoints: on(stale) }), "pending"],
+    ["endpoints never probed → pending", update({ endpoints: on(unknown) }), "pending"],
+    ["endpoints observed and not healthy → preparing", update({ endpoints: on(failing) }), "preparing"],
+    [
+      "a beginning in the future, by a clock that ran ahead, is not waited for",
+      update({ endpoints: on(failing), created_at: at(HOUR_MS) }),
+      "preparing",
+    ],
+  ])("%s", (_name, generation_facts, status) => {
+    expect(view({ update: generation_facts })).toEqual({
+      subject: "pi1",
+      generation_id: "gen_2",
+      status,
+      blocker: null,
+    });
+  });
+
+  it("would take the model away from a robot → blocked, and the fleet goes on as it is", () => {
+    const members = [group({ count: 2 }), group({ count: 1, example: "r7", update_obstacle: needsWrist })];
+    const derived = deriveFleet(fleet({ update: update(), members }), NOW_MS);
+    expect(derived.update).toMatchInlineSnapshot(`
+      {
+        "blocker": "1 of 3 robots cannot run pi1: r7: pi1 needs a camera with role wrist; the robot has none. Set these up again so that they fit, or update the fleet to another model.",
+        "generation_id": "gen_2",
+        "status": "blocked",
+        "subject": "pi1",
+      }
+    `);
+    expect([derived.status, derived.blocker, derived.active_model?.status]).toEqual(["ready", null, "active"]);
+  });
+
+  it("a robot that is blocked already does not block the update", () => {
+    const members = [group({ count: 2 }), group({ count: 1, obstacle: needsWrist, update_obstacle: needsWrist })];
+    expect(view({ update: update({ endpoints: on(failing) }), members })?.status).toBe("preparing");
+  });
+
+  it("nobody could run it → blocked, also where nobody runs anything now", () => {
+    const members = [group({ obstacle: needsWrist, update_obstacle: needsWrist })];
+    expect(view({ update: update(), members })?.status).toBe("blocked");
+  });
+
+  it("no endpoint in a region that has one now → blocked", () => {
+    expect(view({ update: update({ endpoints: new Map([["us", healthy]]) }) })?.status).toBe("blocked");
+  });
+});
+
+describe("deriveFleet: readiness_estimate", () => {
+  const preparations = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100];
+  const estimate = (active: Partial<GenerationFacts>, parts: Partial<FleetFacts> = {}) =>
+    deriveFleet(
+      fleet({ active: generation({ activated_at: null, endpoints: on(failing), ...active }), ...parts }),
+      NOW_MS,
+    ).readiness_estimate;
+  const range = (lower_seconds: number, upper_seconds: number) => ({ lower_seconds, upper_seconds, updated_at: at(0) });
+
+  it.each([
+    ["nothing was ever observed → null", { preparations: [] }, null],
+    ["just begun → what was observed, without its extremes", { created_at: at(0), preparations }, range(10, 90)],
+    ["35 s on → those that took longer, less what has passed", { created_at: at(-35_000), preparations }, range(5, 65)],
+    ["longer than any before → null, rather than a promise", { created_at: at(-101_000), preparations }, null],
+    [
+      "begun in the future, by a clock that ran ahead → as just begun",
+      { created_at: at(HOUR_MS), preparations },
+      range(10, 90),
+    ],
+  ])("%s", (_name, active, expected) => {
+    expect(estimate(active)).toEqual(expected);
+  });
+
+  it("prepared and outside its windows → until the next one opens", () => {
+    const scheduled = { readiness_mode: "scheduled" as const, windows: later };
+    expect(estimate({ activated_at: at(-1), endpoints: on(healthy) }, scheduled)).toEqual(range(3600, 3600));
+  });
+
+  it("not prepared and outside its windows → the later of both, or null where one is not known", () => {
+    const scheduled = { readiness_mode: "scheduled" as const, windows: later };
+    expect(estimate({ created_at: at(0), preparations: [10, 5000] }, scheduled)).toEqual(range(3600, 5000));
+    expect(estimate({ created_at: at(0), preparations: [] }, scheduled)).toBeNull();
+  });
+
+  it("ready, degraded, blocked → null", () => {
+    const views = [
+      fleet({ active: generation({ preparations }) }),
+      fleet({ active: generation({ preparations, endpoints: on(failing) }) }),
+      fleet({ active: generation({ preparations }), members: [group({ obstacle: needsWrist })] }),
+    ].map((facts) => deriveFleet(facts, NOW_MS));
+    expect(views.map(({ status }) => status)).toEqual(["ready", "degraded", "blocked"]);
+    expect(views.map(({ readiness_estimate }) => readiness_estimate)).toEqual([null, null, null]);
+  });
+});
+
+describe("deriveFleet: whatever the store holds", () => {
+  const endpoint = fc.record({
+    health: fc.constantFrom("unknown", "healthy", "failing"),
+    health_since: fc.option(fc.constantFrom(at(-90_000), at(-1000)), { nil: null }),
+    last_probed_at: fc.option(fc.constantFrom(at(-90_000), at(-1000), at(HOUR_MS)), { nil: null }),
+  });
+  const region = fc.constantFrom("eu", "us", "moon");
+  const generations = (id: string) =>
+    fc.record({
+      id: fc.constant(id),
+      subject: fc.constantFrom("pi0.5", "pi1"),
+      checkpoint_id: fc.constantFrom("ckpt_a", "ckpt_b"),
+      model_slug: fc.constant("pi"),
+      created_at: fc.constantFrom(at(-60_000), at(0), at(HOUR_MS)),
+      activated_at: fc.option(fc.constant(at(-1000)), { nil: null }),
+      endpoints: fc.array(fc.tuple(region, endpoint)).map((pairs) => new Map(pairs)),
+      preparations: fc.array(fc.nat(1000), { maxLength: 20 }).map((all) => all.toSorted((a, b) => a - b)),
+    });
+  const obstacle = fc.option(fc.constant(needsWrist), { nil: null });
+  const members = fc.array(
+    fc.record({
+      count: fc.integer({ min: 1, max: 50 }),
+      example: fc.string(),
+      region,
+      deployment: fc.constantFrom("active", "inactive", "none"),
+      obstacle,
+      update_obstacle: obstacle,
+    }),
+    { minLength: 1, maxLength: 8 },
+  );
+  const facts: fc.Arbitrary<FleetFacts> = fc.record({
+    id: fc.constant("fleet_1"),
+    name: fc.string(),
+    readiness_mode: fc.constantFrom("always_ready", "scheduled", "on_demand"),
+    peak_active_robots: fc.integer({ min: 1, max: 60 }),
+    windows: fc.constantFrom(within, later, past, [...past, ...later]),
+    active: generations("gen_1"),
+    update: fc.option(generations("gen_2"), { nil: null }),
+    members,
+  });
+
+  it("the view is true to the contract and to itself", () => {
+    fc.assert(
+      fc.property(facts, (given) => {
+        const view = deriveFleet(given, NOW_MS);
+        fleetViewSchema.strict().parse(view);
+        const { registered, ready, active, waiting, blocked } = view.robots;
+        expect(ready + active + waiting + blocked).toBe(registered);
+        expect(registered).toBe(given.members.reduce((sum, { count }) => sum + count, 0));
+        expect(ready + active).toBeLessThanOrEqual(Math.max(given.peak_active_robots, active));
+        expect(view.blocker !== null).toBe(view.status === "blocked");
+        if (view.update !== null) expect(view.update.blocker !== null).toBe(view.update.status === "blocked");
+        if (view.status !== "preparing") expect(view.readiness_estimate).toBeNull();
+        const { lower_seconds = 0, upper_seconds = 0 } = view.readiness_estimate ?? {};
+        expect(lower_seconds).toBeLessThanOrEqual(upper_seconds);
+        if (view.status === "ready") expect([blocked, given.active.activated_at === null]).toEqual([0, false]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("a step is taken once: after it there is no further one of its kind, and what it makes active was healthy", () => {
+    fc.assert(
+      fc.property(facts, (given) => {
+        const next = nextFleetStep(given, NOW_MS);
+        if (next.step === "none") return;
+        const generation_facts = { ...next.generation, activated_at: at(0) };
+        const promoted = next.step === "promote";
+        const after = {
+          ...given,
+          active: generation_facts,
+          update: promoted ? null : given.update,
+          members: promoted
+            ? given.members.map((member) => ({ ...member, obstacle: member.update_obstacle }))
+            : given.members,
+        };
+        expect(nextFleetStep(after, NOW_MS).step).toBe("none");
+        expect([...generation_facts.endpoints.values()].some(({ health }) => health === "healthy")).toBe(true);
+        expect(deriveFleet(after, NOW_MS).active_model?.status).toBe("active");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
