@@ -1,0 +1,49 @@
+import type { EndpointHealth } from "../store/tables.ts";
+import type { DeploymentRow } from "../store/deployments.ts";
+
+/** How long a deployment may wait for its endpoint to be healthy for the first time. */
+export const PREPARATION_TIMEOUT_MS = 15 * 60_000;
+
+/** Why a deployment failed, for programs. */
+export type DeploymentErrorCode =
+  /** The robot lacks what the checkpoint needs, since it registered again or the catalog changed. */
+  | "robot_incompatible"
+  /** The checkpoint answers nowhere in the robot's region. */
+  | "no_endpoint_in_region"
+  /** The endpoint was not healthy within `PREPARATION_TIMEOUT_MS`. */
+  | "preparation_timeout"
+  /** The endpoint was healthy, and is not any more. */
+  | "endpoint_failing";
+
+export interface Verdict {
+  readonly status: "preparing" | "active" | "failed";
+  readonly last_error_code: DeploymentErrorCode | null;
+}
+
+/** A current deployment, and what is known of its robot and endpoint. */
+export interface Situation extends Pick<DeploymentRow, "status" | "created_at" | "activated_at"> {
+  readonly is_compatible: boolean;
+  /** Of the endpoint in the robot's region; null where there is none. */
+  readonly health: EndpointHealth | null;
+}
+
+/**
+ * In which state a current deployment should be at `now_ms`. Every failure may heal: an operator who mends an endpoint does
+ * not have to deploy again.
+ */
+export function judge({ status, created_at, activated_at, is_compatible, health }: Situation, now_ms: number): Verdict {
+  if (!is_compatible) return failed("robot_incompatible");
+  if (health === null) return failed("no_endpoint_in_region");
+  if (health === "healthy") return { status: "active", last_error_code: null };
+  const wasActive = activated_at !== null;
+  if (health === "failing" && wasActive) return failed("endpoint_failing");
+  // Its address changed and nobody has looked yet: no reason to take a robot out of service.
+  if (health === "unknown" && status === "active") return { status: "active", last_error_code: null };
+  const isTooLate = now_ms - Date.parse(created_at) >= PREPARATION_TIMEOUT_MS;
+  if (!wasActive && isTooLate) return failed("preparation_timeout");
+  return { status: "preparing", last_error_code: null };
+}
+
+function failed(last_error_code: DeploymentErrorCode): Verdict {
+  return { status: "failed", last_error_code };
+}

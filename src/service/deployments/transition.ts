@@ -1,0 +1,64 @@
+import type { Transaction } from "kysely";
+
+import type { DeploymentRow } from "../store/deployments.ts";
+import { updateDeployment } from "../store/deployments.ts";
+import type { Tables } from "../store/tables.ts";
+import { closePeriod, lastPeriodEnd } from "../store/usage.ts";
+import type { UsageTime } from "../usage/period.ts";
+import { latestBelieved, periodStart } from "../usage/period.ts";
+
+/** Where a deployment is to be. */
+export type Target = Pick<DeploymentRow, "status" | "last_error_code" | "region">;
+
+/** Made before the transaction, because a job may run twice. */
+export interface Moment {
+  /** ISO 8601. */
+  readonly now: string;
+  /** Id of the usage period that may begin. */
+  readonly usage_id: string;
+  /** The same moment by the clock that usage is metered by. */
+  readonly metered: UsageTime;
+}
+
+/**
+ * Moves a deployment to another state, and with it its usage: a period begins when it becomes active and is entered in the
+ * ledger when it stops being so, all in this transaction, of which the caller holds the row.
+ */
+export async function moveDeployment(
+  transaction: Transaction<Tables>,
+  deployment: DeploymentRow,
+  target: Target,
+  moment: Moment,
+): Promise<DeploymentRow> {
+  const { now } = moment;
+  const change = {
+    ...target,
+    activated_at: deployment.activated_at ?? (target.status === "active" ? now : null),
+    retired_at: target.status === "retired" ? now : null,
+    ...(await meter(transaction, deployment, target.status === "active", moment)),
+  };
+  await updateDeployment(transaction, deployment, change);
+  return { ...deployment, ...change };
+}
+
+/** The usage a new deployment begins with: none, unless it is active at once. */
+export async function beginUsage(
+  transaction: Transaction<Tables>,
+  { organization_id, robot_id }: Pick<DeploymentRow, "organization_id" | "robot_id">,
+  { metered: { at }, usage_id }: Moment,
+): Promise<Pick<DeploymentRow, "usage_from" | "usage_id">> {
+  const until = await lastPeriodEnd(transaction, organization_id, robot_id, latestBelieved(at));
+  return { usage_from: periodStart(at, until), usage_id };
+}
+
+async function meter(
+  transaction: Transaction<Tables>,
+  deployment: DeploymentRow,
+  isActive: boolean,
+  moment: Moment,
+): Promise<Partial<Pick<DeploymentRow, "usage_from" | "usage_id" | "usage_until">>> {
+  const isRunning = deployment.usage_from !== null;
+  if (isActive === isRunning) return {};
+  if (isActive) return beginUsage(transaction, deployment, moment);
+  return { usage_from: null, usage_id: null, usage_until: await closePeriod(transaction, deployment, moment.metered) };
+}

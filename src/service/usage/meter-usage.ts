@@ -1,0 +1,76 @@
+import type { Transaction } from "kysely";
+
+import type { OperationContext } from "../operations/operation.ts";
+import { updateDeployment } from "../store/deployments.ts";
+import type { Tables } from "../store/tables.ts";
+import type { Began } from "../store/usage.ts";
+import { closePeriod, lockPeriods } from "../store/usage.ts";
+import type { Task } from "../task.ts";
+import type { UsageTime } from "./period.ts";
+import { latestBelieved, wholeHour, wholeSecond } from "./period.ts";
+
+/** Periods cut in one transaction. */
+const BATCH = 100;
+const INTERVAL_MS = 30_000;
+
+/**
+ * Cuts usage periods at each full hour (UTC): what ran until then is entered in the ledger, and the next period begins where
+ * it ended. After an outage the hours of it come as one entry. Where the clock jumped, periods are cut too: none goes over
+ * time that did not pass, and none waits for a time that only a wrong clock saw.
+ */
+export function createMeterUsage({ store, newId, usageClock }: Context): Task {
+  async function cutAll(cut: Cut, signal: AbortSignal): Promise<void> {
+    let count = BATCH;
+    while (count === BATCH && !signal.aborted) {
+      const ids = Array.from({ length: BATCH }, () => newId("use"));
+      count = await store.write((transaction) => cutPeriods(transaction, cut, ids));
+    }
+  }
+
+  return {
+    name: "meter-usage",
+    interval_ms: INTERVAL_MS,
+    async run(signal) {
+      do {
+        for (const cut of cutsAt(usageClock.now())) await cutAll(cut, signal);
+      } while (!signal.aborted && usageClock.settle());
+    },
+  };
+}
+
+type Context = Pick<OperationContext, "store" | "newId" | "usageClock">;
+
+/** Which periods end when, and where the next ones begin. */
+interface Cut {
+  readonly began: Began;
+  readonly end: UsageTime;
+  readonly next_from: string;
+}
+
+function cutsAt(now: UsageTime): readonly Cut[] {
+  const { at, skipped } = now;
+  const hour = wholeHour(at);
+  const cuts: Cut[] = [
+    // They end before they began, so nothing is entered.
+    { began: [">", latestBelieved(at)], end: now, next_from: wholeSecond(at) },
+    { began: ["<", hour], end: { at: hour, skipped }, next_from: hour },
+  ];
+  if (skipped === null) return cuts;
+  return [{ began: ["<", skipped.until], end: now, next_from: skipped.until }, ...cuts];
+}
+
+/** @returns how many there were; those another replica holds are not counted, it cuts them. */
+async function cutPeriods(
+  transaction: Transaction<Tables>,
+  { began, end, next_from }: Cut,
+  ids: readonly string[],
+): Promise<number> {
+  const running = await lockPeriods(transaction, began, ids.length);
+  for (const [index, deployment] of running.entries()) {
+    const usage_id = ids[index];
+    if (usage_id === undefined) break;
+    const usage_until = await closePeriod(transaction, deployment, end);
+    await updateDeployment(transaction, deployment, { usage_from: next_from, usage_id, usage_until });
+  }
+  return running.length;
+}

@@ -1,0 +1,56 @@
+/**
+ * Usage periods: from a whole second to a whole second, both ISO 8601 in UTC with milliseconds.
+ *
+ * Because every period of a robot begins and ends on a second, and none begins before the last one ended, the seconds of its
+ * periods add up to those between their ends, each counted once: nothing is rounded. Only what a clock wrote that was more
+ * than a day ahead does not hold up those that follow.
+ */
+
+const SECOND_MS = 1000;
+const HOUR_MS = 3_600_000;
+/** What lies further ahead than this was written by a clock that was wrong. */
+const AHEAD_MAXIMUM_MS = 24 * HOUR_MS;
+
+/** A moment of the clock that usage is metered by. */
+export interface UsageTime {
+  readonly at: string;
+  /** Where the clock last jumped forward, from a whole second to a whole second: this time did not pass. */
+  readonly skipped: { readonly from: string; readonly until: string } | null;
+}
+
+/** Beginning of a period that starts at `now`: never before `until`, the end of the robot's last one, should the clock have gone back. */
+export function periodStart(now: string, until: string | null): string {
+  const start = wholeSecond(now);
+  return until !== null && until > start ? until : start;
+}
+
+/** End of a period that stops now: never before it began, and not after a stretch that did not pass. */
+export function periodEnd(start: string, { at, skipped }: UsageTime): string {
+  const isFromBefore = skipped !== null && start < skipped.until && skipped.from < at;
+  const end = isFromBefore ? skipped.from : wholeSecond(at);
+  return end < start ? start : end;
+}
+
+/** Length of a period in seconds. */
+export function periodSeconds(start: string, end: string): number {
+  return (Date.parse(end) - Date.parse(start)) / SECOND_MS;
+}
+
+/** The last second that a clock set right may find in the ledger; what is beyond it does not count. */
+export function latestBelieved(now: string): string {
+  return new Date(Date.parse(wholeSecond(now)) + AHEAD_MAXIMUM_MS).toISOString();
+}
+
+/** The full hour that `now` is in: where periods that still run are cut. */
+export function wholeHour(now: string): string {
+  return floorTo(now, HOUR_MS);
+}
+
+/** The full second that `now` is in. */
+export function wholeSecond(now: string): string {
+  return floorTo(now, SECOND_MS);
+}
+
+function floorTo(now: string, unit_ms: number): string {
+  return new Date(Math.floor(Date.parse(now) / unit_ms) * unit_ms).toISOString();
+}
