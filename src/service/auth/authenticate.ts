@@ -1,18 +1,25 @@
-import { timingSafeEqual } from "node:crypto";
-
 import { API_KEY_SCOPES } from "../../api/api-keys.ts";
 import type { ApiKeyScope } from "../../api/api-keys.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { findKey } from "../store/keys.ts";
+import { findSession } from "../store/sessions.ts";
 import type { Reader } from "../store/store.ts";
-import { hashApiKey, isApiKey } from "./api-key.ts";
+import { isApiKey } from "./api-key.ts";
+import { isSessionToken, SESSION_TOKEN_PREFIX } from "./session-token.ts";
+import { hashSecret, isSameHash } from "./token.ts";
 
 /** On whose behalf a request acts. */
 export interface Principal {
   readonly organization_id: string;
+  readonly credential: "api_key" | "session";
+  /** `key_…` or `ses_…`. */
+  readonly credential_id: string;
+  /** The key the credential goes back to: itself, or for a session the key that approved its login. */
   readonly key_id: string;
-  /** Null for a key that may do everything. */
+  /** Null for a credential that may do everything. */
   readonly scopes: readonly ApiKeyScope[] | null;
+  /** ISO 8601; null for a credential that works until it is revoked. */
+  readonly expires_at: string | null;
 }
 
 /** `unauthorized` carries the sentence the client is told. */
@@ -20,7 +27,11 @@ export type Authentication =
   | { readonly state: "authenticated"; readonly principal: Principal }
   | { readonly state: "unauthorized"; readonly detail: string };
 
-/** Finds out who sends a request from its `Authorization` header (RFC 6750). */
+/**
+ * Finds out who sends a request from its `Authorization` header (RFC 6750): an API key, or a session token of a command line.
+ *
+ * Every request asks the store, so that a revocation holds for the next one, whichever replica it was sent to.
+ */
 export async function authenticate(
   reader: Reader,
   clock: Clock,
@@ -28,15 +39,8 @@ export async function authenticate(
 ): Promise<Authentication> {
   const token = bearerToken(authorization);
   if (token === null) return unauthorized("Not authenticated");
-  if (!isApiKey(token)) return unauthorized("Invalid API key");
-  const hash = hashApiKey(token);
-  const key = await findKey(reader, hash);
-  if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
-  if (key.revoked_at !== null) return unauthorized("API key has been revoked");
-  if (key.expires_at !== null && Date.parse(key.expires_at) <= clock.wall_ms())
-    return unauthorized("API key has expired");
-  const { organization_id, id, scopes } = key;
-  return { state: "authenticated", principal: { organization_id, key_id: id, scopes: readScopes(scopes) } };
+  if (token.startsWith(SESSION_TOKEN_PREFIX)) return authenticateSession(reader, clock, token);
+  return authenticateKey(reader, clock, token);
 }
 
 /** Whether the principal may use operations of this scope. */
@@ -44,24 +48,66 @@ export function isAllowed(principal: Principal, scope: ApiKeyScope): boolean {
   return principal.scopes === null || principal.scopes.includes(scope);
 }
 
+/** Scopes as the store keeps them: null for a credential that may do everything. A scope this program does not know allows nothing. */
+export function readScopes(scopes: string | null): readonly ApiKeyScope[] | null {
+  if (scopes === null) return null;
+  const names: unknown = JSON.parse(scopes);
+  return Array.isArray(names) ? API_KEY_SCOPES.filter((scope) => names.includes(scope)) : [];
+}
+
+async function authenticateKey(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
+  if (!isApiKey(token)) return unauthorized("Invalid API key");
+  const hash = hashSecret(token);
+  const key = await findKey(reader, hash);
+  if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
+  if (key.revoked_at !== null) return unauthorized("API key has been revoked");
+  if (isPast(key.expires_at, clock)) return unauthorized("API key has expired");
+  const { organization_id, id, scopes, expires_at } = key;
+  return {
+    state: "authenticated",
+    principal: {
+      organization_id,
+      credential: "api_key",
+      credential_id: id,
+      key_id: id,
+      scopes: readScopes(scopes),
+      expires_at,
+    },
+  };
+}
+
+/** Only a credential that may do everything approves logins, so a session may do everything too. */
+async function authenticateSession(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
+  if (!isSessionToken(token)) return unauthorized("Invalid session token");
+  const hash = hashSecret(token);
+  const session = await findSession(reader, hash);
+  if (session === undefined || !isSameHash(session.token_sha256, hash)) return unauthorized("Invalid session token");
+  if (session.revoked_at !== null) return unauthorized("Session has ended");
+  if (isPast(session.expires_at, clock)) return unauthorized("Session has expired");
+  const { organization_id, id, created_by, expires_at } = session;
+  return {
+    state: "authenticated",
+    principal: {
+      organization_id,
+      credential: "session",
+      credential_id: id,
+      key_id: created_by,
+      scopes: null,
+      expires_at,
+    },
+  };
+}
+
+function isPast(expires_at: string | null, clock: Clock): boolean {
+  return expires_at !== null && Date.parse(expires_at) <= clock.wall_ms();
+}
+
 function unauthorized(detail: string): Authentication {
   return { state: "unauthorized", detail };
 }
 
-function bearerToken(authorization: string | undefined): string | null {
+/** What the `Authorization` header carries (RFC 6750); null for anything but one bearer token. */
+export function bearerToken(authorization: string | undefined): string | null {
   const match = /^bearer +(\S+) *$/i.exec(authorization ?? "");
   return match?.[1] ?? null;
-}
-
-/** An index lookup compares bytes as it pleases; this comparison does not stop at the first difference. */
-function isSameHash(stored: string, computed: string): boolean {
-  const [left, right] = [Buffer.from(stored), Buffer.from(computed)];
-  return left.length === right.length && timingSafeEqual(left, right);
-}
-
-/** A scope this program does not know allows nothing. */
-function readScopes(scopes: string | null): readonly ApiKeyScope[] | null {
-  if (scopes === null) return null;
-  const names: unknown = JSON.parse(scopes);
-  return Array.isArray(names) ? API_KEY_SCOPES.filter((scope) => names.includes(scope)) : [];
 }

@@ -3,8 +3,10 @@ import { errorCode } from "../../platform/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import type { NewId } from "../ids.ts";
 import type { ServiceMachine } from "../machine.ts";
-import { ensureOrganization, findKey, insertKey } from "../store/keys.ts";
+import { findKey, insertKey } from "../store/keys.ts";
+import { ensureOrganization, FIRST_ORGANIZATION_NAME } from "../store/organizations.ts";
 import type { Store } from "../store/store.ts";
+import { systemReason } from "../system-reason.ts";
 import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey, isApiKey } from "./api-key.ts";
 
 /** A key and a line feed; more is not a key file. */
@@ -42,7 +44,11 @@ export async function bootstrapKey(
   const created_at = new Date(machine.clock.wall_ms()).toISOString();
   const [id, organizationId] = [newId("key"), newId("org")];
   await store.write(async (transaction) => {
-    const organization_id = await ensureOrganization(transaction, { id: organizationId, name: "default", created_at });
+    const organization_id = await ensureOrganization(transaction, {
+      id: organizationId,
+      name: FIRST_ORGANIZATION_NAME,
+      created_at,
+    });
     await insertKey(transaction, {
       id,
       organization_id,
@@ -70,12 +76,7 @@ async function readKeyFile(
     const bytes = await readBounded(files, path, KEY_FILE_BYTES);
     const text = bytes === "too-large" ? "" : Buffer.from(bytes).toString("utf8").trim();
     if (!isApiKey(text)) {
-      return {
-        code: "bootstrap-key-invalid",
-        what: "The bootstrap key file holds no API key of this service.",
-        where: path,
-        fix: "Remove the file to have a new key written there, or put back the key it held.",
-      };
+      return notAKeyFile(path, bytes.length === 0);
     }
     const { mode } = await files.stat(path);
     if ((mode & 0o077) !== 0) log.warn("bootstrap_key_readable_by_others", { path, fix: `chmod 600 ${path}` });
@@ -84,6 +85,18 @@ async function readKeyFile(
     if (errorCode(error) === "ENOENT") return null;
     return unusable(path, error);
   }
+}
+
+/** Whatever it is instead, nobody is told to remove it. */
+function notAKeyFile(path: string, is_empty: boolean): Problem {
+  return {
+    code: "bootstrap-key-invalid",
+    what: `The bootstrap key file ${is_empty ? "is empty" : `is no key file: it does not hold one API key, ${API_KEY_PREFIX}…, and nothing else`}.`,
+    where: path,
+    fix: is_empty
+      ? "Remove it to have a new key written there, or put back the key it held."
+      : "Name another file with --bootstrap-key-file, one that is not there yet to have a new key written.",
+  };
 }
 
 async function writeKeyFile(path: string, key: string, { files }: ServiceMachine): Promise<Problem | null> {
@@ -100,7 +113,7 @@ function unusable(path: string, error: unknown): Problem {
   if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
   return {
     code: "bootstrap-key-file-unusable",
-    what: `The bootstrap key file cannot be used: ${error.message}.`,
+    what: `The bootstrap key file cannot be used: ${systemReason(error)}.`,
     where: path,
     fix: "Name a file in a directory that exists and that this user can write to.",
   };

@@ -1,0 +1,31 @@
+import type { OperationContext } from "../operations/operation.ts";
+import { deletePastLogins } from "../store/logins.ts";
+import { deletePastSessions } from "../store/sessions.ts";
+import type { Task } from "../task.ts";
+
+const INTERVAL_MS = 60_000;
+/** Rows of one write. */
+const BATCH = 500;
+/** How long an expired session is remembered, so that its user is told that it expired rather than that it never was. */
+const SESSION_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
+
+/** Forgets logins that expired, and sessions that expired long ago. */
+export function createPruneLogins({ store, machine: { clock } }: Pick<OperationContext, "store" | "machine">): Task {
+  return {
+    name: "prune-logins",
+    interval_ms: INTERVAL_MS,
+    async run(signal) {
+      const now_ms = clock.wall_ms();
+      const now = new Date(now_ms).toISOString();
+      const long_ago = new Date(now_ms - SESSION_MEMORY_MS).toISOString();
+      for (let deleted = BATCH; deleted >= BATCH && !signal.aborted;) {
+        deleted = await store.write(async (transaction) =>
+          Math.max(
+            await deletePastLogins(transaction, now, BATCH),
+            await deletePastSessions(transaction, long_ago, BATCH),
+          ),
+        );
+      }
+    },
+  };
+}

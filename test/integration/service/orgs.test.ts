@@ -1,0 +1,197 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { expect, it, onTestFinished } from "vitest";
+import * as z from "zod";
+
+import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/api-keys.ts";
+import { isApiKey } from "../../../src/service/auth/api-key.ts";
+import { endWithTest } from "../../support/children.ts";
+import { describeOnEachStore } from "../../support/stores.ts";
+import type { NewStore } from "../../support/stores.ts";
+
+const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
+const listeningSchema = z.object({ url: z.string() });
+
+const auditSchema = z.object({
+  items: z.array(z.object({ actor: z.string(), action: z.string(), subject_id: z.string() })),
+});
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Site {
+  readonly url: string;
+  /** What says where the store is. */
+  readonly where: readonly string[];
+  /** Runs a command beside the service. */
+  run(...words: readonly string[]): Promise<Ended>;
+  status(key: string): Promise<number>;
+}
+
+async function runProgram(words: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, [PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  endWithTest(child);
+  const output = { stdout: "", stderr: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output.stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    output.stderr += text;
+  });
+  const [code] = await once(child, "close");
+  return { ...output, code: Number(code) };
+}
+
+/** A service that runs, and its store. */
+async function site(newStore: NewStore): Promise<Site> {
+  const folder = await mkdtemp(join(tmpdir(), "orgs-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const location = await newStore();
+  const where = location?.kind === "postgres" ? ["--database", location.url] : ["--data", join(folder, "data")];
+  const words = ["serve", ...where, "--listen", "127.0.0.1:0", "--bootstrap-key-file", join(folder, "key")];
+  const child = spawn(process.execPath, [PROGRAM, ...words], { stdio: ["ignore", "pipe", "ignore"] });
+  endWithTest(child);
+  onTestFinished(async () => {
+    const ended = once(child, "exit");
+    child.kill();
+    await ended;
+  });
+  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+  const { url } = listeningSchema.parse(JSON.parse(String(line)));
+  expect(isApiKey((await readFile(join(folder, "key"), "utf8")).trim())).toBe(true);
+  return {
+    url,
+    where,
+    run: (...command) => runProgram([...command, ...where]),
+    async status(key) {
+      return (await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${key}` } })).status;
+    },
+  };
+}
+
+describeOnEachStore("robot-policy-service orgs and keys, beside a running service", (newStore) => {
+  it("find the store by the service's configuration file, so that no password stands in the process list", async () => {
+    const { run, where, status } = await site(newStore);
+    const folder = await mkdtemp(join(tmpdir(), "orgs-config-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    const [flag, place = ""] = where;
+    const config = join(folder, "config.yaml");
+    await writeFile(join(folder, "url"), `${place}\n`);
+    await writeFile(config, flag === "--data" ? `data: ${place}\n` : `database: {url_file: ${join(folder, "url")}}\n`);
+    const made = await runProgram(["keys", "create", "--label", "by file", "--config", config]);
+    expect(made).toMatchObject({ code: 0 });
+    expect(await status(made.stdout.trim())).toBe(200);
+    expect((await run("keys", "list")).stdout).toContain("by file");
+
+    await writeFile(config, "dta: /srv\n");
+    const refused = await runProgram(["keys", "list", "--config", config]);
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain(`${config}:1:1: error unknown_key`);
+  });
+
+  it("make an organization and its first key, which works at once and is refused at once", async () => {
+    const { run, status } = await site(newStore);
+    const made = await run("orgs", "create", "second lab");
+    expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^org_[0-9a-z]{26}\n$/)]);
+    const organization_id = made.stdout.trim();
+
+    const created = await run("keys", "create", "--label", "arm 3", "--org", "second lab", "--expires", "1d");
+    const key = created.stdout.trim();
+    expect([created.code, created.stdout]).toEqual([0, `${key}\n`]);
+    expect(isApiKey(key)).toBe(true);
+    expect(created.stderr).toContain("may do everything until");
+    expect(created.stderr).not.toContain(key.slice(0, 20));
+    expect(await status(key)).toBe(200);
+
+    const listed = await run("keys", "list", "--org", organization_id, "--json");
+    const [item] = apiKeyListSchema.parse(JSON.parse(listed.stdout)).items;
+    expect(item).toMatchObject({ label: "arm 3", key_last4: key.slice(-4), scopes: null, revoked_at: null });
+    const shown = await run("keys", "list", "--org", organization_id);
+    expect(shown.stdout).toMatch(
+      /^ID +LABEL +KEY +MAY +STATE +LAST USED\nkey_\S+ +arm 3 +sk_rps_….{4} +everything +works until /,
+    );
+
+    const revoked = await run("keys", "revoke", item?.id ?? "");
+    expect([revoked.code, revoked.stdout]).toEqual([0, ""]);
+    expect(revoked.stderr).toContain("No key of its organization may do everything any more");
+    expect(await status(key)).toBe(401);
+    expect((await run("keys", "revoke", item?.id ?? "")).code).toBe(0);
+
+    const audit = await run("audit", "--json");
+    const entries = auditSchema.parse(JSON.parse(audit.stdout)).items;
+    const own = entries
+      .filter(({ actor }) => actor === "command")
+      .map(({ action, subject_id }) => [action, subject_id]);
+    expect(own.sort()).toEqual([
+      ["api_key.create", item?.id],
+      ["api_key.revoke", item?.id],
+      ["organization.create", organization_id],
+    ]);
+    expect(audit.stdout).not.toContain(key.slice(0, 20));
+  });
+
+  it("a key restricted to scopes, as JSON, may do these and no more", async () => {
+    const { run, status } = await site(newStore);
+    const words = [
+      "keys",
+      "create",
+      "--json",
+      "--label",
+      "watcher",
+      "--scope",
+      "fleets:read",
+      "--scope",
+      "models:read",
+    ];
+    const made = await run(...words);
+    const { id, api_key, scopes } = apiKeyCreatedSchema.parse(JSON.parse(made.stdout));
+    expect(scopes).toEqual(["fleets:read", "models:read"]);
+    // Where stdout gets lost, this is how to revoke what nobody has seen.
+    expect(made.stderr).toContain(`robot-policy-service keys revoke ${id}`);
+    expect(await status(api_key)).toBe(403);
+  });
+
+  it("say what is wrong, and change nothing", async () => {
+    const { run, where } = await site(newStore);
+    const [flag = "", place = ""] = where;
+    const pasted = `${flag} ${place.replace(/:[^:/@]+@/, ":PASSWORD@")}`;
+    await run("orgs", "create", "taken");
+    const label = ["--label", "x"];
+    const table: readonly (readonly [words: readonly string[], code: number, message: string])[] = [
+      [["orgs", "create", "taken"], 7, "organization-exists"],
+      [["orgs", "create", ""], 2, "organization-name-invalid"],
+      [["orgs", "create", "a\u202eb"], 2, "organization-name-invalid"],
+      [["orgs", "create", "x".repeat(129)], 2, "organization-name-invalid"],
+      [["orgs", "create"], 2, "name"],
+      [["keys", "create", ...label], 1, "organization-ambiguous"],
+      [["keys", "create", ...label, "--org", "nobody"], 1, `robot-policy-service orgs list ${pasted}\n`],
+      [["keys", "create", ...label, "--org", "taken", "--scope", "root"], 2, "There is no such scope"],
+      [["keys", "create", ...label, "--org", "taken", "--scope", "robots:read,fleets:read"], 2, "Repeat the flag"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "yesterday"], 2, "not written as a time"],
+      [["keys", "create", ...label, "--org", "taken", "--expires", "2020-01-31"], 2, "no moment in the future"],
+      [["keys", "create", "--label", "", "--org", "taken"], 2, "A label has"],
+      [["keys", "create", "--org", "taken"], 2, "--label"],
+      [["keys", "revoke", "key_00000000000000000000000000"], 1, `robot-policy-service keys list ${pasted}\n`],
+      [["keys", "list"], 1, "organization-ambiguous"],
+    ];
+    const outcomes = await Promise.all(table.map(([words]) => run(...words)));
+    for (const [index, [words, code, message]] of table.entries()) {
+      const { stdout, stderr, ...ended } = outcomes[index] ?? { code: -1, stdout: "", stderr: "" };
+      expect([words, ended.code, stdout]).toEqual([words, code, ""]);
+      expect(stderr).toContain(message);
+      expect(stderr).not.toMatch(/\n\s+at /);
+    }
+    const list = await run("orgs", "list", "--json");
+    const organizations = z.object({ items: z.array(z.object({ name: z.string() })) }).parse(JSON.parse(list.stdout));
+    const names = organizations.items.map(({ name }) => name);
+    expect(names).toEqual(["default", "taken"]);
+  });
+});

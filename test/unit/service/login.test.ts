@@ -1,0 +1,158 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { loginStartSchema } from "../../../src/api/sessions.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { createApiKey, isApiKey } from "../../../src/service/auth/api-key.ts";
+import type { LoginState } from "../../../src/service/auth/login.ts";
+import { LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S } from "../../../src/service/auth/login.ts";
+import { createPruneLogins } from "../../../src/service/auth/prune-logins.ts";
+import { createSessionToken, isSessionToken } from "../../../src/service/auth/session-token.ts";
+import { hashSecret } from "../../../src/service/auth/token.ts";
+import { createLog } from "../../../src/service/log.ts";
+import type { LoginRow } from "../../../src/service/store/logins.ts";
+import { findLogin, insertLogin, LOGINS_MAXIMUM } from "../../../src/service/store/logins.ts";
+import { openStore } from "../../../src/service/store/store.ts";
+import type { Store } from "../../../src/service/store/store.ts";
+
+const VERIFIER = "v".repeat(43);
+const STARTED_MS = Date.parse("2026-03-01T12:00:00.000Z");
+const at = (ms: number) => new Date(STARTED_MS + ms).toISOString();
+
+const pending: LoginRow = {
+  id: "login_1",
+  verifier_sha256: hashSecret(VERIFIER),
+  callback_url: "http://127.0.0.1:1/",
+  state: "pending",
+  code_sha256: null,
+  organization_id: null,
+  approved_by: null,
+  last_polled_at: null,
+  created_at: at(0),
+  expires_at: at(LOGIN_LIFETIME_MS),
+};
+
+describe("loginState", () => {
+  it.each<[what: string, login: LoginRow | undefined, after_ms: number, state: LoginState["state"], detail?: string]>([
+    ["pending, never polled", pending, 0, "pending"],
+    ["pending, polled a second ago", { ...pending, last_polled_at: at(9000) }, 10_000, "too-fast"],
+    ["pending, polled a poll's time ago", { ...pending, last_polled_at: at(0) }, POLL_INTERVAL_S * 1000, "pending"],
+    ["pending, a timer was early", { ...pending, last_polled_at: at(0) }, POLL_INTERVAL_S * 1000 - 400, "pending"],
+    ["pending, the clock went back since", { ...pending, last_polled_at: at(60_000) }, 1000, "pending"],
+    ["pending, a moment before it expires", pending, LOGIN_LIFETIME_MS - 1, "pending"],
+    ["expired", pending, LOGIN_LIFETIME_MS, "refused", "Login has expired"],
+    ["approved", { ...pending, state: "approved", last_polled_at: at(0) }, 1, "approved"],
+    ["approved, but expired", { ...pending, state: "approved" }, LOGIN_LIFETIME_MS, "refused", "Login has expired"],
+    ["denied", { ...pending, state: "denied" }, 1, "refused", "Login was denied"],
+    ["used", { ...pending, state: "used" }, 1, "refused", "Login was already used"],
+    ["of nobody", undefined, 1, "refused", "Invalid login"],
+    ["of another", { ...pending, state: "approved", verifier_sha256: hashSecret("x") }, 1, "refused", "Invalid login"],
+  ])("%s", (_what, login, after_ms, state, detail) => {
+    const found = loginState(login, VERIFIER, STARTED_MS + after_ms);
+    expect(found.state).toBe(state);
+    if (found.state === "refused") expect(found.detail).toBe(detail);
+  });
+});
+
+describe("session tokens", () => {
+  it("are recognised, and are no API keys", () => {
+    const token = createSessionToken(systemRandom);
+    expect(token).toMatch(/^rps_session_[0-9A-Za-z]{28}$/);
+    expect([isSessionToken(token), isApiKey(token)]).toEqual([true, false]);
+    expect(isSessionToken(createApiKey(systemRandom))).toBe(false);
+  });
+  it("tell a typo", () => {
+    const token = createSessionToken(systemRandom);
+    const typo = token.slice(0, -1) + (token.endsWith("0") ? "1" : "0");
+    expect([isSessionToken(typo), isSessionToken(token.slice(1)), isSessionToken("rps_session_")]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe("loginStartSchema", () => {
+  const takes = (callback_url: string) => loginStartSchema.safeParse({ verifier: VERIFIER, callback_url }).success;
+  it.each([
+    "http://127.0.0.1:1/",
+    "http://localhost:65535/cb?state=a%20b",
+    "http://[::1]:8080",
+    "http://127.0.0.1:54321?a=b@c",
+  ])("takes %s", (url) => expect(takes(url)).toBe(true));
+  it.each([
+    "https://127.0.0.1/",
+    "http://example.com/",
+    "http://127.0.0.1.example.com/",
+    "http://127.0.0.1@example.com/",
+    "http://me@127.0.0.1/",
+    "http://0.0.0.0/",
+    "http://127.0.0.1:65536/",
+    "http://127.1/",
+    "http:127.0.0.1/",
+    "http://127.0.0.1/#fragment",
+    "http://127.0.0.1\\@example.com/",
+    " http://127.0.0.1/",
+    "http://127.0.0.1/\n",
+    "http://127.0.0.1/é",
+    "javascript:alert(1)",
+    "x",
+  ])("refuses %j", (url) => expect(takes(url)).toBe(false));
+});
+
+const MACHINE = {
+  clock: systemClock,
+  files: systemFiles,
+  random: systemRandom,
+  log: createLog("silent", { write() {} }),
+};
+
+/** A store that holds as many logins as it may, all of the same moment. */
+async function fullStore(): Promise<Store> {
+  const data_directory = await mkdtemp(join(tmpdir(), "login-"));
+  const store = await openStore({ kind: "sqlite", data_directory }, MACHINE);
+  onTestFinished(async () => {
+    await store[Symbol.asyncDispose]();
+    await rm(data_directory, { recursive: true });
+  });
+  const logins = Array.from({ length: LOGINS_MAXIMUM }, (_, index) => ({ ...pending, id: `login_old_${index}` }));
+  await store.write(async (transaction) => {
+    for (let start = 0; start < logins.length; start += 500) {
+      await transaction
+        .insertInto("login_exchanges")
+        .values(logins.slice(start, start + 500))
+        .execute();
+    }
+  });
+  return store;
+}
+
+const count = async ({ reader }: Store) => (await reader.selectFrom("login_exchanges").select("id").execute()).length;
+
+describe("logins in the store", () => {
+  it("are no more than LOGINS_MAXIMUM: the oldest makes room, so that nobody keeps others out", async () => {
+    const store = await fullStore();
+    const newest = `login_old_${LOGINS_MAXIMUM - 1}`;
+    await store.write((transaction) => insertLogin(transaction, { ...pending, id: "login_zzz" }));
+    expect(await count(store)).toBe(LOGINS_MAXIMUM);
+    const found = await Promise.all(["login_zzz", newest, "login_old_0"].map((id) => findLogin(store.reader, id)));
+    expect(found.map((login) => login?.id)).toEqual(["login_zzz", newest, undefined]);
+  });
+
+  it("are forgotten once they expired, however many", async () => {
+    const store = await fullStore();
+    const prune = (ms: number) => {
+      const clock = { ...systemClock, wall_ms: () => STARTED_MS + ms };
+      return createPruneLogins({ store, machine: { ...MACHINE, clock } }).run(new AbortController().signal);
+    };
+    await prune(LOGIN_LIFETIME_MS);
+    expect(await count(store)).toBe(LOGINS_MAXIMUM);
+    await prune(LOGIN_LIFETIME_MS + 1);
+    expect(await count(store)).toBe(0);
+  });
+});
