@@ -4,20 +4,22 @@ import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 
 /** What an id names; the reader of a log sees it at once. */
-export type IdPrefix = "org" | "key" | "rob";
+export type IdPrefix = "aud" | "dep" | "fleet" | "gen" | "key" | "login" | "org" | "prep" | "rob" | "ses" | "use";
 
 /** Makes ids that sort as they were made: `rob_01jz…`, a UUIDv7 in the alphabet of TypeID. */
 export type NewId = (prefix: IdPrefix) => string;
 
 /** Within one millisecond, and while the wall clock runs behind itself, a 12-bit counter keeps the order (RFC 9562, 6.2, method 1). */
 const COUNTER_MAXIMUM = 0xfff;
+/** A clock that goes back by more was wrong before: ids follow it, or lists and pages would go by that time until it has come. */
+const SETBACK_MAXIMUM_MS = 60_000;
 
 export function createIds(clock: Clock, random: Random): NewId {
   let last_ms = 0;
   let counter = 0;
   return (prefix) => {
     const now_ms = clock.wall_ms();
-    if (now_ms > last_ms) {
+    if (now_ms > last_ms || last_ms - now_ms > SETBACK_MAXIMUM_MS) {
       last_ms = now_ms;
       counter = 0;
     } else if (counter === COUNTER_MAXIMUM) {

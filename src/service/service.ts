@@ -1,163 +1,189 @@
 /**
- * The self-hosted robot policy service: the /v1 API over a store on the local disk.
+ * The self-hosted robot policy service: the /v1 API over a store, which is a folder on the local disk or a PostgreSQL database.
  *
  * http/ takes requests and guards its limits, auth/ tells who sends them, validation/ holds their bodies to the contract of
- * src/api, operations/ does what they ask, store/ remembers it. A request is answered when what it changed is on the disk.
+ * src/api, operations/ does what they ask, store/ remembers it; models/ is the catalog, readiness/ looks after what serves
+ * it. A request is answered when what it changed is durable. What nobody asks for is done by tasks (tasks.ts).
  */
 import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 
-import type { FastifyInstance } from "fastify";
-
-import { errorCode } from "../platform/files.ts";
-import type { Problem } from "../platform/terminal.ts";
-import { bootstrapKey } from "./auth/bootstrap.ts";
+import { createLastUsed } from "./auth/last-used.ts";
+import { createCertificate } from "./certificate.ts";
+import { AUDIT_RETENTION_DAYS } from "./configuration.ts";
+import { drain } from "./drain.ts";
+import { createGate } from "./http/gate.ts";
+import { createHeldBodies } from "./http/held-bodies.ts";
 import { createInFlight } from "./http/in-flight.ts";
-import type { InFlight } from "./http/in-flight.ts";
 import { HTTP_LIMITS } from "./http/limits.ts";
 import type { HttpLimits } from "./http/limits.ts";
+import { createListener } from "./http/listener.ts";
+import { createRateLimiter, UNLIMITED } from "./http/rate-limiter.ts";
+import { RATE_LIMITS } from "./http/rate-limits.ts";
+import type { RateLimits } from "./http/rate-limits.ts";
 import { createHttpServer } from "./http/server.ts";
+import type { TlsFiles } from "./http/tls.ts";
 import { createIds } from "./ids.ts";
+import type { ListenAddress } from "./listen-address.ts";
 import type { ServiceMachine } from "./machine.ts";
-import { lockDirectory } from "./store/instance-lock.ts";
-import { openStore } from "./store/store.ts";
+import { measureStore, measureTask } from "./measured.ts";
+import { createMetrics } from "./metrics.ts";
+import { reapplyModels } from "./models/apply-at-start.ts";
+import type { OperationContext } from "./operations/operation.ts";
+import { openLockedStore, prepareStore, readPair } from "./preparation.ts";
+import type { Failed } from "./preparation.ts";
+import { READINESS_TIMES } from "./readiness/times.ts";
+import type { ReadinessTimes } from "./readiness/times.ts";
+import { startProblem } from "./start-problem.ts";
+import { addStoreFigures } from "./store-figures.ts";
+import type { StoreLocation } from "./store/store.ts";
+import type { TaskLoop } from "./task-loop.ts";
+import { createTaskLoop } from "./task-loop.ts";
+import { createTasks } from "./tasks.ts";
+import { createUsageClock } from "./usage/usage-clock.ts";
 
+/** What the service is told; of what may be left out, `resolve` has the default. */
 export interface ServiceConfiguration {
-  /** Holds everything the service remembers; made when it is not there. */
-  readonly data_directory: string;
-  /** Port 0 takes any free one. */
-  readonly listen: { readonly host: string; readonly port: number };
-  readonly bootstrap_key_file: string | null;
+  /** Holds everything the service remembers; a data directory is made when it is not there. */
+  readonly store: StoreLocation;
+  readonly listen: ListenAddress;
+  readonly tls?: TlsFiles | null;
+  /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
+  readonly trusted_proxies?: readonly string[];
+  readonly bootstrap_key_file?: string | null;
+  /** The model catalog, applied at start and by `reload`. */
+  readonly models_file?: string | null;
+  /** Null switches it off. */
+  readonly rate_limit?: RateLimits | null;
+  readonly metrics?: boolean;
+  /** Tell every request at info, not only at debug. */
+  readonly log_requests?: boolean;
+  /** Null keeps the audit log for ever. */
+  readonly audit_retention_days?: number | null;
   readonly limits?: Partial<HttpLimits>;
+  readonly readiness?: Partial<ReadinessTimes>;
 }
 
-export type Started =
-  | { readonly state: "listening"; readonly url: string }
-  | { readonly state: "failed"; readonly problem: Problem };
+export type Started = { readonly state: "listening"; readonly url: string } | Failed;
 
 export interface Service extends AsyncDisposable {
   /** Resolves when requests are accepted, or cannot be. Once only. */
   start(): Promise<Started>;
+  /** Takes the TLS files and the model catalog as they are now. What is wrong with them is told in the log, and the old ones stay. */
+  reload(): Promise<void>;
 }
 
-/** The service, not yet started. Disposing of it lets requests in flight finish, for `drain_timeout_ms` at most. */
+type Resolved = ReturnType<typeof resolve>;
+
+/**
+ * The service, not yet started.
+ *
+ * Disposing of it takes no new requests, lets those in flight finish for `drain_timeout_ms` at most, ends the tasks and closes
+ * the store, in this order.
+ */
 export function createService(configuration: ServiceConfiguration, machine: ServiceMachine): Service {
-  const limits = { ...HTTP_LIMITS, ...configuration.limits };
+  const resolved = resolve(configuration);
   const resources = new AsyncDisposableStack();
+  const reloads: (() => Promise<void>)[] = [];
   return {
     async start() {
       try {
-        return await start(configuration, machine, limits, resources);
+        return await start(resolved, machine, resources, reloads);
       } catch (error) {
-        const problem = startProblem(error, configuration);
+        const problem = startProblem(error, resolved);
         if (problem === null) throw error;
         return { state: "failed", problem };
       }
+    },
+    async reload() {
+      for (const reload of reloads) await reload();
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
 }
 
+function resolve(configuration: ServiceConfiguration) {
+  return {
+    tls: null,
+    trusted_proxies: [],
+    bootstrap_key_file: null,
+    models_file: null,
+    rate_limit: RATE_LIMITS,
+    metrics: true,
+    log_requests: false,
+    audit_retention_days: AUDIT_RETENTION_DAYS.standard,
+    ...configuration,
+    limits: { ...HTTP_LIMITS, ...configuration.limits },
+    readiness: { ...READINESS_TIMES, ...configuration.readiness },
+  };
+}
+
 async function start(
-  { data_directory, listen, bootstrap_key_file }: ServiceConfiguration,
+  configuration: Resolved,
   machine: ServiceMachine,
-  limits: HttpLimits,
   resources: AsyncDisposableStack,
+  reloads: (() => Promise<void>)[],
 ): Promise<Started> {
-  await machine.files.makeDirectory(data_directory, 0o700);
-  const lock = lockDirectory(data_directory);
-  if (lock === null) return { state: "failed", problem: alreadyInUse(data_directory) };
-  resources.use(lock);
-  const store = resources.use(await openStore(machine.files, data_directory));
+  const pair = await readPair(configuration.tls, machine);
+  if (pair !== null && "state" in pair) return pair;
+  const { limits, listen, tls } = configuration;
+  const metrics = createMetrics();
+  const opened = await openLockedStore(configuration.store, machine, resources);
+  if (opened.state === "failed") return opened;
+  const store = measureStore(opened.store, metrics);
+  addStoreFigures(store.reader, metrics, machine.clock);
+
+  const lastUsed = createLastUsed(store, machine);
+  resources.defer(() => lastUsed.flush());
+  let loop: TaskLoop | null = null;
   const newId = createIds(machine.clock, machine.random);
-  if (bootstrap_key_file !== null) {
-    const problem = await bootstrapKey(bootstrap_key_file, store, newId, machine);
-    if (problem !== null) return { state: "failed", problem };
+  const usageClock = createUsageClock(machine);
+  const context: OperationContext = { store, newId, machine, lastUsed, usageClock, nudge: () => loop?.nudge() };
+  const failed = await prepareStore(configuration, context);
+  if (failed !== null) return failed;
+  const { models_file } = configuration;
+  if (models_file !== null) reloads.push(() => reapplyModels(models_file, context));
+
+  const listener = createListener(limits, pair);
+  const tasks = [...createTasks(context, configuration, resources), lastUsed.task];
+  if (tls !== null && pair !== null) {
+    const surroundings = { listener, metrics, machine, check_ms: limits.certificate_check_ms };
+    const certificate = createCertificate(tls, pair, surroundings);
+    tasks.push(certificate.task);
+    reloads.push(() => certificate.reload());
   }
+  loop = createTaskLoop(
+    tasks.map((task) => measureTask(task, metrics)),
+    machine,
+  );
+  resources.use(loop);
+
+  const limiter =
+    configuration.rate_limit === null ? UNLIMITED : createRateLimiter(configuration.rate_limit, machine.clock);
   const stopping = new AbortController();
   const draining = { signal: stopping.signal, in_flight: createInFlight() };
-  const app = createHttpServer({ store, newId, machine }, limits, draining);
+  const app = createHttpServer(
+    { ...context, gate: createGate(context, limiter, metrics), bodies: createHeldBodies(limits.held_bodies_bytes) },
+    {
+      limits,
+      listener,
+      draining,
+      metrics,
+      shows_metrics: configuration.metrics,
+      logs_requests: configuration.log_requests,
+      trusted_proxies: configuration.trusted_proxies,
+    },
+  );
   resources.defer(async () => {
     stopping.abort();
     await drain(app, draining.in_flight, machine, limits.drain_timeout_ms);
   });
   await app.listen({ ...listen, listenTextResolver: () => "" });
-  return { state: "listening", url: urlOf(app.server.address(), listen.host) };
+  loop.start();
+  return { state: "listening", url: urlOf(listener.scheme, app.server.address(), listen.host) };
 }
 
-/** Stops listening, lets answers that are owed go out, then closes what is left: clients that keep their connection for later. */
-async function drain(
-  app: FastifyInstance,
-  in_flight: InFlight,
-  { clock, log }: ServiceMachine,
-  timeout_ms: number,
-): Promise<void> {
-  const closed = app.close();
-  const patience = new AbortController();
-  const idle = in_flight.idle().then(() => patience.abort());
-  try {
-    await clock.sleep(timeout_ms, patience.signal);
-    log.warn("drain_cut_short", { timeout_ms });
-  } catch {
-    // Nothing is owed any more.
-  }
-  app.server.closeAllConnections();
-  await Promise.all([closed, idle]);
-}
-
-function urlOf(address: AddressInfo | string | null, host: string): string {
+function urlOf(scheme: "http" | "https", address: AddressInfo | string | null, host: string): string {
   if (address === null || typeof address === "string") throw new Error("The service listens on no TCP port");
-  return `http://${isIPv6(host) ? `[${host}]` : host}:${address.port}`;
-}
-
-function alreadyInUse(directory: string): Problem {
-  return {
-    code: "data-directory-in-use",
-    what: "Another robot-policy-service runs on this data directory.",
-    where: directory,
-    fix: "Stop the other one, or give this one a directory of its own with --data.",
-  };
-}
-
-const LISTEN_PROBLEMS: ReadonlyMap<string, string> = new Map([
-  ["EADDRINUSE", "Another program listens there."],
-  ["EADDRNOTAVAIL", "This computer does not have that address."],
-  ["ENOTFOUND", "There is no such host."],
-  ["EAI_AGAIN", "The host name could not be resolved."],
-]);
-
-/** Failures of the machine a person can act on; null for a bug. */
-function startProblem(error: unknown, { data_directory, listen }: ServiceConfiguration): Problem | null {
-  const code = errorCode(error);
-  if (code === undefined ? !isStoreFailure(error) : isProgramError(code)) return null;
-  const listenProblem = LISTEN_PROBLEMS.get(code ?? "");
-  if (listenProblem !== undefined || (code === "EACCES" && listen.port < 1024 && listen.port !== 0)) {
-    return {
-      code: "cannot-listen",
-      what: listenProblem ?? "Ports below 1024 need a privilege.",
-      where: `${listen.host}:${listen.port}`,
-      fix: "Choose another address with --listen HOST:PORT.",
-    };
-  }
-  return {
-    code: "data-directory-unusable",
-    what: `The data directory cannot be used: ${reasonOf(error)}.`,
-    where: data_directory,
-    fix: "Make sure that this user can write there, that the disk is not full, and that no newer version used it before.",
-  };
-}
-
-/** The store wraps what went wrong while it opened. */
-function isStoreFailure(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof Error;
-}
-
-/** Codes Node and the web framework give to misuse of themselves. */
-function isProgramError(code: string): boolean {
-  return (code.startsWith("ERR_") && code !== "ERR_SQLITE_ERROR") || code.startsWith("FST_");
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
+  return `${scheme}://${isIPv6(host) ? `[${host}]` : host}:${address.port}`;
 }

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 import * as z from "zod";
 
-import type { RobotView } from "../../src/api/robots.ts";
-import { robotListSchema } from "../../src/api/robots.ts";
+import type { RobotView } from "../../src/api/robot-views.ts";
+import { robotListSchema } from "../../src/api/robot-views.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemFiles } from "../../src/platform/files.ts";
@@ -13,13 +13,19 @@ import { systemRandom } from "../../src/platform/random.ts";
 import type { HttpLimits } from "../../src/service/http/limits.ts";
 import { createLog } from "../../src/service/log.ts";
 import { createService } from "../../src/service/service.ts";
+import type { ServiceConfiguration } from "../../src/service/service.ts";
+import type { StoreLocation } from "../../src/service/store/store.ts";
 
 export interface ServiceOptions {
+  /** An empty database of PostgreSQL, or one to start on again; SQLite in the data directory, when not given. */
+  readonly store?: StoreLocation | undefined;
   /** A directory to start on again; one of its own, removed in the end, when not given. */
   readonly data_directory?: string;
   /** 0 takes any free port. */
   readonly port?: number;
   readonly limits?: Partial<HttpLimits>;
+  /** The rest of what a service is told. */
+  readonly configuration?: Partial<ServiceConfiguration>;
   readonly clock?: Clock;
 }
 
@@ -35,6 +41,7 @@ export interface RunningService extends AsyncDisposable {
   readonly url: string;
   /** An API key that may do everything. */
   readonly key: string;
+  /** Holds the key file, and everything else on SQLite. */
   readonly data_directory: string;
   readonly key_file: string;
   /** Every request answered so far, oldest first. */
@@ -45,6 +52,8 @@ export interface RunningService extends AsyncDisposable {
   robots(): Promise<RobotView[]>;
   /** One request with the key; `body` is sent as JSON. */
   send(method: string, path: string, body?: unknown): Promise<Response>;
+  /** As after SIGHUP. */
+  reload(): Promise<void>;
 }
 
 const loggedRequestSchema = z.object({
@@ -68,10 +77,11 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   });
   const service = createService(
     {
-      data_directory: folder,
+      store: options.store ?? { kind: "sqlite", data_directory: folder },
       listen: { host: "127.0.0.1", port: options.port ?? 0 },
       bootstrap_key_file: key_file,
       ...(options.limits === undefined ? {} : { limits: options.limits }),
+      ...options.configuration,
     },
     { clock: options.clock ?? systemClock, files: systemFiles, random: systemRandom, log },
   );
@@ -99,6 +109,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     requests,
     log: () => lines.join(""),
     send,
+    reload: () => service.reload(),
     robots: async () => robotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();

@@ -2,77 +2,125 @@ import { destination } from "pino";
 
 import { systemClock } from "../../platform/clock.ts";
 import { systemFiles } from "../../platform/files.ts";
+import type { Log } from "../../platform/log.ts";
+import { createNotify } from "../../platform/notify.ts";
+import type { Notify } from "../../platform/notify.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { isLoopback } from "../listen-address.ts";
 import { createLog } from "../log.ts";
-import type { LogLevel } from "../log-level.ts";
+import { readCatalogFile } from "../models/catalog-file.ts";
 import { createService } from "../service.ts";
+import type { Service, ServiceConfiguration } from "../service.ts";
+import { describeLocation } from "../store/store-problem.ts";
+import { showFindings } from "../edited-file.ts";
+import type { FileFindings } from "../edited-file.ts";
+import { check } from "./serve-check.ts";
+import { readServeConfiguration } from "./serve-configuration.ts";
+import type { ServeConfiguration, ServeFlags } from "./serve-configuration.ts";
 
-export interface ServeOptions {
-  readonly data: string;
-  /** `HOST:PORT`; an IPv6 host in brackets. */
-  readonly listen: string;
-  readonly bootstrapKeyFile?: string | undefined;
-  readonly logLevel: LogLevel;
+export interface ServeOptions extends ServeFlags {
+  /** Read everything, say what is wrong with it, and end. */
+  readonly check?: boolean;
 }
 
-/** What every command is given: who it speaks to, and when it is to stop. */
+/** What every command is given: who it speaks to, when it is to stop, and what it may take from its process. */
 export interface CommandContext {
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly process_id: number;
+  /** Calls back at each SIGHUP. */
+  onHangup(callback: () => void): void;
 }
 
 const STANDARD_ERROR = 2;
-const LOOPBACK = /^(?:127\.\d+\.\d+\.\d+|::1|localhost)$/;
 
 /**
  * Runs the service until it is told to stop. Prints `{"event":"listening","url":…}` on one line of stdout once it accepts
- * requests; everything else it has to say is in the log on stderr.
+ * requests; everything else it has to say is in the log on stderr. SIGHUP has it read the TLS files and the models again.
  */
-export async function serve(options: ServeOptions, { terminal, signal }: CommandContext): Promise<ExitCode> {
-  const listen = parseListen(options.listen);
-  if (listen === null) {
-    terminal.problem({
-      code: "usage",
-      what: "The address to listen on is not HOST:PORT.",
-      where: `--listen ${options.listen}`,
-      fix: "Write for example --listen 127.0.0.1:8080 or --listen '[::1]:8080'; port 0 takes any free one.",
-    });
-    return EXIT.usage;
+export async function serve(options: ServeOptions, context: CommandContext): Promise<ExitCode> {
+  const { terminal } = context;
+  const reading = await readServeConfiguration(options, systemFiles);
+  switch (reading.state) {
+    case "usage":
+      terminal.problem(reading.problem);
+      return EXIT.usage;
+    case "failed":
+      terminal.problem(reading.problem);
+      return EXIT.failed;
+    case "invalid":
+      showFindings(reading.file, terminal);
+      return EXIT.invalid;
+    case "read":
+      if (reading.warnings !== null) showFindings(reading.warnings, terminal);
+      return options.check === true
+        ? check(options, reading.configuration.service, terminal)
+        : run(reading.configuration, context);
   }
-  const log = createLog(options.logLevel, destination({ fd: STANDARD_ERROR, sync: true }));
-  const configuration = {
-    data_directory: options.data,
-    listen,
-    bootstrap_key_file: options.bootstrapKeyFile ?? null,
-  };
-  await using service = createService(configuration, {
-    clock: systemClock,
-    files: systemFiles,
-    random: systemRandom,
-    log,
-  });
+}
+
+async function run(
+  { service: configuration, log_level }: ServeConfiguration,
+  context: CommandContext,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const log = createLog(log_level, destination({ fd: STANDARD_ERROR, sync: true }));
+  const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
+  await using service = createService(configuration, machine);
   const started = await service.start();
   if (started.state === "failed") {
-    terminal.problem(started.problem);
-    return EXIT.failed;
+    const { problem, findings, is_invalid } = started;
+    if (findings !== undefined) await showFindingsOf(problem.where ?? "", findings, terminal);
+    terminal.problem(problem);
+    return is_invalid === true ? EXIT.invalid : EXIT.failed;
   }
-  if (!LOOPBACK.test(listen.host)) {
-    log.warn("listening_without_tls", { url: started.url, fix: "Put a proxy that speaks TLS in front of it." });
-  }
-  log.info("listening", { url: started.url, data_directory: options.data });
-  terminal.print(JSON.stringify({ event: "listening", url: started.url }));
-  await aborted(signal);
+  const { url } = started;
+  warnOfPlainHttp(configuration, url, log);
+  log.info("listening", { url, store: describeLocation(configuration.store) });
+  terminal.print(JSON.stringify({ event: "listening", url }));
+  await untilStopped(service, log, url, context);
   log.info("stopping");
+  // Here rather than at the end of the block, so that the last line is the last.
+  await service[Symbol.asyncDispose]();
+  log.info("stopped");
   return EXIT.ok;
 }
 
-function parseListen(text: string): { readonly host: string; readonly port: number } | null {
-  const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
-  const host = match?.[1] ?? match?.[2];
-  const port = Number(match?.[3]);
-  return host === undefined || port > 65_535 ? null : { host, port };
+async function untilStopped(service: Service, log: Log, url: string, context: CommandContext): Promise<void> {
+  const { environment, process_id, signal } = context;
+  const notify = createNotify(environment, process_id);
+  notify.ready(`Listening on ${url}`);
+  context.onHangup(() => {
+    log.info("reload", { by: "SIGHUP" });
+    service.reload().catch((error: unknown) => log.error("reload_failed", { error: String(error) }));
+  });
+  if (notify.watchdog_ms !== null) void feedWatchdog(notify, notify.watchdog_ms / 2, signal);
+  await aborted(signal);
+  notify.stopping();
+}
+
+/** A sign of life that needs a turning event loop, and nothing else: a database that is down is no reason to restart. */
+async function feedWatchdog(notify: Notify, period_ms: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    notify.watchdog();
+    await systemClock.sleep(period_ms, signal).catch(() => {});
+  }
+}
+
+/** Keys would cross the network for anyone to read; that a trusted proxy is named says that one stands in front. */
+function warnOfPlainHttp({ listen, tls, trusted_proxies }: ServiceConfiguration, url: string, log: Log): void {
+  if ((tls ?? null) !== null || isLoopback(listen) || (trusted_proxies ?? []).length > 0) return;
+  const fix = "Give it a certificate (tls), or put a proxy that speaks TLS in front and name it in trusted_proxies.";
+  log.warn("listening_without_tls", { url, fix });
+}
+
+async function showFindingsOf(path: string, findings: FileFindings["findings"], terminal: Terminal): Promise<void> {
+  const reading = await readCatalogFile(systemFiles, path);
+  const bytes = reading.state === "read" ? reading.file.bytes : reading.bytes;
+  showFindings({ path, bytes, findings }, terminal);
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

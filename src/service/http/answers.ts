@@ -9,6 +9,22 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** A JSON text in the bytes that go out, which several answers may share. */
+export interface ReadyAnswer {
+  readonly status: number;
+  readonly bytes: Uint8Array;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A JSON text that is too long to be held at once. One that breaks off in the middle ends the connection, so that no client takes it for whole. */
+export interface LongAnswer {
+  readonly status: number;
+  readonly parts: AsyncIterable<string>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type AnyAnswer = Answer | ReadyAnswer | LongAnswer;
+
 /** Status of each code, so that the two never disagree. */
 const STATUS: Readonly<Record<ErrorCode, number>> = {
   Unauthorized: 401,
@@ -23,6 +39,14 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
 
 export function answerJson(json: string): Answer {
   return { status: 200, json };
+}
+
+/** Seconds a client is asked to wait when the service cannot do anything for it now. */
+const RETRY_AFTER_S = "5";
+
+/** For what will be over soon: `detail` says what. */
+export function refuseUnavailable(detail: string): Answer {
+  return refuse("Unavailable", detail, { "retry-after": RETRY_AFTER_S });
 }
 
 /** A refusal other than 422. `detail` is one sentence for a person. */

@@ -1,3 +1,4 @@
+import { decodeJson } from "../json/decode-json.ts";
 import type { Json } from "../json/parse-json.ts";
 import { parseJson } from "../json/parse-json.ts";
 import type { Finding } from "../validation/finding.ts";
@@ -18,7 +19,7 @@ export function readBody(contentType: string | undefined, bytes: Uint8Array | un
     return { state: "invalid", finding: { ...MISSING, loc: ["body"], input: null } };
   }
   const isJson = isJsonType(contentType);
-  const text = decode(bytes, isJson ? jsonEncoding(bytes) : "utf-8");
+  const text = isJson ? decodeJson(bytes) : decodeText(bytes);
   if (text === null) return { state: "unreadable" };
   if (!isJson) return { state: "read", value: text };
   const parsed = parseJson(text);
@@ -44,20 +45,10 @@ function isJsonType(contentType: string | undefined): boolean {
   return main === "application" && rest.length === 0 && (subtype === "json" || subtype?.endsWith("+json") === true);
 }
 
-/** RFC 8259 asks for UTF-8; Python's decoder also knows UTF-16 by its mark, or by the zeros in its first characters. */
-function jsonEncoding(bytes: Uint8Array): string {
-  const [first = 1, second = 1, third = 1, fourth = 1] = bytes;
-  if (first === 0xfe && second === 0xff) return "utf-16be";
-  if (first === 0xff && second === 0xfe) return "utf-16le";
-  if (bytes.byteLength >= 4 && first === 0 && second !== 0) return "utf-16be";
-  if (bytes.byteLength >= 4 && second === 0 && (third !== 0 || fourth !== 0)) return "utf-16le";
-  return "utf-8";
-}
-
-/** Null where the bytes are not in that encoding. A byte order mark is dropped. */
-function decode(bytes: Uint8Array, encoding: string): string | null {
+/** Null where the bytes are not UTF-8. Only JSON loses its byte order mark. */
+function decodeText(bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     return null;
   }

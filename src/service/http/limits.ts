@@ -2,6 +2,8 @@
 export interface HttpLimits {
   /** Larger bodies are refused with 413. */
   readonly body_bytes: number;
+  /** Bodies worked on at the same time, all together; beyond that requests are asked to come again (503). */
+  readonly held_bodies_bytes: number;
   /** Request line and headers together; larger ones are refused with 431. */
   readonly header_bytes: number;
   /** From the first byte of a request to the end of its headers. */
@@ -15,12 +17,15 @@ export interface HttpLimits {
   /** How often the two request timeouts are looked at. */
   readonly check_interval_ms: number;
   readonly connections: number;
+  /** How often the TLS files are looked at. */
+  readonly certificate_check_ms: number;
   /** How long requests in flight may take after the service was asked to stop. */
   readonly drain_timeout_ms: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
   body_bytes: 1024 * 1024,
+  held_bodies_bytes: 64 * 1024 * 1024,
   header_bytes: 16 * 1024,
   headers_timeout_ms: 10_000,
   request_timeout_ms: 30_000,
@@ -28,5 +33,6 @@ export const HTTP_LIMITS: HttpLimits = {
   idle_timeout_ms: 90_000,
   check_interval_ms: 1000,
   connections: 10_000,
+  certificate_check_ms: 30_000,
   drain_timeout_ms: 10_000,
 };

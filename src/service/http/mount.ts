@@ -1,101 +1,184 @@
+import { Readable } from "node:stream";
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type * as z from "zod";
 
 import type { Operation } from "../../api/api.ts";
-import { authenticate, isAllowed } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/authenticate.ts";
-import type { Handler, OperationContext } from "../operations/operation.ts";
+import type { JsonObject } from "../json/parse-json.ts";
+import type { Handler, OperationContext, PublicHandler } from "../operations/operation.ts";
 import { validate } from "../validation/validation.ts";
-import type { Answer } from "./answers.ts";
+import type { Answer, AnyAnswer } from "./answers.ts";
 import { refuse, refuseInvalid, refuseUnreadable } from "./answers.ts";
 import { readBody } from "./body.ts";
+import { clientAddress } from "./client-address.ts";
+import type { Gate } from "./gate.ts";
+import type { HeldBodies } from "./held-bodies.ts";
 import { routePath } from "./routing.ts";
 
 /** What is known of a request before its body is read. */
-interface Admission {
-  readonly principal: Principal;
+interface Admitted {
+  /** Null where the operation is public. */
+  readonly principal: Principal | null;
   readonly content_type: string | undefined;
 }
 
-const admissions = new WeakMap<FastifyRequest, Admission>();
+const admissions = new WeakMap<FastifyRequest, Admitted>();
+
+/** What operations work with, and what stands before them. */
+export interface MountContext extends OperationContext {
+  readonly gate: Gate;
+  readonly bodies: HeldBodies;
+}
+
+/** Seconds after which room for large bodies is likely. */
+const RETRY_AFTER_S = "1";
 
 /** Serves an operation that takes a body: credential, scope, body, contract, then the handler. */
 export function mountWithBody<S extends z.ZodType>(
   app: FastifyInstance,
-  context: OperationContext,
+  context: MountContext,
   operation: Operation & { readonly request: S },
   handle: Handler<z.output<S>>,
 ): void {
-  route(app, context, operation, async (request, { principal, content_type }) => {
-    const body = readBody(content_type, request.body instanceof Uint8Array ? request.body : undefined);
-    switch (body.state) {
-      case "unreadable":
-        return refuseUnreadable(400, "There was an error parsing the body");
-      case "invalid":
-        return refuseInvalid([body.finding]);
-      case "read": {
-        const validated = validate(operation.request, body.value, ["body"]);
-        if (validated.state === "invalid") return refuseInvalid(validated.findings);
-        return handle({ principal, body: validated.value, path: pathParameters(request), request_id: request.id });
-      }
-    }
+  route(app, context, operation, async (request, admitted) => {
+    const body = readRequest(operation, request, admitted.content_type);
+    if (body.state === "refused") return body.answer;
+    return handle({ ...callOf(request), principal: principalOf(admitted), body: body.value, query: null });
+  });
+}
+
+/** Serves an operation with a body that needs no credential. */
+export function mountPublic<S extends z.ZodType>(
+  app: FastifyInstance,
+  context: MountContext,
+  operation: Operation & { readonly request: S; readonly scope: "public" },
+  handle: PublicHandler<z.output<S>>,
+): void {
+  route(app, context, operation, async (request, { content_type }) => {
+    const body = readRequest(operation, request, content_type);
+    if (body.state === "refused") return body.answer;
+    return handle({ ...callOf(request), body: body.value, query: null });
   });
 }
 
 /** Serves an operation without a body; one that comes along is ignored. */
 export function mount(
   app: FastifyInstance,
-  context: OperationContext,
+  context: MountContext,
   operation: Operation & { readonly request: null },
   handle: Handler<null>,
 ): void {
-  route(app, context, operation, (request, { principal }) =>
-    handle({ principal, body: null, path: pathParameters(request), request_id: request.id }),
+  route(app, context, operation, (request, admitted) =>
+    handle({ ...callOf(request), principal: principalOf(admitted), body: null, query: null }),
   );
 }
 
-/** Sends an answer as it is. */
-export function send(reply: FastifyReply, { status, json, headers }: Answer): FastifyReply {
+/** Serves a list: an operation without a body that understands query parameters. */
+export function mountWithQuery<Q extends z.ZodObject>(
+  app: FastifyInstance,
+  context: MountContext,
+  operation: Operation & { readonly request: null; readonly query: Q },
+  handle: Handler<null, z.output<Q>>,
+): void {
+  route(app, context, operation, async (request, admitted) => {
+    const query = validate(operation.query, queryParameters(request), ["query"]);
+    if (query.state === "invalid") return refuseInvalid(query.findings);
+    return handle({ ...callOf(request), principal: principalOf(admitted), body: null, query: query.value });
+  });
+}
+
+/** Sends an answer as it is. Of a text the web framework would say `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
+export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
   return reply
-    .code(status)
-    .headers({ ...headers })
+    .code(answer.status)
+    .headers({ ...answer.headers })
     .header("content-type", "application/json")
-    .send(json);
+    .send(payloadOf(answer));
+}
+
+function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
+  if ("parts" in answer) return Readable.from(answer.parts);
+  return "bytes" in answer ? answer.bytes : Buffer.from(answer.json);
+}
+
+type ReadRequest<T> =
+  | { readonly state: "read"; readonly value: T }
+  | { readonly state: "refused"; readonly answer: Answer };
+
+function readRequest<S extends z.ZodType>(
+  { request: schema }: { readonly request: S },
+  request: FastifyRequest,
+  content_type: string | undefined,
+): ReadRequest<z.output<S>> {
+  const body = readBody(content_type, request.body instanceof Uint8Array ? request.body : undefined);
+  switch (body.state) {
+    case "unreadable":
+      return { state: "refused", answer: refuseUnreadable(400, "There was an error parsing the body") };
+    case "invalid":
+      return { state: "refused", answer: refuseInvalid([body.finding]) };
+    case "read": {
+      const validated = validate(schema, body.value, ["body"]);
+      if (validated.state === "invalid") return { state: "refused", answer: refuseInvalid(validated.findings) };
+      return { state: "read", value: validated.value };
+    }
+  }
 }
 
 function route(
   app: FastifyInstance,
-  { store, machine }: OperationContext,
+  { gate, bodies }: MountContext,
   operation: Operation,
-  answer: (request: FastifyRequest, admission: Admission) => Promise<Answer>,
+  answer: (request: FastifyRequest, admitted: Admitted) => Promise<AnyAnswer>,
 ): void {
   app.route({
     method: operation.method,
-    url: routePath(operation),
+    url: routePath(operation.path),
     // Before the body is read: who may not send one costs no more than a look at the headers.
     onRequest: async (request, reply) => {
       const { authorization, "content-type": content_type } = request.headers;
-      const authentication = await authenticate(store.reader, machine.clock, authorization);
-      if (authentication.state === "unauthorized") {
-        return send(reply, refuse("Unauthorized", authentication.detail, { "www-authenticate": "Bearer" }));
-      }
-      if (!isAllowed(authentication.principal, operation.scope)) {
-        return send(reply, refuse("Forbidden", `The API key lacks the scope ${operation.scope}`));
-      }
-      admissions.set(request, { principal: authentication.principal, content_type });
       // The framework refuses types it cannot parse; what a type means is decided in body.ts.
       if (content_type !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
+      const admission = await gate.admit(operation.scope, { authorization, address: clientAddress(request) });
+      if (admission.state === "refused") return send(reply, admission.answer);
+      reply.headers(admission.headers);
+      admissions.set(request, { principal: admission.principal, content_type });
     },
     handler: async (request, reply) => {
-      const admission = admissions.get(request);
-      if (admission === undefined) throw new Error(`No admission for ${operation.method} ${operation.path}`);
-      return send(reply, await answer(request, admission));
+      const admitted = admissions.get(request);
+      if (admitted === undefined) throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
+      const size = request.body instanceof Uint8Array ? request.body.byteLength : 0;
+      if (!bodies.hold(size)) {
+        const detail = "Too many large requests are being worked on";
+        return send(reply, refuse("Unavailable", detail, { "retry-after": RETRY_AFTER_S }));
+      }
+      try {
+        return send(reply, await answer(request, admitted));
+      } finally {
+        bodies.release(size);
+      }
     },
   });
+}
+
+/** @throws where a public operation was mounted as one that is not. */
+function principalOf({ principal }: Admitted): Principal {
+  if (principal === null) throw new Error("A public operation has no principal");
+  return principal;
+}
+
+function callOf(request: FastifyRequest) {
+  return { path: pathParameters(request), url: request.url, request_id: request.id };
 }
 
 function pathParameters(request: FastifyRequest): Readonly<Record<string, string>> {
   const { params } = request;
   if (typeof params !== "object" || params === null) return {};
   return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, String(value)]));
+}
+
+/** Of a parameter that is given twice the last one counts. */
+function queryParameters(request: FastifyRequest): JsonObject {
+  const query = request.url.split("?").slice(1).join("?");
+  return new Map(new URLSearchParams(query));
 }

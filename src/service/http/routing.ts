@@ -1,26 +1,44 @@
 import { operations } from "../../api/api.ts";
-import type { Operation, OperationName } from "../../api/api.ts";
+import type { Operation } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
 
-/** What a path answers beside /v1. */
-export const HEALTH_PATHS = ["/healthz", "/readyz"] as const;
+const OPERATIONS: readonly Operation[] = [...Object.values(operations), ...Object.values(beyondSpec)];
+
+/** What a path answers beside /v1; each to GET alone. */
+export const SERVICE_PATHS = ["/healthz", "/readyz", "/metrics", "/openapi.json"] as const;
 
 /** The path in the web framework's notation. */
-export function routePath(operation: Operation): string {
-  return operation.path.replaceAll(/\{(\w+)\}/g, ":$1");
+export function routePath(template: string): string {
+  return template.replaceAll(/\{(\w+)\}/g, ":$1");
+}
+
+/** Inverse of `routePath`. */
+export function templateOf(route_path: string): string {
+  return route_path.replaceAll(/:(\w+)/g, "{$1}");
+}
+
+/** The methods a path answers to, for the `Allow` header of a 405; empty for a path that is nobody's. */
+export function methodsAt(path: string): readonly string[] {
+  if (SERVICE_PATHS.some((known) => known === path)) return ["GET", "HEAD"];
+  const exact = OPERATIONS.filter((operation) => operation.path === path);
+  const matching = exact.length > 0 ? exact : OPERATIONS.filter((operation) => matches(operation.path, path));
+  return matching.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
 /**
- * The methods a path answers to, for the `Allow` header of a 405; empty for a path that is nobody's.
- *
- * @param served the operations this service has.
+ * Paths of operations that would be answered by another operation with a parameter in that place, and the methods by which:
+ * `GET /v1/robots/setup` is not the robot called "setup".
  */
-export function methodsAt(path: string, served: readonly OperationName[]): readonly string[] {
-  if (HEALTH_PATHS.some((known) => known === path)) return ["GET", "HEAD"];
-  const methods = served
-    .map((name) => operations[name])
-    .filter((operation) => matches(operation.path, path))
-    .map(({ method }) => method);
-  return methods.flatMap((method) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+export function shadowedPaths(): readonly {
+  readonly path: string;
+  readonly methods: readonly Operation["method"][];
+}[] {
+  return [...new Set(OPERATIONS.map(({ path }) => path))].flatMap((path) => {
+    const own = methodsAt(path);
+    const others = OPERATIONS.filter((operation) => operation.path !== path && matches(operation.path, path));
+    const methods = others.map(({ method }) => method).filter((method) => !own.includes(method));
+    return methods.length === 0 || path.includes("{") ? [] : [{ path, methods }];
+  });
 }
 
 function matches(template: string, path: string): boolean {

@@ -1,30 +1,23 @@
-import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-
 import { fastify } from "fastify";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { sql } from "kysely";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 
-import { operations } from "../../api/api.ts";
-import type { OperationName } from "../../api/api.ts";
-import type { OperationContext } from "../operations/operation.ts";
-import { listOrganizationRobots, setupRobot } from "../operations/robots.ts";
+import type { Metrics } from "../metrics.ts";
+import { mountOperations } from "../operations/mount-operations.ts";
 import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
-import { answerBroken, answerJson, refuse, refuseUnreadable } from "./answers.ts";
+import { answerBroken, refuse, refuseUnavailable, refuseUnreadable } from "./answers.ts";
 import type { Answer } from "./answers.ts";
+import { clientAddress } from "./client-address.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { HttpLimits } from "./limits.ts";
-import { mount, mountWithBody, send } from "./mount.ts";
+import type { Listener } from "./listener.ts";
+import { send } from "./mount.ts";
+import type { MountContext } from "./mount.ts";
+import { createOutageLog } from "./outage-log.ts";
+import { mountDescription, mountHealth } from "./own-paths.ts";
+import { createConnectionRefusal } from "./refuse-connection.ts";
 import { createRequestId } from "./request-id.ts";
-import { methodsAt } from "./routing.ts";
-
-/** The operations this service has so far. */
-const SERVED: readonly OperationName[] = ["setupRobot", "listRobots"];
-
-/** Seconds a client is asked to wait when the store cannot write. */
-const RETRY_AFTER_S = "5";
-/** Characters of a path that go into the log. */
-const LOGGED_PATH_LENGTH = 200;
+import { loggedPath, methodLabel, pathOf, routeLabel } from "./request-labels.ts";
+import { methodsAt, routePath, shadowedPaths } from "./routing.ts";
 
 /** What the end of the service and its requests know of each other. */
 export interface Draining {
@@ -32,33 +25,39 @@ export interface Draining {
   readonly in_flight: InFlight;
 }
 
+export interface HttpOptions {
+  readonly limits: HttpLimits;
+  readonly listener: Listener;
+  readonly draining: Draining;
+  readonly metrics: Metrics;
+  /** Whether /metrics answers. */
+  readonly shows_metrics: boolean;
+  /** Tell every request at info, not only at debug. */
+  readonly logs_requests: boolean;
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trusted_proxies: readonly string[];
+}
+
 /** The service's HTTP side: routing, limits, and an answer in JSON whatever happens. */
-export function createHttpServer(context: OperationContext, limits: HttpLimits, draining: Draining): FastifyInstance {
-  const { log } = context.machine;
+export function createHttpServer(context: MountContext, options: HttpOptions): FastifyInstance {
+  const { log, random } = context.machine;
+  const { limits, listener, draining, metrics } = options;
+  const logRequest = options.logs_requests ? log.info : log.debug;
+  const tellOutage = createOutageLog(context.machine);
+  const requestIdOf = createRequestId(random);
   const app = fastify({
+    serverFactory: (handle) => listener.create(handle),
     bodyLimit: limits.body_bytes,
-    connectionTimeout: limits.idle_timeout_ms,
-    keepAliveTimeout: limits.keep_alive_timeout_ms,
-    requestTimeout: limits.request_timeout_ms,
-    http: {
-      headersTimeout: limits.headers_timeout_ms,
-      connectionsCheckingInterval: limits.check_interval_ms,
-      maxHeaderSize: limits.header_bytes,
-      // Node would refuse without a body; nothing here depends on the host.
-      requireHostHeader: false,
-    },
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    genReqId: createRequestId(context.machine.random),
-    clientErrorHandler: refuseConnection,
+    // Whatever fits into a request may be asked for: too long a name is nobody's, as any other.
+    routerOptions: { maxParamLength: limits.header_bytes },
+    trustProxy: options.trusted_proxies.length === 0 ? false : [...options.trusted_proxies],
+    genReqId: requestIdOf,
+    clientErrorHandler: createConnectionRefusal(() => requestIdOf({ headers: {} }), log),
     frameworkErrors: (_error, request, reply) => {
       void send(reply.header("x-request-id", request.id), refuseUnreadable(400, "The request path is malformed"));
     },
-  });
-  app.server.maxConnections = limits.connections;
-  app.server.on("checkExpectation", (_request, response: ServerResponse) => {
-    const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");
-    response.writeHead(status, { "content-type": "application/json", "content-length": json.length }).end(json);
   });
 
   app.removeAllContentTypeParsers();
@@ -68,21 +67,23 @@ export function createHttpServer(context: OperationContext, limits: HttpLimits, 
     draining.in_flight.track(reply.raw);
     reply.header("x-request-id", request.id);
     // Here, before a body is read: a path that is nobody's takes none.
-    if (request.is404) return send(reply, refuseRoute(request));
+    if (request.is404 || hasEmptyParameter(request)) return send(reply, refuseRoute(request));
   });
   app.addHook("onSend", async (_request, reply) => {
     // A connection kept alive would hold up the end until its client thinks of something to ask.
     if (draining.signal.aborted) reply.header("connection", "close");
   });
   app.addHook("onResponse", async (request, reply) => {
-    const { id: request_id, method } = request;
-    const path = pathOf(request).slice(0, LOGGED_PATH_LENGTH);
-    log.debug("request", {
-      request_id,
-      method,
-      path,
-      status: reply.statusCode,
-      duration_ms: Math.round(reply.elapsedTime),
+    const { statusCode: status, elapsedTime: duration_ms } = reply;
+    const [method, route] = [methodLabel(request), routeLabel(request)];
+    metrics.answered({ method, route, status, duration_s: duration_ms / 1000 });
+    logRequest("request", {
+      request_id: request.id,
+      method: request.method,
+      path: loggedPath(request),
+      status,
+      duration_ms: Math.round(duration_ms),
+      client: clientAddress(request),
     });
   });
   app.setErrorHandler((error, request, reply) => send(reply, answerError(error, request)));
@@ -90,40 +91,44 @@ export function createHttpServer(context: OperationContext, limits: HttpLimits, 
   function answerError(error: unknown, request: FastifyRequest): Answer {
     const cause = unavailable(error);
     if (cause instanceof StoreUnavailableError) {
-      log.error("store_unavailable", { request_id: request.id, reason: cause.message });
-      return refuse("Unavailable", "The service cannot reach its storage", { "retry-after": RETRY_AFTER_S });
+      tellOutage(request.id, cause.message);
+      return refuseUnavailable("The service cannot reach its storage");
     }
     const status = statusOf(error);
     if (status === 413) return refuse("PayloadTooLarge", `The body is larger than ${limits.body_bytes} bytes`);
     if (status !== null) return refuseUnreadable(status, "The request is malformed");
-    log.error("request_failed", { request_id: request.id, path: pathOf(request), error: describe(error) });
+    log.error("request_failed", { request_id: request.id, path: loggedPath(request), error: describe(error) });
     return answerBroken();
   }
 
   mountHealth(app, context, draining.signal);
-  mountWithBody(app, context, operations.setupRobot, setupRobot(context));
-  mount(app, context, operations.listRobots, listOrganizationRobots(context));
+  mountDescription(app, options);
+  mountRefusals(app);
+  mountOperations(app, context);
   return app;
 }
 
-/** /healthz: the process answers. /readyz: it is worth sending requests to. */
-function mountHealth(app: FastifyInstance, { store }: OperationContext, stopping: AbortSignal): void {
-  app.get("/healthz", (_request, reply) => send(reply, answerJson('{"status":"ok"}')));
-  app.get("/readyz", async (_request, reply) => {
-    if (stopping.aborted) return send(reply, refuse("Unavailable", "The service is stopping"));
-    await sql`select 1`.execute(store.reader);
-    return send(reply, answerJson('{"status":"ready"}'));
-  });
+/** Paths that another operation would take for a parameter of its own. */
+function mountRefusals(app: FastifyInstance): void {
+  for (const { path, methods } of shadowedPaths()) {
+    app.route({
+      method: [...methods],
+      url: routePath(path),
+      onRequest: async (request, reply) => send(reply, refuseRoute(request)),
+      handler: async (request, reply) => send(reply, refuseRoute(request)),
+    });
+  }
+}
+
+/** The router takes `/v1/robots/` for the robot without a name; it is a path of nobody's. */
+function hasEmptyParameter({ params }: FastifyRequest): boolean {
+  return typeof params === "object" && params !== null && Object.values(params).includes("");
 }
 
 function refuseRoute(request: FastifyRequest): Answer {
-  const methods = methodsAt(pathOf(request), SERVED);
+  const methods = methodsAt(pathOf(request));
   if (methods.length === 0) return refuse("NotFound", "Not Found");
   return refuse("MethodNotAllowed", "Method Not Allowed", { allow: methods.join(", ") });
-}
-
-function pathOf(request: FastifyRequest | FastifyReply["request"]): string {
-  return request.url.split("?", 1)[0] ?? "";
 }
 
 /** A status the framework chose for what the client did; null for what is our fault. */
@@ -134,27 +139,4 @@ function statusOf(error: unknown): number | null {
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}
-
-/** What Node's parser refused never became a request; it gets its answer on the bare connection. */
-function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const [status, reason, detail] = connectionRefusal(error.code);
-  const body = JSON.stringify({ detail });
-  const head = `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n`;
-  socket.end(head + body);
-}
-
-function connectionRefusal(code: string | undefined): readonly [number, string, string] {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return [431, "Request Header Fields Too Large", "The request headers are too large"];
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return [408, "Request Timeout", "The request took too long to arrive"];
-    default:
-      return [400, "Bad Request", "The request is malformed"];
-  }
 }

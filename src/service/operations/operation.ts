@@ -1,23 +1,57 @@
 import type { Principal } from "../auth/authenticate.ts";
-import type { Answer } from "../http/answers.ts";
+import type { LastUsed } from "../auth/last-used.ts";
+import type { Answer, AnyAnswer } from "../http/answers.ts";
+import { refuse } from "../http/answers.ts";
 import type { NewId } from "../ids.ts";
 import type { ServiceMachine } from "../machine.ts";
+import type { Authorship } from "../store/audit.ts";
 import type { Store } from "../store/store.ts";
+import type { UsageClock } from "../usage/usage-clock.ts";
 
 /** What operations work with. */
 export interface OperationContext {
   readonly store: Store;
   readonly newId: NewId;
   readonly machine: ServiceMachine;
+  readonly lastUsed: Pick<LastUsed, "note">;
+  readonly usageClock: UsageClock;
+  /** Has the tasks of the service look at the store now: something they care for has changed. */
+  readonly nudge: () => void;
 }
 
 /** One request that was authenticated, allowed and validated. */
-export interface Call<Body> {
+export interface Call<Body, Query = null> {
   readonly principal: Principal;
   readonly body: Body;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;
+  /** Query parameters by the operation's schema; null where it has none. */
+  readonly query: Query;
+  /** Path and query as they were sent, for links to the next page. */
+  readonly url: string;
   readonly request_id: string;
 }
 
-export type Handler<Body> = (call: Call<Body>) => Promise<Answer>;
+export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<AnyAnswer>;
+
+/** One request of an operation anyone may use. */
+export type PublicCall<Body> = Omit<Call<Body>, "principal">;
+
+export type PublicHandler<Body> = (call: PublicCall<Body>) => Promise<Answer>;
+
+/** Who makes the change that `call` asks for, at `at`. */
+export function authorship(
+  { principal, request_id }: Pick<Call<unknown>, "principal" | "request_id">,
+  newId: NewId,
+  at: string,
+): Authorship {
+  const { organization_id, credential_id } = principal;
+  return { audit_id: newId("aud"), at, organization_id, actor: credential_id, request_id };
+}
+
+/** For a request whose credential ended between its headers and its body. */
+export function refuseEnded(): Answer {
+  return refuse("Unauthorized", "The credential ended while the request was under way", {
+    "www-authenticate": "Bearer",
+  });
+}

@@ -1,47 +1,120 @@
+import type { PageQuery } from "../../api/pages.ts";
 import type { RobotSetup } from "../../api/robots.ts";
-import { answerJson } from "../http/answers.ts";
-import { listRobots, upsertRobot } from "../store/robots.ts";
-import type { RobotRow } from "../store/robots.ts";
+import type { Answer, LongAnswer } from "../http/answers.ts";
+import { answerJson, refuse } from "../http/answers.ts";
+import { audit } from "../store/audit.ts";
+import type { Authorship } from "../store/audit.ts";
+import { findRobot, isRobotName, joinRobots, registrationOf, upsertRobot } from "../store/robots.ts";
+import type { Registered, Registration, RobotPart } from "../store/robots.ts";
+import { createListCache } from "./list-cache.ts";
+import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
+import { nextPage, readPage } from "./paging.ts";
+import { createRobotRoom, ROBOTS_MAXIMUM } from "./robot-room.ts";
+import type { RobotRoom } from "./robot-room.ts";
 
-/** `POST /v1/robots/setup`: answers once the registration is on the disk. */
-export function setupRobot({ store, newId, machine }: OperationContext): Handler<RobotSetup> {
-  return async ({ principal, body, request_id }) => {
-    const identity = { id: newId("rob"), now: new Date(machine.clock.wall_ms()).toISOString() };
-    const robot = await store.write((transaction) =>
-      upsertRobot(transaction, principal.organization_id, body, identity),
-    );
-    machine.log.info(robot.id === identity.id ? "robot_registered" : "robot_replaced", {
-      request_id,
-      key_id: principal.key_id,
-      robot_id: robot.id,
-      configuration_digest: body.configuration_digest,
+/** Robots of a list that are held at once; a longer list is sent piece by piece. */
+export const LIST_PART_ROWS = 2000;
+
+const EVENT: Readonly<Record<Registered["change"], string>> = {
+  added: "robot_registered",
+  replaced: "robot_replaced",
+  refitted: "robot_refitted",
+};
+
+/** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only robots it has may set up. */
+export function setupRobot(context: SetupContext, robots_maximum = ROBOTS_MAXIMUM): Handler<RobotSetup> {
+  const { store, newId, machine } = context;
+  const room = createRobotRoom(store.reader, robots_maximum);
+  // Not async itself: a call that waits would hold on to its parsed body, which can be fifty times what was sent.
+  return (call) => {
+    const now = new Date(machine.clock.wall_ms()).toISOString();
+    return register(context, room, {
+      organization_id: call.principal.organization_id,
+      registration: registrationOf(call.body),
+      identity: { id: newId("rob"), now },
+      author: authorship(call, newId, now),
     });
-    return answerJson(`{"robot":${renderRobot(robot)}}`);
   };
 }
 
-/** `GET /v1/robots`: every robot of the organization, oldest first. */
-export function listOrganizationRobots({ store }: OperationContext): Handler<null> {
-  return async ({ principal }) => {
-    const robots = await listRobots(store.reader, principal.organization_id);
-    return answerJson(`[${robots.map(renderRobot).join(",")}]`);
+type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge">;
+
+interface RegisterWish {
+  readonly organization_id: string;
+  readonly registration: Registration;
+  readonly identity: { readonly id: string; readonly now: string };
+  readonly author: Authorship;
+}
+
+async function register(
+  { store, machine, nudge }: SetupContext,
+  room: RobotRoom,
+  { organization_id, registration, identity, author }: RegisterWish,
+): Promise<Answer> {
+  const { name, configuration_digest } = registration;
+  const isFull = await room.isFull(organization_id);
+  const robot = await store.write(async (transaction) => {
+    if (isFull && !(await isRobotName(transaction, organization_id, name))) return null;
+    const registered = await upsertRobot(transaction, organization_id, registration, identity);
+    const details = { name, configuration_digest };
+    await audit(transaction, author, { action: "robot.setup", subject_id: registered.id, details });
+    return registered;
+  });
+  if (robot === null) return refuse("Conflict", `An organization has ${room.maximum} robots at most`);
+  if (robot.change === "added") room.take(organization_id);
+  // A fleet's members are what they were when it was made: a new robot changes none.
+  if (robot.change === "refitted") nudge();
+  machine.log.info(EVENT[robot.change], {
+    request_id: author.request_id,
+    credential_id: author.actor,
+    robot_id: robot.id,
+    configuration_digest,
+  });
+  return answerJson(`{"robot":${robot.view}}`);
+}
+
+/** `GET /v1/robots`: the robots of the organization, oldest first. */
+export function listOrganizationRobots({ store }: OperationContext): Handler<null, PageQuery> {
+  const cache = createListCache(store);
+  return async ({ principal, query, url }) => {
+    const page = readPage(query, "rob");
+    if (page.state === "refused") return page.answer;
+    const { organization_id } = principal;
+    const { after } = page.range;
+    const { limit } = query;
+    const join = (from: string | null) =>
+      joinRobots(store.reader, organization_id, { after: from, rows: limit ?? LIST_PART_ROWS });
+    if (limit !== undefined) {
+      const { list, next_after } = await join(after);
+      return { ...answerJson(list), headers: next_after === null ? {} : nextPage(url, limit, next_after) };
+    }
+    if (after !== null) return wholeList(join, await join(after));
+    return cache.answer(organization_id, async () => wholeList(join, await join(null)));
   };
 }
 
-/**
- * The robot view of the contract. Written out, and the labels as they are stored, because parsing and copying would double
- * the work of a list.
- */
-function renderRobot(robot: RobotRow): string {
-  const members = [
-    `"id":${JSON.stringify(robot.id)}`,
-    `"name":${JSON.stringify(robot.name)}`,
-    `"robot_type_id":${JSON.stringify(robot.robot_type_id)}`,
-    `"region":${JSON.stringify(robot.region)}`,
-    `"created_at":${JSON.stringify(robot.created_at)}`,
-    `"site":${JSON.stringify(robot.site)}`,
-    `"labels":${robot.labels}`,
-  ];
-  return `{${members.join(",")}}`;
+/** `GET /v1/robots/{robot}`: by id or name. */
+export function getRobot({ store }: OperationContext): Handler<null> {
+  return async ({ principal, path }) => {
+    const robot = await findRobot(store.reader, principal.organization_id, path["robot"] ?? "");
+    return robot === undefined ? refuse("NotFound", "Robot not found") : answerJson(robot.view);
+  };
+}
+
+type Join = (after: string | null) => Promise<RobotPart>;
+
+/** In one piece where it is short, else in parts, each as the store was when it was sent. */
+function wholeList(join: Join, first: RobotPart): Answer | LongAnswer {
+  if (first.next_after === null) return answerJson(first.list);
+  return { status: 200, parts: listInParts(join, first) };
+}
+
+async function* listInParts(join: Join, first: RobotPart): AsyncGenerator<string> {
+  yield first.list.slice(0, -1);
+  for (let part = first; part.next_after !== null;) {
+    part = await join(part.next_after);
+    yield `,${part.list.slice(1, -1)}`;
+  }
+  yield "]";
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { robotSetupAnswerSchema } from "../../../src/api/robots.ts";
+import { robotSetupAnswerSchema } from "../../../src/api/robot-views.ts";
 import { startFaultProxy } from "../../support/fault-proxy.ts";
 import { startService } from "../../support/service.ts";
 

@@ -184,11 +184,20 @@ describe("routing", () => {
   it.each<[method: string, path: string, status: number, allow?: string]>([
     ["GET", "/", 404],
     ["GET", "/v1/robots/", 404],
-    ["GET", "/v1/robots/rob_1", 404],
+    ["GET", "/v1/robots/rob_1/x", 404],
+    ["GET", "/v1/fleets//", 404],
+    ["POST", "/v1/fleets//model", 404],
+    ["GET", "//v1/robots", 404],
+    ["GET", "/v1/Robots", 404],
     ["POST", "/v2/robots/setup", 404],
     ["PROPFIND", "/v1", 404],
     ["DELETE", "/v1/robots", 405, "GET, HEAD"],
     ["GET", "/v1/robots/setup?x=1", 405, "POST"],
+    ["HEAD", "/v1/robots/setup", 405, "POST"],
+    ["DELETE", "/v1/robots/rob_1", 405, "GET, HEAD"],
+    ["PUT", "/v1/me/deployments/dep_1", 405, "GET, HEAD, DELETE"],
+    ["POST", "/metrics", 405, "GET, HEAD"],
+    ["POST", "/openapi.json", 405, "GET, HEAD"],
     ["OPTIONS", "/v1/robots/setup", 405, "POST"],
     ["PROPFIND", "/v1/robots", 405, "GET, HEAD"],
     ["POST", "/healthz", 405, "GET, HEAD"],
@@ -196,6 +205,7 @@ describe("routing", () => {
     const { url } = await service();
     const answer = await fetch(url + path, { method });
     expect([answer.status, answer.headers.get("allow")]).toEqual([status, allow ?? null]);
+    if (method === "HEAD") return;
     const { detail, message, code } = errorBodySchema.parse(await answer.json());
     expect([message, code]).toEqual([detail, status === 404 ? "NotFound" : "MethodNotAllowed"]);
   });
@@ -233,6 +243,8 @@ describe("hostile connections", () => {
     const [head = "", body = ""] = (await raw(url, bytes)).split("\r\n\r\n");
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(head.toLowerCase()).toContain("content-type: application/json");
+    if (status !== 417) expect(head.toLowerCase()).toMatch(/\r\nx-request-id: [0-9a-f]{24}(\r\n|$)/);
+    if (status !== 417) expect(head.toLowerCase()).toMatch(/\r\ndate: .* gmt(\r\n|$)/);
     expect(JSON.parse(body)).toEqual(expect.any(Object));
   });
 
@@ -296,6 +308,29 @@ describe("stopping", () => {
     expect(answer).toMatch(/HTTP\/1.1 200 OK.*connection: close.*"robot":/s);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
     expect(data_directory).not.toBe("");
+  });
+
+  it("/readyz says so, and when to ask again", async () => {
+    const running = await startService();
+    const { hostname, port } = new URL(running.url);
+    const [busy, probing] = [connect(Number(port), hostname), connect(Number(port), hostname)];
+    let answer = "";
+    probing.setEncoding("utf8").on("data", (chunk: string) => {
+      answer += chunk;
+    });
+    const body = JSON.stringify(setup);
+    busy.write(`POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${running.key}\r\nexpect: 100-continue\r\n`);
+    busy.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
+    // The first answer shows that the service has the beginning of the second request too, and does not close the connection as idle.
+    probing.write("GET /readyz HTTP/1.1\r\nhost: x\r\n\r\nGET /readyz HTTP/1.1\r\n");
+    await Promise.all([once(busy, "data"), once(probing, "data")]);
+    const stopped = running[Symbol.asyncDispose]();
+    await expect.poll(() => fetch(running.url).catch(() => "refused")).toBe("refused");
+    probing.write("host: x\r\n\r\n");
+    await once(probing, "close");
+    busy.end(body);
+    await stopped;
+    expect(answer).toMatch(/"ready".*HTTP\/1\.1 503 .*retry-after: 5\r\n.*is stopping/s);
   });
 
   it("cuts what does not finish in time", async () => {

@@ -1,7 +1,7 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,8 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vit
 
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createApiKey, isApiKey } from "../../../src/service/auth/api-key.ts";
+import { asNobody, canBecomeNobody, canListenToNotify, hasProgram } from "../../support/programs.ts";
+import { openNotifySocket } from "../../support/systemd.ts";
 
 const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
@@ -30,8 +32,11 @@ interface Program {
   readonly ended: Promise<number | string>;
 }
 
-function run(...words: readonly string[]): Program {
-  const child = spawn(process.execPath, [PROGRAM, ...words]);
+const run = (...words: readonly string[]): Program => runWith({}, ...words);
+
+function runWith(environment: Readonly<Record<string, string>>, ...words: readonly string[]): Program {
+  const env = { ...process.env, NOTIFY_SOCKET: "", ...environment };
+  const child = spawn(process.execPath, [PROGRAM, ...words], { env });
   onTestFinished(() => void child.kill("SIGKILL"));
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -90,6 +95,7 @@ describe("robot-policy-service serve", () => {
     expect(await program.ended).toBe(0);
     expect(program.stdout()).toBe(`${JSON.stringify({ event: "listening", url })}\n`);
     expect(program.stderr()).not.toContain(key.slice(0, 20));
+    expect(program.stderr()).toMatch(/"event":"stopping"\}\n.*"event":"stopped"\}\n$/);
   });
 
   it("holds every acknowledged registration when it is killed in the middle", async () => {
@@ -135,19 +141,71 @@ describe("robot-policy-service serve", () => {
   });
 
   it.each([
-    ["a key file without a key", async () => writeFile(join(folder, "key"), "hello"), "holds no API key"],
+    [
+      "a key file without a key",
+      async () => writeFile(join(folder, "key"), "hello"),
+      "is no key file: it does not hold one API key",
+    ],
+    ["a key file that is empty", async () => writeFile(join(folder, "key"), ""), "bootstrap key file is empty"],
     [
       "a key file that is a pipe",
       async () => void (await once(spawn("mkfifo", [join(folder, "key")]), "close")),
       "not a regular file",
     ],
-    ["data that is a file", async () => writeFile(join(folder, "data"), ""), "data directory cannot be used"],
+    [
+      "data that is a file",
+      async () => writeFile(join(folder, "data"), ""),
+      "cannot be used: a file, or a link that leads nowhere, has that name already",
+    ],
+    [
+      "data that is a link to nothing",
+      async () => symlink("nowhere", join(folder, "data")),
+      "cannot be used: a file, or a link that leads nowhere, has that name already",
+    ],
   ])("refuses %s, with what to do", async (_what, prepare, message) => {
     await prepare();
     const program = serveHere();
     expect(await program.ended).toBe(1);
     expect(program.stderr()).toContain(message);
-    expect(program.stderr()).not.toMatch(/\n\s+at /);
+    expect(program.stderr()).not.toMatch(/\n\s+at |E[A-Z]{4,}|Remove the file/);
+  });
+
+  it.each([
+    ["a key file in a directory that is not there", ["--bootstrap-key-file", "/proc/nowhere/key"], "bootstrap-key"],
+    ["data where nothing can be made, at once", ["--data", "/proc/nowhere"], "data-directory-unusable"],
+  ])("refuses %s, in plain words", async (_what, words, code) => {
+    const program = serveHere(...words);
+    expect(await program.ended).toBe(1);
+    expect(program.stderr()).toContain(code);
+    expect(program.stderr()).toContain("there is no such file or directory");
+  });
+
+  it.skipIf(!canBecomeNobody)("commands of a user that may not look into the data directory are told so", async () => {
+    const first = serveHere();
+    await listening(first);
+    await chmod(folder, 0o755);
+    for (const words of [
+      ["orgs", "list"],
+      ["backup", "/tmp/nowhere/b.db"],
+    ]) {
+      const [program = "", ...more] = [
+        ...asNobody,
+        process.execPath,
+        PROGRAM,
+        ...words,
+        "--data",
+        join(folder, "data"),
+      ];
+      const { status, stderr } = spawnSync(program, more, { encoding: "utf8" });
+      expect([status, stderr]).toEqual([1, expect.stringContaining("this user has no permission")]);
+      expect(stderr).toContain("Run this as root or as the user of the service");
+    }
+  });
+
+  it("says of a database whose URL asks for TLS nothing but that it cannot be reached", async () => {
+    const program = run("orgs", "list", "--database", "postgres://u:p@127.0.0.1:1/d?sslmode=require");
+    expect(await program.ended).toBe(1);
+    expect(program.stderr()).toMatch(/^error: [^\n]+\n {2}→ [^\n]+\n$/);
   });
 
   it("refuses a port that is taken", async () => {
@@ -162,10 +220,216 @@ describe("robot-policy-service serve", () => {
     [["serve", "--data", "x", "--listen", "nowhere"], "HOST:PORT"],
     [["serve", "--data", "x", "--listen", "127.0.0.1:70000"], "HOST:PORT"],
     [["serve", "--data", "x", "--log-level", "loud"], "--log-level"],
+    [["serve", "--data", "x", "--database", "postgres://h/d"], "--database"],
+    [["serve", "--database", "mysql://u:hunter2@h/d"], "--database"],
+    [["audit", "--data", "x", "--since", "yesterday"], "--since yesterday"],
+    [["audit", "--data", "x", "--limit", "0"], "--limit 0"],
     [["fly"], "fly"],
   ])("%j: usage", async (words, message) => {
     const program = run(...words);
     expect(await program.ended).toBe(2);
     expect(program.stderr()).toContain(message);
+  });
+});
+
+describe("robot-policy-service serve --config", () => {
+  const configure = async (text: string): Promise<string> => {
+    const path = join(folder, "config.yaml");
+    await writeFile(path, text);
+    return path;
+  };
+  const usual = () =>
+    `listen: 127.0.0.1:0\ndata: ${join(folder, "data")}\nbootstrap_key_file: ${join(folder, "key")}\n`;
+
+  it("serves what the file says", async () => {
+    const path = await configure(`${usual()}log: { requests: true }\nmetrics: false\n`);
+    const program = run("serve", "--config", path);
+    const { url, key } = await listening(program);
+    expect((await register(url, key, "r1")).status).toBe(200);
+    expect((await fetch(`${url}/metrics`)).status).toBe(404);
+    await expect.poll(program.stderr).toContain('"path":"/v1/robots/setup"');
+  });
+
+  it("flags win over the file", async () => {
+    const path = await configure(`listen: nowhere.invalid:1\ndata: /proc/nowhere\nlog: { level: silent }\n`);
+    const { url } = await listening(serveHere("--config", path, "--log-level", "debug", "--no-rate-limit"));
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
+  it("shows every mistake with its line, and does not start", async () => {
+    const path = await configure("listen: 127.0.0.1\ndatta: /d\n");
+    const program = run("serve", "--config", path);
+    expect(await program.ended).toBe(3);
+    expect(program.stderr()).toContain(`${path}:1:9: error address_format:`);
+    expect(program.stderr()).toContain("did you mean data?");
+    expect(program.stderr()).toContain("    datta: /d\n    ^");
+  });
+
+  it.each([
+    ["a file that is not there", "missing.yaml", "there is no such file"],
+    ["a directory", ".", "not a regular file"],
+  ])("%s: says so", async (_what, name, message) => {
+    const program = run("serve", "--config", join(folder, name));
+    expect(await program.ended).toBe(3);
+    expect(program.stderr()).toContain(message);
+  });
+
+  it("takes the address of the database from a file, and never shows its password", async () => {
+    await writeFile(join(folder, "url"), "postgres://robots:hunter2@127.0.0.1:1/robots\n");
+    const path = await configure(`database: { url_file: ${join(folder, "url")} }\n`);
+    const program = run("serve", "--config", path, "--listen", "127.0.0.1:0");
+    expect(await program.ended).toBe(1);
+    expect(program.stderr()).toContain("postgres://robots@127.0.0.1:1/robots");
+    expect(program.stderr()).not.toContain("hunter2");
+    await writeFile(join(folder, "url"), "hunter2");
+    const other = run("serve", "--config", path);
+    expect(await other.ended).toBe(1);
+    expect(other.stderr()).toContain("database-url-invalid");
+    expect(other.stderr()).not.toContain("hunter2");
+  });
+
+  it("--check reads configuration, certificate and models, and touches nothing", async () => {
+    const good = await configure(usual());
+    const checked = run("serve", "--check", "--config", good);
+    expect([await checked.ended, checked.stdout()]).toEqual([
+      0,
+      "ok configuration\nnot checked: whether the data directory can be used, the bootstrap key, and the address listened on\n",
+    ]);
+    await expect(stat(join(folder, "data"))).rejects.toThrow("ENOENT");
+    await writeFile(join(folder, "models.yaml"), "models: [{ slug: X }]\n");
+    const bad = await configure(
+      `${usual()}models: ${join(folder, "models.yaml")}\ntls: { cert_file: /nowhere/c, key_file: /nowhere/k }\n`,
+    );
+    const refused = run("serve", "--check", "--config", bad);
+    expect(await refused.ended).toBe(3);
+    expect(refused.stderr()).toContain("tls-certificate-unreadable");
+    expect(refused.stderr()).toContain(`${join(folder, "models.yaml")}:1:`);
+    expect(await run("serve", "--config", bad).ended).toBe(3);
+  });
+
+  it("--check warns of a secret that everyone can read, and of no other", async () => {
+    const path = await configure(`database: { url_file: ${join(folder, "url")} }\n`);
+    await writeFile(join(folder, "url"), "postgres://robots:hunter2@127.0.0.1:1/robots\n");
+    await chmod(join(folder, "url"), 0o644);
+    const checked = run("serve", "--check", "--config", path);
+    expect([await checked.ended, checked.stdout()]).toEqual([
+      0,
+      expect.stringContaining("not checked: whether the database"),
+    ]);
+    expect(checked.stderr()).toContain(`every user of this computer can read ${join(folder, "url")}`);
+    await chmod(join(folder, "url"), 0o640);
+    const quiet = run("serve", "--check", "--config", path);
+    expect([await quiet.ended, quiet.stderr()]).toEqual([0, ""]);
+  });
+
+  it("warns of plain HTTP for other computers, unless a proxy is named", async () => {
+    const open = serveHere("--listen", "0.0.0.0:0");
+    await listening(open);
+    expect(open.stderr()).toContain("listening_without_tls");
+    open.child.kill("SIGTERM");
+    await open.ended;
+    const path = await configure("trusted_proxies: [10.0.0.1]\n");
+    const behind = serveHere("--listen", "0.0.0.0:0", "--config", path);
+    await listening(behind);
+    expect(behind.stderr()).not.toContain("listening_without_tls");
+  });
+});
+
+describe("robot-policy-service serve --models", () => {
+  const EXAMPLE = fileURLToPath(new URL("../../../config/models.example.yaml", import.meta.url));
+  const modelsAt = async (url: string, key: string): Promise<string> =>
+    (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).text();
+
+  it("offers the catalog, and what it has become on SIGHUP; a broken one leaves the old in force", async () => {
+    const path = join(folder, "models.yaml");
+    await copyFile(EXAMPLE, path);
+    const program = serveHere("--models", path);
+    const { url, key } = await listening(program);
+    expect(await modelsAt(url, key)).toContain('"slug":"pi0.5"');
+    await writeFile(path, "models: [{ slug: X }]\n");
+    program.child.kill("SIGHUP");
+    await expect.poll(program.stderr).toContain("models_refused");
+    expect(await modelsAt(url, key)).toContain('"slug":"pi0.5"');
+    await writeFile(path, (await readFile(EXAMPLE, "utf8")).replace(/display_name: .*/, "display_name: renamed"));
+    program.child.kill("SIGHUP");
+    await expect.poll(() => modelsAt(url, key)).toContain('"display_name":"renamed"');
+  });
+
+  it("does not start with a broken one, and shows the line", async () => {
+    const path = join(folder, "models.yaml");
+    await writeFile(path, "models:\n  - slug: X\n");
+    const program = serveHere("--models", path);
+    expect(await program.ended).toBe(3);
+    expect(program.stderr()).toContain(`${path}:2:`);
+    expect(program.stdout()).toBe("");
+  });
+});
+
+describe.skipIf(!canListenToNotify)("under systemd", () => {
+  it("is ready once it accepts requests, gives signs of life, and says that it stops", async () => {
+    await using socket = await openNotifySocket(join(folder, "notify"));
+    const program = runWith(
+      { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" },
+      "serve",
+      "--data",
+      join(folder, "data"),
+      "--listen",
+      "127.0.0.1:0",
+    );
+    const { lines } = await socket.awaits("READY=1");
+    const url = /^STATUS=Listening on (\S+)$/.exec(lines.find((line) => line.startsWith("STATUS=")) ?? "")?.[1];
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+    await socket.awaits("WATCHDOG=1");
+    program.child.kill("SIGTERM");
+    await socket.awaits("STOPPING=1");
+    expect(await program.ended).toBe(0);
+  });
+});
+
+describe("systemd/robot-policy-service.service", () => {
+  const UNIT = fileURLToPath(new URL("../../../systemd/robot-policy-service.service", import.meta.url));
+
+  it.skipIf(!hasProgram("systemd-analyze"))("is as closed as the agent's must be: exposure 2.0 at most", () => {
+    const report = execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=20", UNIT], {
+      encoding: "utf8",
+    });
+    expect(Number(/Overall exposure level for \S+: ([\d.]+)/.exec(report)?.[1])).toBeLessThanOrEqual(2);
+  });
+});
+
+describe("robot-policy-service audit", () => {
+  it("shows who changed what, oldest first, beside the running service", async () => {
+    const { url, key } = await listening(serveHere());
+    await register(url, key, "r1");
+    await register(url, key, "r2");
+    const shown = run("audit", "--data", join(folder, "data"));
+    expect(await shown.ended).toBe(0);
+    expect(shown.stdout()).toMatch(
+      /^AT +ACTION +SUBJECT +ACTOR +ORGANIZATION.*robot\.setup.*name=r1.*robot\.setup.*name=r2/s,
+    );
+    const json = run("audit", "--data", join(folder, "data"), "--json", "--since", "1h", "--limit", "1");
+    expect(await json.ended).toBe(0);
+    const { items } = JSON.parse(json.stdout());
+    expect(items).toMatchObject([
+      { action: "robot.setup", subject_id: expect.stringMatching(/^rob_/), details: { name: "r2" } },
+    ]);
+    const [{ subject_id, actor }] = items;
+    const found = async (...words: readonly string[]) => {
+      const filtered = run("audit", "--data", join(folder, "data"), "--json", ...words);
+      expect(await filtered.ended).toBe(0);
+      return JSON.parse(filtered.stdout()).items.map(({ details }: { details: { name?: string } }) => details.name);
+    };
+    expect(await found("--subject", subject_id)).toEqual(["r2"]);
+    expect(await found("--actor", actor, "--action", "robot.setup", "--org", "default")).toEqual(["r1", "r2"]);
+    expect(await found("--actor", "command")).toEqual([]);
+    expect(await found("--action", "robot.set")).toEqual([]);
+    const later = run("audit", "--data", join(folder, "data"), "--json", "--since", "2999-01-01");
+    expect([await later.ended, JSON.parse(later.stdout())]).toEqual([0, { items: [] }]);
+    const none = run("audit", "--data", join(folder, "data"), "--since", "2999-01-01");
+    expect([await none.ended, none.stdout(), none.stderr()]).toEqual([
+      0,
+      "",
+      "There is no such entry in the audit log.\n",
+    ]);
   });
 });

@@ -55,6 +55,13 @@ describe("createIds", () => {
     expect(made.toSorted()).toEqual(made);
     expect(new Set(made).size).toBe(made.length);
   });
+  it("follows a clock that was years ahead, once it is set right", () => {
+    const times = [1000, 90_000_000_000, 90_000_000_000, 2000, 2000, 2001];
+    let index = 0;
+    const newId = createIds({ ...systemClock, wall_ms: () => times[index++] ?? 3000 }, systemRandom);
+    const [before = "", ahead = "", still = "", ...right] = Array.from({ length: 6 }, () => newId("rob"));
+    expect([before, ...right, ahead, still].toSorted()).toEqual([before, ...right, ahead, still]);
+  });
   it("begins with what it names", () => {
     expect(createIds(systemClock, systemRandom)("rob")).toMatch(/^rob_[0-9a-hjkmnp-tv-z]{26}$/);
   });

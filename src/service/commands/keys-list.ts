@@ -1,0 +1,60 @@
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { keyView } from "../auth/manage-keys.ts";
+import { listKeys } from "../store/keys.ts";
+import type { KeyViewRow } from "../store/keys.ts";
+import { ALL_ROWS } from "../store/page-range.ts";
+import { chosenOrganization } from "./chosen-organization.ts";
+import { commandLine } from "./command-line.ts";
+import { commandMachine } from "./command-machine.ts";
+import type { CommandContext } from "./serve.ts";
+import type { StoreFlags } from "./locate-store.ts";
+import { shownTime } from "./shown-time.ts";
+import { withStore } from "./with-store.ts";
+
+export interface KeysListFlags extends StoreFlags {
+  /** Name or id; may be left out where there is one organization. */
+  readonly org?: string | undefined;
+  readonly json?: boolean;
+}
+
+/** `keys list`: the keys of an organization, oldest first, with what each may do; never a key itself. */
+export async function keysList(flags: KeysListFlags, { terminal }: CommandContext): Promise<ExitCode> {
+  const machine = commandMachine();
+  return withStore(flags, machine, terminal, async (store) => {
+    const organization = await chosenOrganization(store, flags);
+    if ("code" in organization) {
+      terminal.problem(organization);
+      return EXIT.failed;
+    }
+    const keys = await listKeys(store.reader, organization.id, ALL_ROWS);
+    const now = new Date(machine.clock.wall_ms()).toISOString();
+    if (flags.json === true) terminal.json({ items: keys.map(keyView) });
+    else if (keys.length === 0) {
+      const next = commandLine(`keys create --label TEXT --org ${organization.id}`, flags);
+      terminal.note(`${organization.name} has no keys yet. Make one: ${next}`);
+    } else {
+      terminal.table(
+        ["id", "label", "key", "may", "state", "last used"],
+        keys.map((key) => tableRow(key, now, terminal)),
+      );
+    }
+    return EXIT.ok;
+  });
+}
+
+function tableRow(key: KeyViewRow, now: string, terminal: Terminal): readonly string[] {
+  const { id, label, key_prefix, key_last4, last_used_at } = key;
+  const may = keyView(key).scopes?.join(", ") ?? "everything";
+  const last_used = last_used_at === null ? "never" : shownTime(last_used_at);
+  return [id, label, `${key_prefix}…${key_last4}`, may, describeState(key, now, terminal), last_used];
+}
+
+function describeState({ revoked_at, expires_at }: KeyViewRow, now: string, terminal: Terminal): string {
+  if (revoked_at !== null) return terminal.style("dim", `revoked ${shownTime(revoked_at)}`);
+  if (expires_at === null) return terminal.style("good", "works");
+  const moment = shownTime(expires_at);
+  return expires_at <= now
+    ? terminal.style("bad", `expired ${moment}`)
+    : terminal.style("good", `works until ${moment}`);
+}

@@ -1,0 +1,49 @@
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { keyView, revokeKey } from "../auth/manage-keys.ts";
+import { createIds } from "../ids.ts";
+import { findKeyOrganization } from "../store/keys.ts";
+import { commandAuthor } from "./command-author.ts";
+import { commandLine } from "./command-line.ts";
+import { commandMachine } from "./command-machine.ts";
+import type { CommandContext } from "./serve.ts";
+import type { StoreFlags } from "./locate-store.ts";
+import { withStore } from "./with-store.ts";
+
+export interface KeysRevokeFlags extends StoreFlags {
+  readonly json?: boolean;
+}
+
+/** `keys revoke ID`: from the next request on the key is refused, by services that run on the store as well. */
+export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandContext, id = ""): Promise<ExitCode> {
+  const machine = commandMachine();
+  return withStore(flags, machine, terminal, async (store) => {
+    const newId = createIds(machine.clock, machine.random);
+    const organization_id = await findKeyOrganization(store.reader, id);
+    const author = { ...commandAuthor(newId, machine.clock), organization_id: organization_id ?? null };
+    const revocation =
+      organization_id === undefined
+        ? ({ state: "not-found" } as const)
+        : await store.write((transaction) => revokeKey(transaction, organization_id, id, null, author));
+    if (revocation.state !== "revoked") {
+      terminal.problem({
+        code: "key-unknown",
+        what: "There is no key of this id.",
+        where: id,
+        fix: `See which there are: ${commandLine("keys list", flags)}`,
+      });
+      return EXIT.failed;
+    }
+    const { key, changed, is_locked_out } = revocation;
+    if (flags.json === true) terminal.json(keyView(key));
+    else
+      terminal.note(
+        changed ? `Revoked ${key.id} (${key.label}).` : `${key.id} was revoked at ${key.revoked_at ?? ""}.`,
+      );
+    if (is_locked_out) {
+      const next = commandLine("keys create --label TEXT", flags);
+      terminal.note(`No key of its organization may do everything any more. Make one: ${next}`);
+    }
+    return EXIT.ok;
+  });
+}

@@ -1,0 +1,62 @@
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { createIds } from "../ids.ts";
+import { applyCatalogFile, previewCatalogFile } from "../models/apply.ts";
+import { showFindings } from "../edited-file.ts";
+import { readCatalogFile } from "../models/catalog-file.ts";
+import { countChanges } from "../models/plan.ts";
+import type { CatalogChange } from "../models/plan.ts";
+import { regionsWithoutRobots } from "../models/regions-without-robots.ts";
+import { robotRegions } from "../store/robot-regions.ts";
+import { commandMachine } from "./command-machine.ts";
+import type { CommandContext } from "./serve.ts";
+import type { StoreFlags } from "./locate-store.ts";
+import { withStore } from "./with-store.ts";
+
+export interface ModelsApplyFlags extends StoreFlags {
+  /** Tell what would change, and change nothing. */
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+/** `models apply FILE`: makes the store offer what the catalog says. A service that runs on the same store need not be stopped. */
+export async function modelsApply(flags: ModelsApplyFlags, { terminal }: CommandContext, path = ""): Promise<ExitCode> {
+  const machine = commandMachine();
+  const is_dry_run = flags.dryRun === true;
+  const is_json = flags.json === true;
+  const reading = await readCatalogFile(machine.files, path);
+  if (reading.state === "refused") {
+    if (is_json) terminal.json({ applied: false, findings: reading.findings, changes: [] });
+    else showFindings({ path, bytes: reading.bytes, findings: reading.findings }, terminal);
+    return EXIT.invalid;
+  }
+  const { file } = reading;
+  return withStore(flags, machine, terminal, async (store) => {
+    const context = { store, machine, newId: createIds(machine.clock, machine.random) };
+    const outcome = is_dry_run ? await previewCatalogFile(context, file) : await applyCatalogFile(context, file);
+    const is_refused = outcome.state === "refused";
+    const more = is_refused ? outcome.findings : regionsWithoutRobots(file, await robotRegions(store.reader));
+    const findings = [...file.findings, ...more];
+    const changes = is_refused ? [] : outcome.changes;
+    if (is_json) {
+      terminal.json({ applied: !is_refused && !is_dry_run, findings, changes });
+    } else {
+      showFindings({ ...file, findings }, terminal);
+      if (!is_refused) printChanges(changes, is_dry_run, terminal);
+    }
+    return is_refused ? EXIT.invalid : EXIT.ok;
+  });
+}
+
+const MARKS = { added: "+", changed: "~", withdrawn: "-" } as const;
+const STYLES = { added: "good", changed: "warn", withdrawn: "bad" } as const;
+
+function printChanges(changes: readonly CatalogChange[], is_dry_run: boolean, terminal: Terminal): void {
+  for (const { change, kind, name, region } of changes) {
+    if (change === "unchanged") continue;
+    const where = region === null ? "" : ` in ${region}`;
+    terminal.print(`${terminal.style(STYLES[change], MARKS[change])} ${kind} ${name}${where}`);
+  }
+  const counts = Object.entries(countChanges(changes)).map(([change, count]) => `${count} ${change}`);
+  terminal.print(`${is_dry_run ? "would apply" : "applied"}: ${counts.join(", ")}`);
+}

@@ -1,0 +1,65 @@
+import { systemClock } from "../../platform/clock.ts";
+import { systemFiles } from "../../platform/files.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { readCertificatePair } from "../http/tls.ts";
+import { readCatalogFile } from "../models/catalog-file.ts";
+import type { ServiceConfiguration } from "../service.ts";
+import { showFindings } from "../edited-file.ts";
+import { readConfigurationFile } from "./configuration-file.ts";
+import type { ServeFlags } from "./serve-configuration.ts";
+
+/**
+ * `serve --check`: whether the files are good, with the exit code `serve` would have. What only a start can tell is named, not
+ * tried: neither the store nor the network is touched.
+ */
+export async function check(flags: ServeFlags, service: ServiceConfiguration, terminal: Terminal): Promise<ExitCode> {
+  const { tls, models_file, bootstrap_key_file, store } = service;
+  const checked = flags.config === undefined ? ["flags"] : ["configuration"];
+  let exit_code: ExitCode = EXIT.ok;
+  if (tls !== undefined && tls !== null) {
+    checked.push("certificate");
+    const pair = await readCertificatePair(systemFiles, tls, systemClock.wall_ms());
+    if (pair.state === "refused") {
+      terminal.problem(pair.problem);
+      exit_code = EXIT.invalid;
+    }
+  }
+  if (models_file !== undefined && models_file !== null) {
+    checked.push("models");
+    const catalog = await readCatalogFile(systemFiles, models_file);
+    if (catalog.state === "refused") {
+      showFindings({ path: models_file, bytes: catalog.bytes, findings: catalog.findings }, terminal);
+      exit_code = EXIT.invalid;
+    }
+  }
+  await warnOfReadableSecrets([tls?.key_file, bootstrap_key_file, await urlFileOf(flags)], terminal);
+  if (exit_code !== EXIT.ok) return exit_code;
+  const place = store.kind === "sqlite" ? "the data directory" : "the database";
+  const key = typeof bootstrap_key_file === "string" ? ", the bootstrap key" : "";
+  terminal.print(`${terminal.style("good", "ok")} ${checked.join(", ")}`);
+  terminal.print(`not checked: whether ${place} can be used${key}, and the address listened on`);
+  return EXIT.ok;
+}
+
+/** The file with the address, and so the password, of the database; null where none was read. */
+async function urlFileOf({ config, data, database }: ServeFlags): Promise<string | null> {
+  if (data !== undefined || database !== undefined) return null;
+  const reading = await readConfigurationFile(config, systemFiles);
+  const keep = reading.state === "read" ? reading.configuration.keep : null;
+  return keep?.kind === "database-file" ? keep.url_file : null;
+}
+
+const READABLE_BY_ALL = 0o004;
+
+/** A group may be let in on purpose, as to renewed certificates; everyone never is. */
+async function warnOfReadableSecrets(paths: readonly (string | null | undefined)[], terminal: Terminal): Promise<void> {
+  for (const path of paths) {
+    if (path === null || path === undefined) continue;
+    const stat = await systemFiles.stat(path).catch(() => null);
+    if (stat === null || (stat.mode & READABLE_BY_ALL) === 0) continue;
+    terminal.note(
+      `${terminal.style("warn", "warning")}: every user of this computer can read ${path}; mend it: chmod o= ${path}`,
+    );
+  }
+}

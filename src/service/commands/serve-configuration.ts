@@ -1,0 +1,71 @@
+import type { Files } from "../../platform/files.ts";
+import type { Problem } from "../../platform/terminal.ts";
+import { parseListenAddress } from "../listen-address.ts";
+import type { LogLevel } from "../log-level.ts";
+import type { ServiceConfiguration } from "../service.ts";
+import { readConfigurationFile } from "./configuration-file.ts";
+import type { FileFindings } from "../edited-file.ts";
+import { locateStore } from "./locate-store.ts";
+import type { StoreFlags } from "./locate-store.ts";
+
+/** Flags of `serve`; each wins over what the configuration file says. */
+export interface ServeFlags extends StoreFlags {
+  /** `HOST:PORT`; an IPv6 host in brackets. */
+  readonly listen?: string | undefined;
+  readonly bootstrapKeyFile?: string | undefined;
+  readonly models?: string | undefined;
+  /** False by `--no-rate-limit`. */
+  readonly rateLimit?: boolean;
+  readonly logLevel?: LogLevel | undefined;
+}
+
+export interface ServeConfiguration {
+  readonly service: ServiceConfiguration;
+  readonly log_level: LogLevel;
+}
+
+export type ServeReading =
+  | { readonly state: "read"; readonly configuration: ServeConfiguration; readonly warnings: FileFindings | null }
+  | { readonly state: "usage"; readonly problem: Problem }
+  | { readonly state: "failed"; readonly problem: Problem }
+  | { readonly state: "invalid"; readonly file: FileFindings };
+
+/** What the service is to do, from its configuration file, where one is named, and the flags. */
+export async function readServeConfiguration(flags: ServeFlags, files: Files): Promise<ServeReading> {
+  const listen = flags.listen === undefined ? undefined : parseListenAddress(flags.listen);
+  if (listen === null) return { state: "usage", problem: notAnAddress(flags.listen ?? "") };
+  const reading = await readConfigurationFile(flags.config, files);
+  if (reading.state === "invalid") return reading;
+  const { configuration, warnings } = reading;
+  const location = await locateStore(flags, configuration.keep, files);
+  if (location.state !== "located") return location;
+  return {
+    state: "read",
+    warnings,
+    configuration: {
+      log_level: flags.logLevel ?? configuration.log.level,
+      service: {
+        store: location.store,
+        listen: listen ?? configuration.listen,
+        tls: configuration.tls,
+        trusted_proxies: configuration.trusted_proxies,
+        bootstrap_key_file: flags.bootstrapKeyFile ?? configuration.bootstrap_key_file,
+        models_file: flags.models ?? configuration.models,
+        rate_limit: flags.rateLimit === false ? null : configuration.rate_limit,
+        metrics: configuration.metrics,
+        log_requests: configuration.log.requests,
+        audit_retention_days: configuration.audit_retention_days,
+        limits: configuration.limits,
+      },
+    },
+  };
+}
+
+function notAnAddress(listen: string): Problem {
+  return {
+    code: "usage",
+    what: "The address to listen on is not HOST:PORT.",
+    where: `--listen ${listen}`,
+    fix: "Write for example --listen 127.0.0.1:8080 or --listen '[::1]:8080'; port 0 takes any free one.",
+  };
+}

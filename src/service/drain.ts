@@ -1,0 +1,24 @@
+import type { FastifyInstance } from "fastify";
+
+import type { InFlight } from "./http/in-flight.ts";
+import type { ServiceMachine } from "./machine.ts";
+
+/** Stops listening, lets answers that are owed go out, then closes what is left: clients that keep their connection for later. */
+export async function drain(
+  app: FastifyInstance,
+  in_flight: InFlight,
+  { clock, log }: Pick<ServiceMachine, "clock" | "log">,
+  timeout_ms: number,
+): Promise<void> {
+  const closed = app.close();
+  const patience = new AbortController();
+  const idle = in_flight.idle().then(() => patience.abort());
+  try {
+    await clock.sleep(timeout_ms, patience.signal);
+    log.warn("drain_cut_short", { timeout_ms });
+  } catch {
+    // Nothing is owed any more.
+  }
+  app.server.closeAllConnections();
+  await Promise.all([closed, idle]);
+}

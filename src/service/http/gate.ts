@@ -1,0 +1,71 @@
+import type { Operation } from "../../api/api.ts";
+import { authenticate, bearerToken, isAllowed } from "../auth/authenticate.ts";
+import type { Principal } from "../auth/authenticate.ts";
+import type { Metrics } from "../metrics.ts";
+import type { OperationContext } from "../operations/operation.ts";
+import type { Answer } from "./answers.ts";
+import { refuse } from "./answers.ts";
+import type { RateLimiter, Verdict } from "./rate-limiter.ts";
+
+/** Who stands before the gate, as far as the head of a request tells. */
+export interface Arrival {
+  readonly authorization: string | undefined;
+  /** Address of the client; behind a trusted proxy, the one it names. */
+  readonly address: string;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** `headers` belong to the answer, whatever it is. A public operation has no principal. */
+export type Admission =
+  | { readonly state: "admitted"; readonly principal: Principal | null; readonly headers: Headers }
+  | { readonly state: "refused"; readonly answer: Answer };
+
+/** Lets requests in: not too many, from whom we know, for what they may do. All of it before a body is read. */
+export interface Gate {
+  admit(scope: Operation["scope"], arrival: Arrival): Promise<Admission>;
+}
+
+export function createGate(
+  { store, machine, lastUsed }: Pick<OperationContext, "store" | "machine" | "lastUsed">,
+  limiter: RateLimiter,
+  metrics: Metrics,
+): Gate {
+  return {
+    async admit(scope, { authorization, address }) {
+      if (scope === "public") return enter(limiter.onAnonymous(limiter.identify(undefined, address)), null);
+      // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
+      const client = limiter.identify(bearerToken(authorization) ?? undefined, address);
+      const arrival = limiter.onArrival(client);
+      if (arrival.state === "limited") return turnAway(arrival);
+      const authentication = await authenticate(store.reader, machine.clock, authorization);
+      if (authentication.state === "unauthorized") {
+        metrics.refusedCredential();
+        const verdict = limiter.onAnonymous(client);
+        if (verdict.state === "limited") return turnAway(verdict);
+        return refused("Unauthorized", authentication.detail, { ...verdict.headers, "www-authenticate": "Bearer" });
+      }
+      const { principal } = authentication;
+      lastUsed.note(principal);
+      const verdict = limiter.onAuthenticated(client);
+      if (verdict.state === "limited") return turnAway(verdict);
+      if (scope !== "any" && !isAllowed(principal, scope)) {
+        return refused("Forbidden", `The API key lacks the scope ${scope}`, verdict.headers);
+      }
+      return enter(verdict, principal);
+    },
+  };
+
+  function enter(verdict: Verdict, principal: Principal | null): Admission {
+    return verdict.state === "limited" ? turnAway(verdict) : { state: "admitted", principal, headers: verdict.headers };
+  }
+
+  function turnAway({ by, answer }: Extract<Verdict, { readonly state: "limited" }>): Admission {
+    metrics.rateLimited(by);
+    return { state: "refused", answer };
+  }
+}
+
+function refused(code: "Unauthorized" | "Forbidden", detail: string, headers: Headers): Admission {
+  return { state: "refused", answer: refuse(code, detail, headers) };
+}

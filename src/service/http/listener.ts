@@ -1,0 +1,59 @@
+import type { RequestListener, Server, ServerResponse } from "node:http";
+import { createServer } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { Server as TlsServer } from "node:https";
+
+import { refuseUnreadable } from "./answers.ts";
+import type { HttpLimits } from "./limits.ts";
+import { TLS_MINIMUM } from "./tls.ts";
+import type { CertificatePair } from "./tls.ts";
+
+/** The HTTP server beneath the web framework, plain or over TLS, within its limits. */
+export interface Listener {
+  readonly scheme: "http" | "https";
+  /** For the framework; called once. */
+  create(handle: RequestListener): Server | TlsServer;
+  /** New connections are served with this certificate; those that are open stay as they are. Without TLS: nothing. */
+  setCertificate(pair: CertificatePair): void;
+}
+
+export function createListener(limits: HttpLimits, certificate: CertificatePair | null): Listener {
+  const options = {
+    headersTimeout: limits.headers_timeout_ms,
+    requestTimeout: limits.request_timeout_ms,
+    keepAliveTimeout: limits.keep_alive_timeout_ms,
+    connectionsCheckingInterval: limits.check_interval_ms,
+    maxHeaderSize: limits.header_bytes,
+    // Node would refuse without a body; nothing here depends on the host.
+    requireHostHeader: false,
+  };
+  let tls_server: TlsServer | null = null;
+
+  function bound<T extends Server | TlsServer>(server: T): T {
+    server.maxConnections = limits.connections;
+    server.setTimeout(limits.idle_timeout_ms);
+    server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
+      const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");
+      response.writeHead(status, { "content-type": "application/json", "content-length": json.length }).end(json);
+    });
+    return server;
+  }
+
+  return {
+    scheme: certificate === null ? "http" : "https",
+    create(handle) {
+      if (certificate === null) return bound(createServer(options, handle));
+      tls_server = createTlsServer(
+        // Who connects and then says nothing is not waited for longer than one who sends no headers.
+        { ...options, ...contextOf(certificate), handshakeTimeout: limits.headers_timeout_ms },
+        handle,
+      );
+      return bound(tls_server);
+    },
+    setCertificate: (pair) => tls_server?.setSecureContext(contextOf(pair)),
+  };
+}
+
+function contextOf({ cert, key }: CertificatePair) {
+  return { cert, key, minVersion: TLS_MINIMUM } as const;
+}

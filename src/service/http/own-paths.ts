@@ -1,0 +1,44 @@
+import type { FastifyInstance } from "fastify";
+import { sql } from "kysely";
+
+import { createFresh } from "../fresh.ts";
+import type { Metrics } from "../metrics.ts";
+import { openApiDocument } from "../openapi/openapi.ts";
+import { answerJson, refuse, refuseUnavailable } from "./answers.ts";
+import { send } from "./mount.ts";
+import type { MountContext } from "./mount.ts";
+
+/** How long the store counts as reachable after it answered: anyone may ask, as often as they like. */
+const READY_FRESH_MS = 1000;
+
+/** /healthz: the process answers. /readyz: it is worth sending requests to. */
+export function mountHealth(
+  app: FastifyInstance,
+  { store, machine }: Pick<MountContext, "store" | "machine">,
+  stopping: AbortSignal,
+): void {
+  const reachStore = createFresh(() => sql`select 1`.execute(store.reader), READY_FRESH_MS, machine.clock);
+  app.get("/healthz", (_request, reply) => send(reply, answerJson('{"status":"ok"}')));
+  app.get("/readyz", async (_request, reply) => {
+    if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));
+    await reachStore();
+    return send(reply, answerJson('{"status":"ready"}'));
+  });
+}
+
+/** What the service says about itself: /metrics to Prometheus, /openapi.json to whoever builds a client. */
+export function mountDescription(
+  app: FastifyInstance,
+  { metrics, shows_metrics }: { readonly metrics: Metrics; readonly shows_metrics: boolean },
+): void {
+  app.get("/metrics", async (_request, reply) => {
+    if (!shows_metrics) return send(reply, refuse("NotFound", "Not Found"));
+    return reply.header("content-type", metrics.content_type).send(await metrics.render());
+  });
+  app.get("/openapi.json", (request, reply) => {
+    const document = openApiDocument();
+    void reply.header("etag", document.etag).header("cache-control", "no-cache");
+    if (request.headers["if-none-match"] === document.etag) return reply.code(304).send();
+    return send(reply, answerJson(document.json));
+  });
+}

@@ -1,0 +1,109 @@
+import { hash } from "node:crypto";
+import { isIPv6 } from "node:net";
+
+import type { Clock } from "../../platform/clock.ts";
+import type { Answer } from "./answers.ts";
+import { refuse } from "./answers.ts";
+import type { RateLimit, RateLimits } from "./rate-limits.ts";
+import type { Taken } from "./token-buckets.ts";
+import { TokenBuckets } from "./token-buckets.ts";
+
+/** Buckets of each kind that are kept: of a hundred bytes each. */
+export const BUCKETS_MAXIMUM = 20_000;
+
+/** What the limits say of a request; `headers` belong to its answer, whatever that is. */
+export type Verdict =
+  | { readonly state: "allowed"; readonly headers: Readonly<Record<string, string>> }
+  | { readonly state: "limited"; readonly by: keyof RateLimits; readonly answer: Answer };
+
+/**
+ * How often each client may ask, counted in this process: replicas count for themselves.
+ *
+ * A credential that works has a bucket of its own. Everything else counts for the client's address: requests that need no
+ * credential, and credentials that do not work. An address that tried too many is not heard with another unknown one, so that
+ * guessing costs no look at the store; but credentials that worked before are, or one robot with a bad key would silence
+ * all others behind the same NAT.
+ */
+export interface RateLimiter {
+  /** @param token undefined for a request that authenticates itself with none. */
+  identify(token: string | undefined, address: string): Client;
+  /** Before the credential is looked up. */
+  onArrival(client: Client): Verdict;
+  /** The credential was good. */
+  onAuthenticated(client: Client): Verdict;
+  /** There was none, it was not good, or none is needed. */
+  onAnonymous(client: Client): Verdict;
+}
+
+/** Who a request is counted for. */
+export interface Client {
+  /** A hash of what it authenticates itself with; null for a request without. */
+  readonly credential: string | null;
+  readonly network: string;
+}
+
+const ALLOWED: Verdict = { state: "allowed", headers: {} };
+const ANYONE: Client = { credential: null, network: "" };
+
+/** The limiter that limits nothing. */
+export const UNLIMITED: RateLimiter = {
+  identify: () => ANYONE,
+  onArrival: () => ALLOWED,
+  onAuthenticated: () => ALLOWED,
+  onAnonymous: () => ALLOWED,
+};
+
+export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter {
+  const credentials = new TokenBuckets(limits.credential, BUCKETS_MAXIMUM);
+  const addresses = new TokenBuckets(limits.address, BUCKETS_MAXIMUM);
+  const ofCredential = (taken: Taken) => verdict("credential", limits.credential, taken);
+  const ofAddress = (taken: Taken) => verdict("address", limits.address, taken);
+
+  return {
+    identify: (token, address) => ({
+      // No credential is kept: of a memory dump, only who has it can find it here.
+      credential: token === undefined ? null : hash("sha256", token, "base64"),
+      network: networkOf(address),
+    }),
+    onArrival({ credential, network }) {
+      const now_ms = clock.monotonic_ms();
+      const isKnown = credential !== null && credentials.has(credential);
+      return isKnown ? ofCredential(credentials.look(credential, now_ms)) : ofAddress(addresses.look(network, now_ms));
+    },
+    onAuthenticated({ credential }) {
+      return credential === null ? ALLOWED : ofCredential(credentials.take(credential, clock.monotonic_ms()));
+    },
+    onAnonymous({ credential, network }) {
+      if (credential !== null) credentials.forget(credential);
+      return ofAddress(addresses.take(network, clock.monotonic_ms()));
+    },
+  };
+}
+
+/** The headers of draft-ietf-httpapi-ratelimit-headers-10; the window of a bucket is the time it takes to fill. */
+function verdict(by: keyof RateLimits, { burst, per_second }: RateLimit, taken: Taken): Verdict {
+  const headers = {
+    "ratelimit-policy": `"${by}";q=${burst};w=${Math.ceil(burst / per_second)}`,
+    ratelimit: `"${by}";r=${taken.remaining};t=${Math.ceil(taken.full_in_ms / 1000)}`,
+  };
+  if (taken.is_allowed) return { state: "allowed", headers };
+  const retry_after_s = Math.max(1, Math.ceil(taken.wait_ms / 1000));
+  const detail = `Too many requests; try again in ${retry_after_s} s`;
+  return {
+    state: "limited",
+    by,
+    answer: refuse("RateLimited", detail, { ...headers, "retry-after": String(retry_after_s) }),
+  };
+}
+
+/** An IPv6 client has at least 2^64 addresses of its own (RFC 6177), so its network counts. */
+function networkOf(address: string): string {
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
+  if (mapped !== undefined) return mapped;
+  if (!isIPv6(address)) return address;
+  const [head = "", tail] = address.split("%", 1).join("").split("::");
+  const groups = head === "" ? [] : head.split(":");
+  const missing = tail === undefined ? 0 : Math.max(0, 8 - groups.length - tail.split(":").length);
+  const padded = [...groups, ...Array.from({ length: missing }, () => "0"), ...(tail?.split(":") ?? [])];
+  return `${padded.slice(0, 4).join(":")}::/64`;
+}

@@ -1,0 +1,134 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+import { operations } from "../api/api.ts";
+import type { RateLimits } from "./http/rate-limits.ts";
+
+/** A request as it was answered. Every member has few values, whatever clients send. */
+export interface AnsweredRequest {
+  readonly method: string;
+  /** Template of the path, `/v1/fleets/{fleet_id}`; `none` for a path that is nobody's. */
+  readonly route: string;
+  readonly status: number;
+  readonly duration_s: number;
+}
+
+/** What the service tells Prometheus. No label holds a name, an id or an address. */
+export interface Metrics {
+  readonly content_type: string;
+  render(): Promise<string>;
+  answered(request: AnsweredRequest): void;
+  refusedCredential(): void;
+  rateLimited(by: keyof RateLimits): void;
+  /** When the certificate in force ends, in seconds since the Unix epoch. */
+  certificateEnds(at_s: number): void;
+  /** A write was asked for. @returns what to call when it ended. */
+  writing(): (outcome: "committed" | "unavailable" | "failed") => void;
+  /** A run of a task ended. */
+  taskEnded(task: string, outcome: "succeeded" | "failed"): void;
+  /** Adds a figure that is looked up whenever it is asked for. Where looking fails there is none. */
+  addFigure(figure: Figure): void;
+}
+
+/** So many of each kind, for example endpoints by their health. */
+export interface Figure {
+  readonly name: string;
+  readonly help: string;
+  /** What kinds are told apart by. */
+  readonly label: string;
+  count(): Promise<readonly { readonly kind: string; readonly count: number }[]>;
+}
+
+/** Bounds in seconds: the contract's lists and durable writes take a few milliseconds, a stuck disk seconds. */
+const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const PREFIX = "robot_policy_service_";
+const SETUP_ROUTE = operations.setupRobot.path;
+
+/** Metrics in a registry of their own, with those of the process. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: `${PREFIX}http_request_duration_seconds`,
+    help: "Time from the headers of a request to the end of its answer.",
+    labelNames: ["method", "route", "status"] as const,
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const setups = new Counter({
+    name: `${PREFIX}robot_setups_total`,
+    help: "Registrations of robots that were acknowledged.",
+    registers,
+  });
+  const refused = new Counter({
+    name: `${PREFIX}refused_credentials_total`,
+    help: "Requests without a credential that works.",
+    registers,
+  });
+  const limited = new Counter({
+    name: `${PREFIX}rate_limited_requests_total`,
+    help: "Requests refused because there were too many, by what they are counted for.",
+    labelNames: ["by"] as const,
+    registers,
+  });
+  const certificate = new Gauge({
+    name: `${PREFIX}tls_certificate_not_after_seconds`,
+    help: "When the TLS certificate in force ends, in seconds since the Unix epoch; 0 without TLS.",
+    registers,
+  });
+  const waiting = new Gauge({
+    name: `${PREFIX}store_writes_waiting`,
+    help: "Writes that wait for their commit.",
+    registers,
+  });
+  const writes = new Histogram({
+    name: `${PREFIX}store_write_duration_seconds`,
+    help: "Time from asking for a write to its commit, by how it ended.",
+    labelNames: ["outcome"] as const,
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
+  const runs = new Counter({
+    name: `${PREFIX}task_runs_total`,
+    help: "Runs of the tasks in the background, by how they ended.",
+    labelNames: ["task", "outcome"] as const,
+    registers,
+  });
+
+  return {
+    content_type: registry.contentType,
+    render: () => registry.metrics(),
+    answered({ method, route, status, duration_s }) {
+      requests.observe({ method, route, status }, duration_s);
+      if (route === SETUP_ROUTE && status === 200) setups.inc();
+    },
+    refusedCredential: () => refused.inc(),
+    rateLimited: (by) => limited.inc({ by }),
+    certificateEnds: (at_s) => certificate.set(at_s),
+    writing() {
+      waiting.inc();
+      const end = writes.startTimer();
+      return (outcome) => {
+        waiting.dec();
+        end({ outcome });
+      };
+    },
+    taskEnded: (task, outcome) => runs.inc({ task, outcome }),
+    addFigure({ name, help, label, count }) {
+      const gauge: Gauge = new Gauge({
+        name: PREFIX + name,
+        help,
+        labelNames: [label],
+        registers,
+        async collect() {
+          gauge.reset();
+          try {
+            for (const { kind, count: value } of await count()) gauge.set({ [label]: kind }, value);
+          } catch {
+            // A store that does not answer has a metric of its own; the others are still told.
+          }
+        },
+      });
+    },
+  };
+}

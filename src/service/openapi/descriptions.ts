@@ -1,0 +1,245 @@
+import { LOOPBACK_URL } from "../../api/sessions.ts";
+
+/** What the interface description says in words, and the rules that only words or a pattern can say. */
+interface Words {
+  readonly description?: string;
+  readonly members?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** By the name of the schema. */
+export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
+  RobotSetup: {
+    description: "A one-time or replacement installation request sent from a robot computer.",
+    members: {
+      name: { description: "Unique stable name for one physical robot." },
+      robot_type_id: { description: "Type id from the ready robot catalog or from a validated custom manifest." },
+      region: { description: "Cloud region code nearest the physical robot." },
+      configuration_digest: {
+        description: "Ordered SHA-256 digest of the local robot configuration files.",
+        pattern: "^sha256:[0-9a-f]{64}$",
+      },
+      site: { description: "Site name used to select fleet members. Null and absent mean none." },
+      labels: { description: "Labels used to select fleet members. Null and absent mean none." },
+      contract: { description: "Normalized contract from a validated custom robot manifest." },
+    },
+  },
+  RobotView: {
+    members: {
+      id: { description: "Stays when the robot registers again." },
+      created_at: { description: "When it registered for the first time." },
+    },
+  },
+  RobotContract: {
+    description:
+      "How a custom robot type is built and driven. Names of groups, axes and cameras are unique; an axis is called <group>.<element>.<quantity>, after a group of the contract.",
+    members: {
+      robot_type_id: { description: "That of the request." },
+      state_axes: { description: "In vector order." },
+      action_axes: { description: "In vector order." },
+    },
+  },
+  OtherContract: { description: "A contract of any other kind, stored as it comes." },
+  FleetCreate: {
+    members: {
+      subject: {
+        description: "A model by its slug, which stands for its default checkpoint, or a checkpoint by its id.",
+      },
+      peak_active_robots: { description: "Robots that are active at the same time, at most; no more than members." },
+      operating_windows: {
+        description: "For the mode scheduled, which needs at least one; the others take none. They must not overlap.",
+      },
+    },
+  },
+  FleetRobotSelection: {
+    description:
+      "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it.",
+    members: { robots: { description: "Names or ids of robots, each once." } },
+  },
+  RobotSelector: { description: "All filters that are given must match; at least one is." },
+  FleetModelUpdate: {
+    members: { subject: { description: "Slug of a model or id of a checkpoint." } },
+  },
+  FleetView: {
+    members: {
+      subject: { description: "As it was asked for: what active_model works with." },
+      status: {
+        description:
+          "preparing: the servers it needs have not all been healthy since its model was chosen, or its next operating window is still to come. ready: everything its robots need answers. degraded: it was ready, and now a server fails or some robots do not suit the model. blocked: nothing becomes ready before a person does what blocker says.",
+      },
+      blocker: { description: "What a person has to do, in a sentence; null unless the status is blocked." },
+      readiness_estimate: {
+        description:
+          "Seconds until it is ready, from preparations that were observed; null unless it is preparing, and as long as nothing was observed.",
+      },
+      update: { description: "The model that is to take the place of active_model; null where none is." },
+    },
+  },
+  FleetRobotCounts: {
+    description: "Each robot that is registered is counted once more: as ready, active, waiting or blocked.",
+    members: {
+      registered: { description: "Members of the fleet." },
+      ready: {
+        description: "Could be deployed now: their server is healthy, within peak_active_robots and operating windows.",
+      },
+      active: { description: "Have an active deployment of the fleet's checkpoint." },
+      waiting: { description: "All others." },
+      blocked: { description: "Lack what the model needs, or have no endpoint in their region." },
+    },
+  },
+  FleetModelGenerationView: {
+    members: {
+      generation_id: { description: "Another with every change of the model." },
+      status: {
+        description:
+          "preparing: its servers have not all been healthy yet. active: they have been. blocked: no robot of the fleet can run it. There may be others later.",
+      },
+    },
+  },
+  FleetUpdateView: {
+    members: {
+      status: {
+        description:
+          "pending: its servers have not all been looked at since it was asked for. preparing: they have, and not all are healthy. blocked: a person has to do what blocker says. There may be others later. An update that is done is active_model.",
+      },
+      blocker: { description: "What a person has to do, in a sentence; null unless the status is blocked." },
+    },
+  },
+  DeploymentCreate: {
+    members: {
+      model: { description: "Slug of a model or id of a checkpoint." },
+      robot: { description: "Name or id of a robot." },
+    },
+  },
+  DeploymentView: {
+    members: {
+      status: {
+        description:
+          "preparing: the server in the robot's region is not known to be healthy yet. active: the robot is served. failed: last_error_code says why; it heals by itself once that is mended. retired: the model was taken from the robot or replaced, for good. There may be others later.",
+      },
+      model: { description: "Slug of the model." },
+      subject_id: { description: "Id of the checkpoint." },
+      robot: { description: "Name of the robot." },
+      region: { description: "Whose server serves the robot." },
+      endpoint_url: {
+        description: "Where the robot sends its observations; null for a retired deployment. Use it while active.",
+      },
+      active_generation_id: { description: "Null unless the status is active." },
+      last_error_code: {
+        description:
+          "robot_incompatible: the robot lacks what the checkpoint needs, since it registered again or the catalog changed. no_endpoint_in_region: the checkpoint answers nowhere in the robot's region. preparation_timeout: the server did not become healthy in time. endpoint_failing: the server was healthy, and is not any more. Null where nothing is wrong; a retired deployment keeps what it had. There may be others later.",
+      },
+      activated_at: { description: "When it became active for the first time." },
+    },
+  },
+  ModelView: {
+    members: {
+      slug: { description: "What the model is called: as a fleet's subject or a deployment's model." },
+      default_checkpoint_id: { description: "The checkpoint that the slug stands for." },
+      checkpoints: { description: "Those on offer, oldest first." },
+    },
+  },
+  CheckpointView: {
+    members: {
+      requirements: { description: "What a robot must bring to run it; what is not there is not asked for." },
+      regions: { description: "Where it answers. A robot is served in its own region and in no other." },
+    },
+  },
+  UsageRecord: {
+    description: "A period in which a robot had an active deployment.",
+    members: {
+      usage_type: { description: "What was measured. robot_time: time in which a robot had an active deployment." },
+      sku: { description: "Under what it is listed: robot-time. There may be others later." },
+      quantity: { description: "In units; of a period that still runs, what it has come to so far." },
+      unit: { description: "second. There may be others later." },
+      amount_cents: { description: "Null, because this service bills nobody." },
+      robot: { description: "Name of the robot." },
+      period_end: { description: "Null while the period runs." },
+    },
+  },
+  ApiKeyView: {
+    members: {
+      scopes: { description: "Null for a key that may do everything." },
+      last_used_at: { description: "To about a minute." },
+      key_prefix: { description: "How the key begins." },
+      key_last4: { description: "How it ends." },
+    },
+  },
+  ApiKeyCreate: {
+    members: {
+      scopes: { description: "What the key may do; without scopes it may do everything its maker may." },
+      expires_at: { description: "When it stops working by itself; in the future." },
+    },
+  },
+  LoginStart: {
+    members: {
+      verifier: { description: "A secret of the program that logs in, made for this login alone." },
+      callback_url: {
+        description: "Where on the program's own computer the browser brings the code.",
+        pattern: LOOPBACK_URL.source,
+      },
+    },
+  },
+  LoginStarted: {
+    members: {
+      exchange_id: { description: "The login, in all other steps." },
+      login_url: {
+        description: "Path of the page where a person decides. The site has that page; this service does not.",
+      },
+    },
+  },
+  LoginPoll: { members: { verifier: { description: "The one the login was started with." } } },
+  LoginExchange: {
+    members: {
+      code: { description: "From the address the browser brought to callback_url." },
+      verifier: { description: "The one the login was started with." },
+    },
+  },
+  LoginDecided: {
+    members: {
+      redirect_url: {
+        description:
+          "Where the person's browser goes next: callback_url with exchange_id and either code or error=access_denied.",
+      },
+    },
+  },
+  SessionView: {
+    members: {
+      active_organization: {
+        description:
+          "The one organization of the credential. role: admin may do everything, member what its scopes say.",
+      },
+      credential: {
+        description:
+          "What the request was sent with. type: api_key or session. scopes: null where it may do everything. expires_at: null where it works until it is revoked.",
+      },
+    },
+  },
+  AccountView: {
+    members: {
+      deployments: { description: "Those that are not retired." },
+      api_keys: { description: "Those that are neither revoked nor expired." },
+    },
+  },
+  ApiKeyCreated: { description: "The one time the key itself is shown." },
+  LoginPolled: {
+    description: "interval: seconds to wait before the next poll. token: once, when the status is complete.",
+  },
+  Error: {
+    description: "Every refusal but 422. detail and message are the same sentence, code is for programs.",
+    members: {
+      code: {
+        description:
+          "Unauthorized, Forbidden, NotFound, MethodNotAllowed, Conflict, PayloadTooLarge, RateLimited or Unavailable.",
+      },
+    },
+  },
+  HTTPValidationError: { description: "What is wrong with the request, input by input." },
+  ValidationError: {
+    members: {
+      loc: { description: "Path to the offending input: body, query or path, then names and indexes." },
+      msg: { description: "For a person." },
+      type: { description: "For programs: missing, string_too_short, value_error and others, as pydantic calls them." },
+      input: { description: "What was sent there." },
+    },
+  },
+};

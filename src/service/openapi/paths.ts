@@ -1,0 +1,173 @@
+import * as z from "zod";
+
+import { operations } from "../../api/api.ts";
+import type { Operation } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import { EXAMPLES } from "./examples.ts";
+import { OPERATION_DESCRIPTIONS } from "./operation-descriptions.ts";
+import type { OperationWords } from "./operation-descriptions.ts";
+import { headerReferences, RATE_LIMIT_HEADERS, refusalReference, REFUSALS } from "./refusals.ts";
+import type { RefusalName } from "./refusals.ts";
+import type { JsonSchema } from "./schemas.ts";
+import { referenceTo, schemaReference } from "./schemas.ts";
+
+/** A part of the document; its shape is the OpenAPI Specification's (spec.openapis.org/oas/v3.1.1). */
+type Part = Readonly<Record<string, unknown>>;
+
+interface Row {
+  readonly id: string;
+  readonly operation: Operation;
+  readonly is_beyond_spec: boolean;
+}
+
+const ROWS: readonly Row[] = [
+  ...Object.entries(operations).map(([id, operation]) => ({ id, operation, is_beyond_spec: false })),
+  ...Object.entries(beyondSpec).map(([id, operation]) => ({ id, operation, is_beyond_spec: true })),
+];
+
+const WORDS: ReadonlyMap<string, OperationWords> = new Map(Object.entries(OPERATION_DESCRIPTIONS));
+
+/** All paths of the interface with their operations. */
+export function paths(): Part {
+  const all: Record<string, Record<string, Part>> = {};
+  for (const row of ROWS) {
+    const { path, method } = row.operation;
+    all[path] = { ...all[path], [method.toLowerCase()]: describeOperation(row) };
+  }
+  return { ...all, ...SERVICE_PATHS };
+}
+
+function describeOperation({ id, operation, is_beyond_spec }: Row): Part {
+  const { summary, tag, scope, request } = operation;
+  const words = WORDS.get(id);
+  if (words === undefined) throw new Error(`The operation ${id} has no description`);
+  const parameters = [...pathParameters(operation), ...queryParameters(operation)];
+  return {
+    operationId: id,
+    summary,
+    description: words.description,
+    tags: [tag],
+    ...(scope === "public" ? { security: [] } : {}),
+    ...(is_beyond_spec ? { "x-beyond-spec": true } : {}),
+    "x-scope": scope,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(request === null ? {} : { requestBody: describeBody(id, request) }),
+    responses: describeAnswers(operation, words.answers),
+  };
+}
+
+const PARAMETERS: Readonly<Record<string, string>> = {
+  deployment_id: "Id of the deployment.",
+  fleet_id: "Id of the fleet.",
+  key_id: "Id of the API key.",
+  robot: "Id or name of the robot.",
+  slug: "Slug of the model.",
+};
+
+function pathParameters({ path }: Operation): readonly Part[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
+    name,
+    in: "path",
+    required: true,
+    description: PARAMETERS[name] ?? "",
+    schema: { type: "string", minLength: 1 },
+  }));
+}
+
+const QUERY: Readonly<Record<string, string>> = {
+  limit: "Items of one page. Without it the answer has everything, or what follows the cursor.",
+  cursor: "Where the page begins, from the Link header of the page before.",
+};
+
+function queryParameters({ query }: Operation): readonly Part[] {
+  return Object.entries(query?.shape ?? {}).map(([name, member]) => ({
+    name,
+    in: "query",
+    required: false,
+    description: QUERY[name] ?? "",
+    schema: plainSchema(member),
+  }));
+}
+
+function plainSchema(member: z.core.$ZodType): JsonSchema {
+  const { $schema: _dialect, ...schema } = z.toJSONSchema(member, { io: "input" });
+  return schema;
+}
+
+function describeBody(id: string, request: z.ZodType): Part {
+  const example = Object.entries(EXAMPLES).find(([name]) => name === id)?.[1];
+  const content = { schema: schemaReference(request), ...(example === undefined ? {} : { example }) };
+  return { required: true, content: { "application/json": content } };
+}
+
+function describeAnswers(
+  { path, query, request, response, scope }: Operation,
+  answers: OperationWords["answers"],
+): Part {
+  const words = new Map(Object.entries(answers));
+  const has_parameter = path.includes("{");
+  const refusals: readonly RefusalName[] = [
+    ...when(request !== null, "BadRequest", "PayloadTooLarge"),
+    "Unauthorized",
+    ...when((scope !== "public" && scope !== "any") || answers[403] !== undefined, "Forbidden"),
+    ...when(has_parameter, "NotFound"),
+    ...when(answers[409] !== undefined, "Conflict"),
+    ...when(request !== null || query !== undefined || has_parameter, "ValidationFailed"),
+    "RateLimited",
+    "Unavailable",
+    "Refused",
+  ];
+  return {
+    "200": {
+      description: answers[200],
+      headers: headerReferences(...RATE_LIMIT_HEADERS, ...(query === undefined ? [] : ["Link"])),
+      content: { "application/json": { schema: schemaReference(response) } },
+    },
+    ...Object.fromEntries(
+      refusals.map((name) => {
+        const { status } = REFUSALS[name];
+        return [status, refusalReference(name, words.get(status))];
+      }),
+    ),
+  };
+}
+
+function when(condition: boolean, ...names: readonly RefusalName[]): readonly RefusalName[] {
+  return condition ? names : [];
+}
+
+/** What answers beside /v1, for those who run the service. */
+const SERVICE_PATHS: Part = {
+  "/healthz": ownPath(
+    { operationId: "getHealth", summary: "Tell that the process answers", description: "Looks at nothing else." },
+    { 200: "It answers." },
+  ),
+  "/readyz": ownPath(
+    {
+      operationId: "getReadiness",
+      summary: "Tell whether requests can be served",
+      description: "Asks the store, at most once a second. For load balancers.",
+    },
+    { 200: "They can.", 503: "The store cannot be reached, or the service is stopping." },
+  ),
+};
+
+function ownPath(
+  words: { readonly operationId: string; readonly summary: string; readonly description: string },
+  answers: { readonly 200: string; readonly 503?: string },
+): Part {
+  const schema = { $ref: referenceTo("Health") };
+  return {
+    get: {
+      ...words,
+      tags: ["service"],
+      security: [],
+      "x-beyond-spec": true,
+      responses: {
+        "200": { description: answers[200], headers: headerReferences(), content: { "application/json": { schema } } },
+        ...(answers[503] === undefined ? {} : { "503": refusalReference("Unavailable", answers[503]) }),
+        default: refusalReference("Refused"),
+      },
+    },
+  };
+}

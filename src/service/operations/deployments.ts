@@ -1,0 +1,111 @@
+import type { DeploymentCreate, DeploymentView } from "../../api/deployments.ts";
+import type { PageQuery } from "../../api/pages.ts";
+import { deploy, retire } from "../deployments/deploy.ts";
+import type { Answer } from "../http/answers.ts";
+import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
+import { audit } from "../store/audit.ts";
+import type { DeploymentViewRow } from "../store/deployments.ts";
+import { findDeployment, listDeployments, lockDeployment } from "../store/deployments.ts";
+import { answerList, ITEMS } from "./answer-list.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+import { authorship } from "./operation.ts";
+
+/** `POST /v1/me/deployments`: active at once where the endpoint is known to be healthy. */
+export function createDeployment(context: OperationContext): Handler<DeploymentCreate> {
+  const { store, newId, machine, usageClock } = context;
+  return async (call) => {
+    const { organization_id } = call.principal;
+    const now = new Date(machine.clock.wall_ms()).toISOString();
+    const wish = { ...call.body, organization_id, deployment_id: newId("dep"), generation_id: newId("gen") };
+    const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
+    const author = authorship(call, newId, now);
+    const outcome = await store.write(async (transaction) => {
+      const deployed = await deploy(transaction, wish, moment, author);
+      if (deployed.state === "refused") return { deployed, view: undefined };
+      return { deployed, view: await findDeployment(transaction, organization_id, deployed.id) };
+    });
+    const { deployed, view } = outcome;
+    if (deployed.state === "refused") return refuseInvalid(deployed.findings);
+    if (deployed.state === "deployed") {
+      const { id: deployment_id, replaced_id } = deployed;
+      const { request_id } = call;
+      machine.log.info("deployment_created", { request_id, credential_id: author.actor, deployment_id, replaced_id });
+      context.nudge();
+    }
+    return answerView(view);
+  };
+}
+
+/** `GET /v1/me/deployments`: every deployment of the organization, retired ones too, oldest first. */
+export function listOrganizationDeployments({ store }: OperationContext): Handler<null, PageQuery> {
+  return (call) =>
+    answerList(call, {
+      prefix: "dep",
+      around: ITEMS,
+      fetch: (range) => listDeployments(store.reader, call.principal.organization_id, range),
+      view: deploymentView,
+    });
+}
+
+/** `GET /v1/me/deployments/{deployment_id}`, and `GET /v1/deployments/{deployment_id}`, where existing clients poll. */
+export function getDeployment({ store }: OperationContext): Handler<null> {
+  return async ({ principal, path }) =>
+    answerView(await findDeployment(store.reader, principal.organization_id, path["deployment_id"] ?? ""));
+}
+
+/** `DELETE /v1/me/deployments/{deployment_id}`: takes the model from the robot. Once more changes nothing. */
+export function retireDeployment(context: OperationContext): Handler<null> {
+  const { store, newId, machine, usageClock } = context;
+  return async (call) => {
+    const { organization_id } = call.principal;
+    const id = call.path["deployment_id"] ?? "";
+    const now = new Date(machine.clock.wall_ms()).toISOString();
+    const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
+    const author = authorship(call, newId, now);
+    const { changed, view } = await store.write(async (transaction) => {
+      const deployment = await lockDeployment(transaction, organization_id, id);
+      const isCurrent = deployment !== undefined && deployment.retired_at === null;
+      if (isCurrent) {
+        await retire(transaction, deployment, moment);
+        const { robot_id, status } = deployment;
+        await audit(transaction, author, {
+          action: "deployment.retire",
+          subject_id: id,
+          details: { robot_id, status },
+        });
+      }
+      return { changed: isCurrent, view: await findDeployment(transaction, organization_id, id) };
+    });
+    if (changed) {
+      const { request_id } = call;
+      machine.log.info("deployment_retired", { request_id, credential_id: author.actor, deployment_id: id });
+      context.nudge();
+    }
+    return answerView(view);
+  };
+}
+
+function answerView(row: DeploymentViewRow | undefined): Answer {
+  return row === undefined
+    ? refuse("NotFound", "Deployment not found")
+    : answerJson(JSON.stringify(deploymentView(row)));
+}
+
+/** The record of the contract. A retired deployment has no endpoint to go to any more. */
+function deploymentView(row: DeploymentViewRow): DeploymentView {
+  return {
+    id: row.id,
+    status: row.status,
+    model: row.model_slug,
+    subject_id: row.checkpoint_id,
+    robot: row.robot_name,
+    robot_id: row.robot_id,
+    region: row.region,
+    endpoint_url: row.status === "retired" ? null : row.endpoint_url,
+    active_generation_id: row.status === "active" ? row.generation_id : null,
+    last_error_code: row.last_error_code,
+    created_at: row.created_at,
+    activated_at: row.activated_at,
+    retired_at: row.retired_at,
+  };
+}

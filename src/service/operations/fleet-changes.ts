@@ -1,0 +1,127 @@
+/** What operations change about fleets: each function is the whole of one transaction, which makes no ids or times of its own. */
+import type { Transaction } from "kysely";
+
+import type { FleetCreate } from "../../api/fleets.ts";
+import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
+import type { FleetFacts, GenerationFacts } from "../readiness/fleet-facts.ts";
+import { printWindows } from "../readiness/windows.ts";
+import type { Authorship } from "../store/audit.ts";
+import { audit } from "../store/audit.ts";
+import { bringProbesForward } from "../store/endpoints.ts";
+import { findRobotIds, selectRobotIds } from "../store/fleet-selection.ts";
+import type { FleetKey } from "../store/fleets.ts";
+import { countFleets, findFleetFacts, insertFleet, lockFleet, replaceUpdate } from "../store/fleets.ts";
+import { resolveSubject } from "../store/models.ts";
+import type { Tables } from "../store/tables.ts";
+import type { Finding } from "../validation/finding.ts";
+import { membershipFindings, unknownSubject } from "./fleet-rules.ts";
+
+/** Fleets of one organization, at most: none ever goes, and lists and tasks look at all of them. Those made at one moment may pass it by a few. */
+export const FLEETS_MAXIMUM = 10_000;
+
+/** `invalid`, `full` (no room for another) and `conflict` (the name is taken) left everything as it was. */
+export type Made =
+  | { readonly state: "made"; readonly facts: FleetFacts }
+  | { readonly state: "invalid"; readonly findings: readonly Finding[] }
+  | { readonly state: "full" | "conflict" };
+
+/** Makes a fleet of the robots that the selection names or matches now, and has its endpoints probed. */
+export async function makeFleet(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  body: FleetCreate,
+  { fleet_id, generation_id }: { readonly fleet_id: string; readonly generation_id: string },
+  author: Authorship,
+): Promise<Made> {
+  const subject = await resolveSubject(transaction, body.subject);
+  const robot_ids = await selectMembers(transaction, organization_id, body.selection);
+  const findings = membershipFindings(body, robot_ids);
+  if (subject === undefined) return { state: "invalid", findings: [unknownSubject(body.subject), ...findings] };
+  if (findings.length > 0) return { state: "invalid", findings };
+  if ((await countFleets(transaction, organization_id)) >= FLEETS_MAXIMUM) return { state: "full" };
+  const { checkpoint_id } = subject;
+  const { name, peak_active_robots, readiness_mode } = body;
+  const operating_windows = printWindows(body.operating_windows);
+  const fleet = { id: fleet_id, organization_id, name, peak_active_robots, readiness_mode, operating_windows };
+  const isNew = await insertFleet(transaction, {
+    fleet: { ...fleet, generation_id, update_generation_id: null, created_at: author.at },
+    generation: newGeneration(generation_id, fleet_id, body.subject, checkpoint_id, author.at),
+    robot_ids: robot_ids.filter((id) => id !== null),
+  });
+  if (!isNew) return { state: "conflict" };
+  await bringProbesForward(transaction, checkpoint_id, author.at);
+  const details = { name, subject: body.subject, checkpoint_id, robots: robot_ids.length };
+  await audit(transaction, author, { action: "fleet.create", subject_id: fleet_id, details });
+  return { state: "made", facts: await loadFleet(transaction, fleet) };
+}
+
+/** `unchanged`: the fleet works with that checkpoint already, or is about to. */
+export type Updated =
+  | { readonly state: "updated" | "unchanged"; readonly facts: FleetFacts }
+  | { readonly state: "invalid"; readonly findings: readonly Finding[] }
+  | { readonly state: "unknown" };
+
+/** Begins an update to the wanted subject, in the place of one that is under way; back to what the fleet works with, it ends that one. */
+export async function updateModel(
+  transaction: Transaction<Tables>,
+  key: FleetKey,
+  wanted: string,
+  generation_id: string,
+  author: Authorship,
+): Promise<Updated> {
+  const fleet = await lockFleet(transaction, key);
+  if (fleet === undefined) return { state: "unknown" };
+  const before = await loadFleet(transaction, key);
+  const { active, update } = before;
+  const checkpoint_id = await wantedCheckpoint(transaction, wanted, active);
+  if (checkpoint_id === undefined) return { state: "invalid", findings: [unknownSubject(wanted)] };
+  if (checkpoint_id === (update ?? active).checkpoint_id) return { state: "unchanged", facts: before };
+  const isReturn = checkpoint_id === active.checkpoint_id;
+  const generation = newGeneration(generation_id, fleet.id, wanted, checkpoint_id, author.at);
+  await replaceUpdate(transaction, fleet, isReturn ? null : generation, author.at);
+  if (!isReturn) await bringProbesForward(transaction, checkpoint_id, author.at);
+  const details = { subject: wanted, checkpoint_id, generation_id: isReturn ? active.id : generation_id };
+  await audit(transaction, author, { action: "fleet.update_model", subject_id: fleet.id, details });
+  return { state: "updated", facts: await loadFleet(transaction, key) };
+}
+
+/** The members in the order they were named, null where a name is nobody's; or those a selector matches. */
+async function selectMembers(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  { robots, selector }: FleetCreate["selection"],
+): Promise<readonly (string | null)[]> {
+  if (robots === null || robots === undefined) {
+    return selectRobotIds(transaction, organization_id, selector ?? {}, SELECTION_ROBOTS_COUNT.maximum);
+  }
+  const ids = await findRobotIds(transaction, organization_id, robots);
+  return robots.map((robot) => ids.get(robot) ?? null);
+}
+
+/** What the fleet works with stays its own when the catalog has it no more, so that an update can still be taken back. */
+async function wantedCheckpoint(
+  transaction: Transaction<Tables>,
+  wanted: string,
+  active: GenerationFacts,
+): Promise<string | undefined> {
+  const subject = await resolveSubject(transaction, wanted);
+  if (subject !== undefined) return subject.checkpoint_id;
+  return wanted === active.subject || wanted === active.checkpoint_id ? active.checkpoint_id : undefined;
+}
+
+function newGeneration(
+  id: string,
+  fleet_id: string,
+  subject: string,
+  checkpoint_id: string,
+  created_at: string,
+): Tables["generations"] {
+  return { id, fleet_id, subject, checkpoint_id, created_at, activated_at: null, superseded_at: null };
+}
+
+/** A fleet that is known to be there. */
+async function loadFleet(transaction: Transaction<Tables>, { id, organization_id }: FleetKey): Promise<FleetFacts> {
+  const facts = await findFleetFacts(transaction, organization_id, id);
+  if (facts === undefined) throw new Error(`The fleet ${id} is gone within its own transaction`);
+  return facts;
+}

@@ -1,0 +1,134 @@
+import type { FleetCreate } from "../../api/fleets.ts";
+import { SELECTION_ROBOTS_COUNT } from "../../api/fleets.ts";
+import type { Json } from "../json/parse-json.ts";
+import { FINDINGS_MAXIMUM } from "../validation/check.ts";
+import type { Finding, Location } from "../validation/finding.ts";
+import { ruleBroken } from "../validation/finding.ts";
+
+/**
+ * What is wrong with a fleet that follows the schema, as far as its body tells, in the order of its members. What only the store
+ * knows comes after: `membershipFindings`.
+ */
+export function fleetFindings(
+  { selection, readiness_mode, operating_windows }: FleetCreate,
+  now_ms: number,
+): Finding[] {
+  const findings = [...selectionFindings(selection), ...windowFindings(readiness_mode, operating_windows, now_ms)];
+  return findings.slice(0, FINDINGS_MAXIMUM);
+}
+
+function selectionFindings({ robots, selector }: FleetCreate["selection"]): Finding[] {
+  if (robots !== null && robots !== undefined) {
+    return robots.flatMap((robot, index) =>
+      robots.indexOf(robot) === index ? [] : [finding([...ROBOTS, index], robot, "names a robot twice")],
+    );
+  }
+  const { site, region, robot_type_id, labels = {} } = selector ?? {};
+  const isFiltering = [site, region, robot_type_id].some((filter) => (filter ?? null) !== null);
+  if (isFiltering || Object.keys(labels).length > 0) return [];
+  const message = "at least one of site, region, robot_type_id and labels is required";
+  return [finding(SELECTOR, selectorJson(selector), message)];
+}
+
+function windowFindings(
+  mode: FleetCreate["readiness_mode"],
+  windows: FleetCreate["operating_windows"],
+  now_ms: number,
+): Finding[] {
+  if (mode !== "scheduled") {
+    return windows.length === 0
+      ? []
+      : [finding(WINDOWS, windowsJson(windows), "only a fleet with readiness_mode scheduled has operating windows")];
+  }
+  if (windows.length === 0) return [finding(WINDOWS, [], "a scheduled fleet needs at least one operating window")];
+  const empty = windows.flatMap(({ starts_at, ends_at }, index) =>
+    Date.parse(ends_at) > Date.parse(starts_at)
+      ? []
+      : [finding([...WINDOWS, index, "ends_at"], ends_at, "an operating window ends after it starts")],
+  );
+  if (empty.length > 0) return empty;
+  const overlapping = overlaps(windows);
+  if (overlapping.length > 0) return overlapping;
+  const isOver = windows.every(({ ends_at }) => Date.parse(ends_at) <= now_ms);
+  return isOver ? [finding(WINDOWS, windowsJson(windows), "all operating windows are past")] : [];
+}
+
+/** One finding for each window that starts before an earlier one has ended; one may start where another ends. */
+function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
+  const sorted = windows
+    .map(({ starts_at, ends_at }, index) => ({ index, starts_ms: Date.parse(starts_at), ends_ms: Date.parse(ends_at) }))
+    .toSorted((left, right) => left.starts_ms - right.starts_ms);
+  let latest = { index: -1, ends_ms: Number.NEGATIVE_INFINITY };
+  const findings: Finding[] = [];
+  for (const { index, starts_ms, ends_ms } of sorted) {
+    if (starts_ms < latest.ends_ms) {
+      const input = windowsJson(windows.slice(index, index + 1))[0] ?? null;
+      findings.push(finding([...WINDOWS, index], input, `overlaps operating window ${latest.index}`));
+    }
+    if (ends_ms > latest.ends_ms) latest = { index, ends_ms };
+  }
+  return findings;
+}
+
+/**
+ * What only the store could tell about the members of a fleet.
+ *
+ * @param robot_ids ids of the robots that the selection names, in that order, null for names that are nobody's; of a selector,
+ * ids of those it matched.
+ */
+export function membershipFindings(
+  { selection: { robots, selector }, peak_active_robots }: FleetCreate,
+  robot_ids: readonly (string | null)[],
+): Finding[] {
+  const isNamed = robots !== null && robots !== undefined;
+  const findings = isNamed ? namedFindings(robots, robot_ids) : matchFindings(selector, robot_ids.length);
+  if (findings.length > 0) return findings.slice(0, FINDINGS_MAXIMUM);
+  if (peak_active_robots <= robot_ids.length) return [];
+  const message = `cannot be more than the robots of the fleet, which are ${robot_ids.length}`;
+  return [finding(PEAK, peak_active_robots, message)];
+}
+
+function namedFindings(robots: readonly string[], robot_ids: readonly (string | null)[]): Finding[] {
+  return robots.flatMap((robot, index) => {
+    const id = robot_ids[index] ?? null;
+    if (id === null) return [finding([...ROBOTS, index], robot, "no robot has this name or id")];
+    return robot_ids.indexOf(id) === index ? [] : [finding([...ROBOTS, index], robot, "names a robot twice")];
+  });
+}
+
+function matchFindings(selector: FleetCreate["selection"]["selector"], count: number): Finding[] {
+  if (count > 0 && count <= SELECTION_ROBOTS_COUNT.maximum) return [];
+  const message = count === 0 ? "no robot matches" : `more than ${SELECTION_ROBOTS_COUNT.maximum} robots match`;
+  return [finding(SELECTOR, selectorJson(selector), message)];
+}
+
+/** For a fleet's or an update's subject that the catalog does not have. */
+export function unknownSubject(subject: string): Finding {
+  return finding(SUBJECT, subject, "no model or checkpoint has this name");
+}
+
+const SUBJECT: Location = ["body", "subject"];
+const ROBOTS: Location = ["body", "selection", "robots"];
+const SELECTOR: Location = ["body", "selection", "selector"];
+const PEAK: Location = ["body", "peak_active_robots"];
+const WINDOWS: Location = ["body", "operating_windows"];
+
+function finding(loc: Location, input: Json, message: string): Finding {
+  return { ...ruleBroken(message), loc, input };
+}
+
+function selectorJson(selector: FleetCreate["selection"]["selector"]): Json {
+  const { labels, ...filters } = selector ?? {};
+  const members: (readonly [string, Json])[] = Object.entries(filters).map(([name, value]) => [name, value ?? null]);
+  return new Map(labels === undefined ? members : [...members, ["labels", new Map(Object.entries(labels))]]);
+}
+
+function windowsJson(windows: FleetCreate["operating_windows"]): readonly Json[] {
+  return windows.map(
+    ({ starts_at, ends_at }) =>
+      new Map([
+        ["starts_at", starts_at],
+        ["ends_at", ends_at],
+      ]),
+  );
+}

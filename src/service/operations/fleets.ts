@@ -1,0 +1,109 @@
+import type { FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
+import type { PageQuery } from "../../api/pages.ts";
+import type { Answer } from "../http/answers.ts";
+import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
+import { deriveFleet } from "../readiness/derive-fleet.ts";
+import type { FleetFacts } from "../readiness/fleet-facts.ts";
+import { findFleetFacts, listFleetFacts } from "../store/fleets.ts";
+import { answerList } from "./answer-list.ts";
+import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./fleet-changes.ts";
+import { fleetFindings } from "./fleet-rules.ts";
+import { authorship } from "./operation.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+
+/** `POST /v1/fleets`: takes the membership snapshot and makes the fleet, in one transaction. */
+export function createFleet({ store, newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
+  return async (call) => {
+    const { principal, body, request_id } = call;
+    const now_ms = machine.clock.wall_ms();
+    const findings = fleetFindings(body, now_ms);
+    if (findings.length > 0) return refuseInvalid(findings);
+    const ids = { fleet_id: newId("fleet"), generation_id: newId("gen") };
+    const author = authorship(call, newId, new Date(now_ms).toISOString());
+    const made = await store.write((transaction) =>
+      makeFleet(transaction, principal.organization_id, body, ids, author),
+    );
+    switch (made.state) {
+      case "invalid":
+        return refuseInvalid(made.findings);
+      case "full":
+        return refuse("Conflict", `An organization has ${FLEETS_MAXIMUM} fleets at most`);
+      case "conflict":
+        return refuse("Conflict", `A fleet called ${JSON.stringify(body.name)} exists already`);
+      case "made": {
+        const { credential_id } = principal;
+        machine.log.info("fleet_created", { request_id, credential_id, fleet_id: ids.fleet_id });
+        nudge();
+        return answerFleet(made.facts, now_ms);
+      }
+    }
+  };
+}
+
+/** Fleets of a list that are held at once: each may have a thousand members. */
+const LIST_PART_FLEETS = 100;
+
+/** `GET /v1/fleets`: every fleet of the organization, oldest first. */
+export function listFleets({ store, machine }: OperationContext): Handler<null, PageQuery> {
+  return (call) =>
+    answerList(call, {
+      prefix: "fleet",
+      around: ["[", "]"],
+      part_rows: LIST_PART_FLEETS,
+      fetch: (range) => listFleetFacts(store.reader, call.principal.organization_id, range),
+      view: (facts) => deriveFleet(facts, machine.clock.wall_ms()),
+    });
+}
+
+/** `GET /v1/fleets/{fleet_id}`. */
+export function getFleet({ store, machine }: OperationContext): Handler<null> {
+  return async ({ principal, path }) => {
+    const id = fleetId(path);
+    const facts = id === null ? undefined : await findFleetFacts(store.reader, principal.organization_id, id);
+    return facts === undefined ? UNKNOWN_FLEET : answerFleet(facts, machine.clock.wall_ms());
+  };
+}
+
+/** `POST /v1/fleets/{fleet_id}/model`: begins a new generation; what the fleet works with stays until that one is ready. */
+export function updateFleetModel({ store, newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
+  return async (call) => {
+    const { principal, body, path, request_id } = call;
+    const id = fleetId(path);
+    if (id === null) return UNKNOWN_FLEET;
+    const now_ms = machine.clock.wall_ms();
+    const generation_id = newId("gen");
+    const author = authorship(call, newId, new Date(now_ms).toISOString());
+    const key = { id, organization_id: principal.organization_id };
+    const updated = await store.write((transaction) =>
+      updateModel(transaction, key, body.subject, generation_id, author),
+    );
+    switch (updated.state) {
+      case "unknown":
+        return UNKNOWN_FLEET;
+      case "invalid":
+        return refuseInvalid(updated.findings);
+      case "unchanged":
+        return answerFleet(updated.facts, now_ms);
+      case "updated": {
+        const { credential_id } = principal;
+        machine.log.info("fleet_model_updated", { request_id, credential_id, fleet_id: id, subject: body.subject });
+        nudge();
+        return answerFleet(updated.facts, now_ms);
+      }
+    }
+  };
+}
+
+function answerFleet(facts: FleetFacts, now_ms: number): Answer {
+  return answerJson(JSON.stringify(deriveFleet(facts, now_ms)));
+}
+
+const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
+
+/** What is no id is no fleet's, and never asked for: a path may hold what no database text can. */
+const FLEET_ID = /^fleet_[0-9a-z]{26}$/;
+
+function fleetId(path: Readonly<Record<string, string>>): string | null {
+  const id = path["fleet_id"] ?? "";
+  return FLEET_ID.test(id) ? id : null;
+}

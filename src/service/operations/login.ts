@@ -1,0 +1,148 @@
+import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/sessions.ts";
+import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, takeUpLogin } from "../auth/login.ts";
+import { createSessionToken } from "../auth/session-token.ts";
+import { isStillValid } from "../auth/still-valid.ts";
+import { createToken, hashSecret, isSameHash } from "../auth/token.ts";
+import type { Answer } from "../http/answers.ts";
+import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
+import { audit } from "../store/audit.ts";
+import type { LoginRow } from "../store/logins.ts";
+import { findLogin, insertLogin, lockLogin, updateLogin } from "../store/logins.ts";
+import { ruleBroken } from "../validation/finding.ts";
+import type { Handler, OperationContext, PublicHandler } from "./operation.ts";
+import { authorship, refuseEnded } from "./operation.ts";
+
+/** Tells a login's code from other secrets. */
+const CODE_PREFIX = "rps_code_";
+
+/** `POST /v1/cli/login/start`: a program asks to be signed in; nothing is known of it but its verifier's hash. */
+export function startLogin({ store, newId, machine }: OperationContext): PublicHandler<LoginStart> {
+  return async ({ body }) => {
+    const now_ms = machine.clock.wall_ms();
+    const login: LoginRow = {
+      id: newId("login"),
+      verifier_sha256: hashSecret(body.verifier),
+      callback_url: new URL(body.callback_url).href,
+      state: "pending",
+      code_sha256: null,
+      organization_id: null,
+      approved_by: null,
+      last_polled_at: null,
+      created_at: new Date(now_ms).toISOString(),
+      expires_at: new Date(now_ms + LOGIN_LIFETIME_MS).toISOString(),
+    };
+    await store.write((transaction) => insertLogin(transaction, login));
+    const login_url = `/login?exchange=${login.id}`;
+    return answerJson(JSON.stringify({ exchange_id: login.id, login_url }));
+  };
+}
+
+/** `POST /v1/cli/login/poll`: waits for the decision without a browser that can reach the program. */
+export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
+  const { store, newId, machine } = context;
+  return async ({ body, request_id }) => {
+    const now_ms = machine.clock.wall_ms();
+    // Most polls change nothing, and those that come too fast must not cost a write.
+    const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, now_ms);
+    if (seen.state === "refused") return unauthorized(seen.detail);
+    if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
+    const at = new Date(now_ms).toISOString();
+    const { token, session } = newSession(context);
+    const author = { audit_id: newId("aud"), at, request_id };
+    return store.write(async (transaction) => {
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms);
+      switch (state.state) {
+        case "refused":
+          return unauthorized(state.detail);
+        case "too-fast":
+          return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
+        case "pending":
+          await updateLogin(transaction, body.exchange_id, { last_polled_at: at });
+          return answerJson(`{"status":"pending","interval":${POLL_INTERVAL_S}}`);
+        case "approved":
+          return (await takeUpLogin(transaction, state.login, session, author))
+            ? answerJson(JSON.stringify({ status: "complete", token }))
+            : unauthorized("Login was denied");
+      }
+    });
+  };
+}
+
+/** `POST /v1/cli/login/exchange`: the code that came through the person's browser, for a token. */
+export function exchangeLogin(context: OperationContext): PublicHandler<LoginExchange> {
+  const { store, newId, machine } = context;
+  return async ({ body, request_id }) => {
+    const now_ms = machine.clock.wall_ms();
+    const { token, session } = newSession(context);
+    const author = { audit_id: newId("aud"), at: new Date(now_ms).toISOString(), request_id };
+    return store.write(async (transaction) => {
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms);
+      if (state.state === "refused") return unauthorized(state.detail);
+      // There is no code before the approval.
+      if (state.state !== "approved") return unauthorized("Invalid login code");
+      const { code_sha256 } = state.login;
+      if (code_sha256 === null || !isSameHash(code_sha256, hashSecret(body.code))) {
+        return unauthorized("Invalid login code");
+      }
+      return (await takeUpLogin(transaction, state.login, session, author))
+        ? answerJson(JSON.stringify({ token }))
+        : unauthorized("Login was denied");
+    });
+  };
+}
+
+/** `POST /v1/cli/login/decide`: what the person says. The code leaves the service here alone, on its way to the program's own address. */
+export function decideLogin({ store, newId, machine }: OperationContext): Handler<LoginDecision> {
+  return async (call) => {
+    const { principal, body } = call;
+    if (principal.scopes !== null) {
+      return refuse("Forbidden", "A restricted API key cannot approve a login, because a session may do everything");
+    }
+    const now_ms = machine.clock.wall_ms();
+    const author = authorship(call, newId, new Date(now_ms).toISOString());
+    const code = createToken(CODE_PREFIX, machine.random);
+    const isApproved = body.decision === "approve";
+    return store.write(async (transaction) => {
+      const login = await lockLogin(transaction, body.exchange_id);
+      if (!(await isStillValid(transaction, principal, author.at))) return refuseEnded();
+      if (login === undefined || isOver(login, now_ms)) return refuseUnknown(body.exchange_id);
+      if (login.state !== "pending") return refuse("Conflict", "The login has been decided already");
+      await updateLogin(transaction, login.id, {
+        state: isApproved ? "approved" : "denied",
+        code_sha256: isApproved ? hashSecret(code) : null,
+        organization_id: principal.organization_id,
+        approved_by: isApproved ? principal.key_id : null,
+      });
+      await audit(transaction, author, {
+        action: isApproved ? "login.approve" : "login.deny",
+        subject_id: login.id,
+        details: { callback_url: login.callback_url },
+      });
+      const status = isApproved ? "approved" : "denied";
+      return answerJson(JSON.stringify({ status, redirect_url: redirectUrl(login, isApproved ? code : null) }));
+    });
+  };
+}
+
+function newSession({ newId, machine }: OperationContext) {
+  const token = createSessionToken(machine.random);
+  return { token, session: { id: newId("ses"), token_sha256: hashSecret(token) } };
+}
+
+/** Like an OAuth 2.0 redirect (RFC 6749, 4.1.2): a code, or why there is none. */
+function redirectUrl({ id, callback_url }: LoginRow, code: string | null): string {
+  const url = new URL(callback_url);
+  url.searchParams.set("exchange_id", id);
+  if (code === null) url.searchParams.set("error", "access_denied");
+  else url.searchParams.set("code", code);
+  return url.href;
+}
+
+function refuseUnknown(exchange_id: string): Answer {
+  const fault = ruleBroken("there is no such login under way");
+  return refuseInvalid([{ ...fault, loc: ["body", "exchange_id"], input: exchange_id }]);
+}
+
+function unauthorized(detail: string): Answer {
+  return refuse("Unauthorized", detail, { "www-authenticate": "Bearer" });
+}

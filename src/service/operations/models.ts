@@ -1,0 +1,42 @@
+import type { ModelView } from "../../api/models.ts";
+import { answerJson, refuse } from "../http/answers.ts";
+import type { OfferedModel } from "../store/models.ts";
+import { findModel, listModels } from "../store/models.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+
+/** `GET /v1/models/{slug}`: one model, as long as the catalog has it. A checkpoint's id is no slug. */
+export function getModel({ store }: OperationContext): Handler<null> {
+  return async ({ path }) => {
+    const model = await findModel(store.reader, path["slug"] ?? "");
+    return model === undefined ? refuse("NotFound", "Model not found") : answerJson(JSON.stringify(modelView(model)));
+  };
+}
+
+/** `GET /v1/models`: every model of the catalog, oldest first. */
+export function listCatalogModels({ store }: OperationContext): Handler<null> {
+  return async () => {
+    const models = await listModels(store.reader);
+    return answerJson(JSON.stringify({ models: models.map(modelView) }));
+  };
+}
+
+/** The record of the contract. Where a checkpoint answers is told to those who deploy it, and to nobody else. */
+function modelView(model: OfferedModel): ModelView {
+  const { slug, display_name, vendor, model_type, license_tier, default_checkpoint_id, created_at } = model;
+  const checkpoints = model.checkpoints.map(({ id, created_at: since, requirements, endpoints }) => ({
+    id,
+    created_at: since,
+    requirements,
+    regions: endpoints.map(({ region }) => region),
+  }));
+  return {
+    slug,
+    display_name,
+    vendor,
+    model_type,
+    license_tier,
+    default_checkpoint_id,
+    checkpoints,
+    created_at,
+  };
+}

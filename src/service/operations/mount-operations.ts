@@ -1,0 +1,43 @@
+import type { FastifyInstance } from "fastify";
+
+import { operations } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import { mount, mountPublic, mountWithBody, mountWithQuery } from "../http/mount.ts";
+import type { MountContext } from "../http/mount.ts";
+import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./api-keys.ts";
+import { createDeployment, getDeployment, listOrganizationDeployments, retireDeployment } from "./deployments.ts";
+import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./login.ts";
+import { createFleet, getFleet, listFleets, updateFleetModel } from "./fleets.ts";
+import { getModel, listCatalogModels } from "./models.ts";
+import { getRobot, listOrganizationRobots, setupRobot } from "./robots.ts";
+import { endOwnSession, getAccount, getSession } from "./sessions.ts";
+import { listOrganizationUsage } from "./usage.ts";
+
+/** Every operation of the contract, with what answers it. */
+export function mountOperations(app: FastifyInstance, context: MountContext): void {
+  mountWithBody(app, context, operations.setupRobot, setupRobot(context));
+  mountWithQuery(app, context, operations.listRobots, listOrganizationRobots(context));
+  mount(app, context, beyondSpec.getRobot, getRobot(context));
+  mount(app, context, operations.getModel, getModel(context));
+  mount(app, context, beyondSpec.listModels, listCatalogModels(context));
+  mountWithBody(app, context, operations.createApiKey, createOrganizationKey(context));
+  mountWithQuery(app, context, operations.listApiKeys, listOrganizationKeys(context));
+  mount(app, context, operations.revokeApiKey, revokeOrganizationKey(context));
+  mountWithBody(app, context, operations.createDeployment, createDeployment(context));
+  mountWithQuery(app, context, beyondSpec.listDeployments, listOrganizationDeployments(context));
+  mount(app, context, beyondSpec.getDeployment, getDeployment(context));
+  mount(app, context, beyondSpec.pollDeployment, getDeployment(context));
+  mount(app, context, beyondSpec.retireDeployment, retireDeployment(context));
+  mountWithQuery(app, context, operations.listUsage, listOrganizationUsage(context));
+  mountPublic(app, context, beyondSpec.startLogin, startLogin(context));
+  mountPublic(app, context, beyondSpec.pollLogin, pollLogin(context));
+  mountPublic(app, context, beyondSpec.exchangeLogin, exchangeLogin(context));
+  mountWithBody(app, context, beyondSpec.decideLogin, decideLogin(context));
+  mount(app, context, beyondSpec.endSession, endOwnSession(context));
+  mount(app, context, beyondSpec.getSession, getSession(context));
+  mount(app, context, beyondSpec.getAccount, getAccount(context));
+  mountWithBody(app, context, operations.createFleet, createFleet(context));
+  mountWithQuery(app, context, operations.listFleets, listFleets(context));
+  mount(app, context, beyondSpec.getFleet, getFleet(context));
+  mountWithBody(app, context, operations.updateFleetModel, updateFleetModel(context));
+}

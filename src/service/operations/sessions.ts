@@ -1,0 +1,57 @@
+import { answerJson, refuse } from "../http/answers.ts";
+import { audit } from "../store/audit.ts";
+import { countBelongings, findOrganization } from "../store/organizations.ts";
+import { endSession } from "../store/sessions.ts";
+import type { Reader } from "../store/store.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+import { authorship } from "./operation.ts";
+
+/** `DELETE /v1/cli/session`: ends the session the request came with, and never a key. */
+export function endOwnSession({ store, newId, machine }: OperationContext): Handler<null> {
+  return async (call) => {
+    const { credential, credential_id: id, organization_id } = call.principal;
+    if (credential !== "session") {
+      return refuse("Forbidden", "An API key is no session; revoke it with DELETE /v1/me/api-keys/{key_id}");
+    }
+    const at = new Date(machine.clock.wall_ms()).toISOString();
+    const author = authorship(call, newId, at);
+    const ended = await store.write(async (transaction) => {
+      if (!(await endSession(transaction, organization_id, id, at))) return false;
+      await audit(transaction, author, { action: "session.end", subject_id: id, details: {} });
+      return true;
+    });
+    if (!ended) return refuse("Unauthorized", "Session has ended", { "www-authenticate": "Bearer" });
+    return answerJson(JSON.stringify({ id, revoked_at: at }));
+  };
+}
+
+/** `GET /v1/me/session`: whose credential this is, and what it may do. */
+export function getSession({ store }: OperationContext): Handler<null> {
+  return async ({ principal }) => {
+    const { organization_id, credential: type, credential_id: id, scopes, expires_at } = principal;
+    const organization = await organizationOf(store.reader, organization_id);
+    return answerJson(
+      JSON.stringify({
+        authenticated: true,
+        active_organization: { ...organization, role: scopes === null ? "admin" : "member" },
+        credential: { id, type, scopes, expires_at },
+      }),
+    );
+  };
+}
+
+/** `GET /v1/me/account`: what the organization has: current deployments, and keys that work. */
+export function getAccount({ store, machine }: OperationContext): Handler<null> {
+  return async ({ principal: { organization_id } }) => {
+    const now = new Date(machine.clock.wall_ms()).toISOString();
+    const organization = await organizationOf(store.reader, organization_id);
+    const belongings = await countBelongings(store.reader, organization_id, now);
+    return answerJson(JSON.stringify({ organization, ...belongings }));
+  };
+}
+
+async function organizationOf(reader: Reader, organization_id: string) {
+  const organization = await findOrganization(reader, organization_id);
+  if (organization === undefined) throw new Error(`A credential belongs to ${organization_id}, which is not there`);
+  return { id: organization.id, name: organization.name };
+}

@@ -1,0 +1,67 @@
+import type { Finding } from "../manifest/finding.ts";
+import type { Problem } from "../platform/terminal.ts";
+import { bootstrapKey } from "./auth/bootstrap.ts";
+import { readCertificatePair } from "./http/tls.ts";
+import type { CertificatePair, TlsFiles } from "./http/tls.ts";
+import type { ServiceMachine } from "./machine.ts";
+import { applyModels } from "./models/apply-at-start.ts";
+import type { OperationContext } from "./operations/operation.ts";
+import { alreadyInUse, modelsRefused } from "./start-problem.ts";
+import { lockDirectory } from "./store/instance-lock.ts";
+import { openStore } from "./store/store.ts";
+import type { Store, StoreLocation } from "./store/store.ts";
+
+/** The service cannot start. `findings` are those of the model catalog, where it is what failed. */
+export interface Failed {
+  readonly state: "failed";
+  readonly problem: Problem;
+  readonly findings?: readonly Finding[];
+  /** A file that was named is wrong in itself, whatever machine reads it. */
+  readonly is_invalid?: true;
+}
+
+type Opened = { readonly state: "opened"; readonly store: Store } | Failed;
+
+/** The certificate to serve with; null without TLS. */
+export async function readPair(
+  tls: TlsFiles | null,
+  { clock, files }: ServiceMachine,
+): Promise<CertificatePair | Failed | null> {
+  if (tls === null) return null;
+  const reading = await readCertificatePair(files, tls, clock.wall_ms());
+  return reading.state === "read" ? reading.pair : { state: "failed", problem: reading.problem, is_invalid: true };
+}
+
+/** Opens the store, and holds a data directory for this process alone. Both are let go by `resources`. */
+export async function openLockedStore(
+  location: StoreLocation,
+  machine: ServiceMachine,
+  resources: AsyncDisposableStack,
+): Promise<Opened> {
+  if (location.kind === "sqlite") {
+    await machine.files.makeDirectory(location.data_directory, 0o700);
+    const lock = lockDirectory(location.data_directory);
+    if (lock === null) return { state: "failed", problem: alreadyInUse(location.data_directory) };
+    resources.use(lock);
+  }
+  return { state: "opened", store: resources.use(await openStore(location, machine)) };
+}
+
+/** What the store must hold before the first request: a key that works, and the models. */
+export async function prepareStore(
+  {
+    bootstrap_key_file,
+    models_file,
+  }: { readonly bootstrap_key_file: string | null; readonly models_file: string | null },
+  context: OperationContext,
+): Promise<Failed | null> {
+  if (bootstrap_key_file !== null) {
+    const problem = await bootstrapKey(bootstrap_key_file, context.store, context.newId, context.machine);
+    if (problem !== null) return { state: "failed", problem };
+  }
+  if (models_file === null) return null;
+  const findings = await applyModels(models_file, context);
+  return findings === null
+    ? null
+    : { state: "failed", problem: modelsRefused(models_file), findings, is_invalid: true };
+}

@@ -1,0 +1,53 @@
+import type { ServiceMachine } from "./machine.ts";
+import { auditedBeforeNewest, pruneAudit } from "./store/audit-log.ts";
+import type { Store } from "./store/store.ts";
+import type { Task } from "./task.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Entries of one write, so that no request waits for all of them. */
+const BATCH = 500;
+/** After a write, how long requests have the store for themselves. */
+const REST_MS = 50;
+/** Entries that stay whatever the clock says. */
+export const NEWEST_KEPT = 100;
+
+/**
+ * Lets go of audit entries that are older than `retention_days`, oldest first, until none is left.
+ *
+ * Old is what is old by the clock and by the log itself: with the clock far ahead everything would be. So age also counts from
+ * the newest entries, of which the last `NEWEST_KEPT` stay: a clock that is set right before so many changes costs nothing.
+ */
+export function createAuditPruning(
+  store: Store,
+  { clock, log }: Pick<ServiceMachine, "clock" | "log">,
+  retention_days: number,
+): Task {
+  let pruned_ms = Number.NEGATIVE_INFINITY;
+
+  async function prune(signal: AbortSignal): Promise<void> {
+    const newest = await auditedBeforeNewest(store.reader, NEWEST_KEPT);
+    if (newest === null) return;
+    const now_ms = Math.min(clock.wall_ms(), Date.parse(newest));
+    const before = new Date(now_ms - retention_days * DAY_MS).toISOString();
+    let pruned = 0;
+    let count = BATCH;
+    while (count === BATCH && !signal.aborted) {
+      count = await store.write((transaction) => pruneAudit(transaction, before, BATCH));
+      pruned += count;
+      if (count === BATCH) await clock.sleep(REST_MS, signal);
+    }
+    if (pruned > 0) log.info("audit_pruned", { entries: pruned, before });
+  }
+
+  return {
+    name: "prune-audit",
+    interval_ms: HOUR_MS,
+    async run(signal) {
+      // Tasks are nudged by anything that happens; this one has its own pace.
+      if (clock.monotonic_ms() - pruned_ms < HOUR_MS / 2) return;
+      await prune(signal);
+      pruned_ms = clock.monotonic_ms();
+    },
+  };
+}

@@ -1,0 +1,225 @@
+import { fileURLToPath } from "node:url";
+
+import * as z from "zod";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { operations } from "../../../src/api/api.ts";
+import type { Operation } from "../../../src/api/api.ts";
+import { beyondSpec } from "../../../src/api/beyond-spec.ts";
+import { EXAMPLES } from "../../../src/service/openapi/examples.ts";
+import type { RunningService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
+
+const CATALOG = fileURLToPath(new URL("../../../config/models.example.yaml", import.meta.url));
+
+type Json = Readonly<Record<string, unknown>>;
+const record = z.record(z.string(), z.unknown());
+
+async function describedService(): Promise<{ readonly service: RunningService; readonly document: Json }> {
+  const service = await startService({ configuration: { models_file: CATALOG } });
+  onTestFinished(() => service[Symbol.asyncDispose]());
+  const document = record.parse(await (await fetch(`${service.url}/openapi.json`)).json());
+  return { service, document };
+}
+
+/** The part of the document a reference points to. */
+function lookUp(document: Json, reference: string): unknown {
+  let part: unknown = document;
+  for (const step of reference.slice("#/".length).split("/")) part = record.parse(part)[step];
+  return part;
+}
+
+/** A description beside a reference counts before the one it points to. */
+function descriptionOf(document: Json, part: Json): unknown {
+  if ("description" in part) return part["description"];
+  return "$ref" in part ? record.parse(lookUp(document, String(part["$ref"])))["description"] : undefined;
+}
+
+function referencesIn(part: unknown): readonly string[] {
+  if (typeof part !== "object" || part === null) return [];
+  return Object.entries(part).flatMap(([name, value]) => (name === "$ref" ? [String(value)] : referencesIn(value)));
+}
+
+/** The part with every reference replaced by what it points to; no schema of the interface contains itself. */
+function inlined(document: Json, part: unknown): unknown {
+  if (typeof part !== "object" || part === null) return part;
+  if (Array.isArray(part)) return part.map((item) => inlined(document, item));
+  if ("$ref" in part) return inlined(document, lookUp(document, String(part.$ref)));
+  return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, inlined(document, value)]));
+}
+
+function describedOperations(document: Json) {
+  return Object.entries(record.parse(document["paths"])).flatMap(([path, item]) =>
+    Object.entries(record.parse(item)).map(([method, operation]) =>
+      Object.assign(operationSchema.parse(operation), { path, method }),
+    ),
+  );
+}
+
+const operationSchema = z.looseObject({
+  operationId: z.string(),
+  tags: z.array(z.string()).length(1),
+  security: z.array(record).optional(),
+  "x-beyond-spec": z.boolean().optional(),
+  parameters: z
+    .array(z.looseObject({ name: z.string(), in: z.enum(["path", "query"]), required: z.boolean() }))
+    .optional(),
+  requestBody: z.looseObject({ required: z.literal(true) }).optional(),
+  responses: record,
+});
+
+describe("GET /openapi.json", () => {
+  it("is OpenAPI 3.1 of the interface 0.1.0, and needs no key", async () => {
+    const { document } = await describedService();
+    expect(document).toMatchObject({
+      openapi: expect.stringMatching(/^3\.1\./),
+      info: { version: "0.1.0" },
+      servers: [{ url: "/" }],
+      security: [{ bearer: [] }],
+      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+    });
+  });
+
+  it("has an ETag, and answers 304 to it", async () => {
+    const { service } = await describedService();
+    const etag = (await fetch(`${service.url}/openapi.json`)).headers.get("etag") ?? "";
+    expect(etag).toMatch(/^"[\w-]{22}"$/);
+    const again = await fetch(`${service.url}/openapi.json`, { headers: { "if-none-match": etag } });
+    expect([again.status, await again.text()]).toEqual([304, ""]);
+    const other = await fetch(`${service.url}/openapi.json`, { headers: { "if-none-match": '"other"' } });
+    expect(other.status).toBe(200);
+  });
+
+  it("every reference points somewhere, and every schema is used", async () => {
+    const { document } = await describedService();
+    const references = new Set(referencesIn(document));
+    for (const reference of references) expect([reference, lookUp(document, reference)]).not.toContain(undefined);
+    const schemas = Object.keys(record.parse(lookUp(document, "#/components/schemas")));
+    expect(schemas.filter((name) => !references.has(`#/components/schemas/${name}`))).toEqual([]);
+  });
+
+  it("names the schemas as the service document does", async () => {
+    const { document } = await describedService();
+    expect(Object.keys(record.parse(lookUp(document, "#/components/schemas")))).toEqual(
+      expect.arrayContaining([
+        "FleetCreate",
+        "FleetRobotSelection",
+        "RobotSelector",
+        "OperatingWindow",
+        "FleetView",
+        "ReadinessEstimate",
+        "ReadinessMode",
+        "FleetStatus",
+        "FleetRobotCounts",
+        "FleetModelGenerationView",
+        "FleetUpdateView",
+        "ValidationError",
+        "HTTPValidationError",
+      ]),
+    );
+    for (const name of ["FleetCreate", "FleetRobotSelection", "RobotSelector", "OperatingWindow", "FleetView"]) {
+      expect(lookUp(document, `#/components/schemas/${name}`)).toMatchObject({ additionalProperties: false });
+    }
+  });
+
+  it("a robot always has all seven members, and no other", async () => {
+    const { document } = await describedService();
+    expect(lookUp(document, "#/components/schemas/RobotView")).toMatchObject({
+      required: ["id", "name", "robot_type_id", "region", "created_at", "site", "labels"],
+      properties: { site: { type: ["string", "null"] }, labels: { additionalProperties: { type: "string" } } },
+      additionalProperties: false,
+    });
+  });
+
+  it("describes every operation, and marks those beyond the service document", async () => {
+    const { document } = await describedService();
+    const described = describedOperations(document).filter(({ path }) => path.startsWith("/v1/"));
+    const told = described.map(({ operationId, method, path, tags, "x-beyond-spec": beyond, security }) =>
+      [operationId, method.toUpperCase(), path, tags[0], beyond === true, security?.length === 0].join(" "),
+    );
+    const rows = (table: Readonly<Record<string, Operation>>, beyond: boolean) =>
+      Object.entries(table).map(([id, { method, path, tag, scope }]) =>
+        [id, method, path, tag, beyond, scope === "public"].join(" "),
+      );
+    expect(told.toSorted()).toEqual([...rows(operations, false), ...rows(beyondSpec, true)].toSorted());
+  });
+
+  it("says of each operation what it does, what it needs, and what its answers mean", async () => {
+    const { document } = await describedService();
+    const scopes = new Map(Object.entries({ ...operations, ...beyondSpec }).map(([id, { scope }]) => [id, scope]));
+    const described = describedOperations(document);
+    for (const { operationId, path, description, "x-scope": scope, responses } of described) {
+      const answers = Object.values(responses).map((answer) => descriptionOf(document, record.parse(answer)));
+      for (const text of [description, ...answers]) {
+        expect([operationId, text]).toEqual([operationId, expect.stringMatching(/^.{5,}\.$/s)]);
+      }
+      if (path.startsWith("/v1/")) expect([operationId, scope]).toEqual([operationId, scopes.get(operationId)]);
+    }
+    expect(described.find(({ path }) => path === "/readyz")?.responses).toHaveProperty("503");
+  });
+
+  it("is true about bodies that do not say that they are JSON", async () => {
+    const { service, document } = await describedService();
+    const answer = await fetch(`${service.url}/v1/cli/login/start`, {
+      method: "POST",
+      headers: { "content-type": "application/x-www-form-urlencoded" },
+      body: JSON.stringify({ verifier: "v".repeat(43), callback_url: "http://127.0.0.1:1" }),
+    });
+    const { detail } = z.object({ detail: z.tuple([record]) }).parse(await answer.json());
+    expect([answer.status, detail[0]["loc"]]).toEqual([422, ["body"]]);
+    expect(record.parse(document["info"])["description"]).toContain(`"${String(detail[0]["msg"])}"`);
+  });
+
+  it("declares each parameter of a path, and the answers every client must expect", async () => {
+    const { document } = await describedService();
+    for (const { path, operationId, parameters, requestBody, responses } of describedOperations(document)) {
+      const declared = (parameters ?? []).filter((parameter) => parameter.in === "path").map(({ name }) => name);
+      expect([operationId, declared]).toEqual([operationId, [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)]);
+      const statuses = Object.keys(responses);
+      expect(statuses).toEqual(expect.arrayContaining(["200", "default"]));
+      if (!path.startsWith("/v1/")) continue;
+      expect(statuses).toEqual(expect.arrayContaining(["401", "429", "503"]));
+      // The service document: 422 wherever there is a body or a path parameter.
+      if (requestBody !== undefined || path.includes("{")) expect(statuses).toContain("422");
+    }
+  });
+
+  it("its examples work, one after the other, and every answer is as described", async () => {
+    const { service, document } = await describedService();
+    const described = new Map(describedOperations(document).map((operation) => [operation.operationId, operation]));
+    const ids: Record<string, string> = { slug: "pi0.5", robot: "packing-cell-4" };
+    const ask = async (id: string, body?: unknown) => {
+      const { method, path, responses } = described.get(id)!;
+      const url = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? "nobody");
+      const answer = await service.send(method.toUpperCase(), url, body);
+      const json: unknown = await answer.json();
+      const schema = schemaOf(document, responses, String(answer.status));
+      expect([id, answer.status, schema.safeParse(json).error?.issues]).toEqual([id, answer.status, undefined]);
+      return { status: answer.status, json };
+    };
+    for (const [id, body] of Object.entries(EXAMPLES)) {
+      const { status, json } = await ask(id, body);
+      expect([id, status]).toEqual([id, 200]);
+      const made = record.parse(json)["id"];
+      if (id === "createFleet") ids["fleet_id"] = String(made);
+      if (id === "createDeployment") ids["deployment_id"] = String(made);
+      if (id === "createApiKey") ids["key_id"] = String(made);
+    }
+    const others = [...described].filter(([id, { path }]) => path.startsWith("/v1/") && !(id in EXAMPLES));
+    for (const [id, { method }] of others) if (method === "get") expect((await ask(id)).status).toBe(200);
+    for (const [id, { requestBody }] of others)
+      if (requestBody !== undefined) expect((await ask(id, {})).status).toBe(422);
+    expect((await ask("createFleet", EXAMPLES.createFleet)).status).toBe(409);
+    for (const id of ["retireDeployment", "revokeApiKey"]) expect((await ask(id)).status).toBe(200);
+    for (const name of Object.keys(ids)) ids[name] = "nobody";
+    for (const id of ["getRobot", "getFleet", "getModel", "getDeployment", "revokeApiKey"]) {
+      expect((await ask(id)).status).toBe(404);
+    }
+  });
+});
+
+function schemaOf(document: Json, responses: Json, status: string): z.ZodType {
+  const response = record.parse(inlined(document, responses[status] ?? responses["default"]));
+  const { schema } = record.parse(record.parse(response["content"])["application/json"]);
+  return z.fromJSONSchema(schema as z.core.JSONSchema.JSONSchema);
+}

@@ -1,0 +1,105 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
+
+import * as z from "zod";
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import type { Client } from "../../conformance/api/client.ts";
+import { createClient } from "../../conformance/api/client.ts";
+import { fleetOf } from "../../conformance/api/fleets.ts";
+import { register } from "../../conformance/api/robots.ts";
+import { endWithTest } from "../../support/children.ts";
+import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+
+const PROGRAM = join(import.meta.dirname, "../../../src/service.ts");
+const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
+/** A claim lapses ten seconds after it was taken. */
+const AFTER_THE_CLAIM = { timeout: 45_000, interval: 100 };
+
+interface Replica {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
+async function serve(database: string, folder: string): Promise<Replica> {
+  const flags = ["--database", database, "--listen", "127.0.0.1:0", "--models", join(folder, "models.yaml")];
+  const child = spawn(process.execPath, [PROGRAM, "serve", ...flags, "--bootstrap-key-file", join(folder, "key")], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  endWithTest(child);
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [line] = await once(child.stdout, "data");
+  return { child, url: listeningSchema.parse(JSON.parse(String(line))).url };
+}
+
+/** An inference endpoint that takes a probe and says nothing, until it is told to be healthy. */
+async function startSilentEndpoint() {
+  let isSilent = true;
+  let asked = 0;
+  const server = createServer((_request, response) => {
+    asked += 1;
+    if (!isSilent) response.end("{}");
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked: () => asked,
+    heal() {
+      isSilent = false;
+    },
+  };
+}
+
+describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
+  it("in the middle of a probe: another one takes its claim over, and the fleet becomes ready", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "killed-"));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    await using postgres = await startPostgres();
+    const database = await postgres.createDatabase();
+    const endpoint = await startSilentEndpoint();
+    await writeFile(
+      join(folder, "models.yaml"),
+      JSON.stringify({
+        models: [
+          {
+            slug: "pi0.5",
+            checkpoints: [
+              {
+                id: "ckpt_a",
+                created_at: "2026-01-01T00:00:00Z",
+                endpoints: [{ region: "us-west-2", url: endpoint.url }],
+              },
+            ],
+          },
+        ],
+      }),
+    );
+    const doomed = await serve(database, folder);
+    await expect.poll(endpoint.asked, AFTER_THE_CLAIM).toBe(1);
+    const survivor = await serve(database, folder);
+    const key = (await readFile(join(folder, "key"), "utf8")).trim();
+    const [first, second]: [Client, Client] = [createClient(doomed.url, key), createClient(survivor.url, key)];
+    await register(first, ["r1", "r2"]);
+    const fleet = await first.call("createFleet", { body: fleetOf("f") });
+
+    doomed.child.kill("SIGKILL");
+    await once(doomed.child, "exit");
+    endpoint.heal();
+    const get = async () => second.call("getFleet", { path: { fleet_id: fleet.id } });
+    expect(await get()).toMatchObject({ status: "preparing", robots: { registered: 2, waiting: 2 } });
+    await expect.poll(async () => (await get()).status, AFTER_THE_CLAIM).toBe("ready");
+    expect(endpoint.asked()).toBeGreaterThanOrEqual(2);
+  });
+});

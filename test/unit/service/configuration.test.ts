@@ -1,0 +1,128 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, it } from "vitest";
+
+import { DEFAULTS, readConfiguration } from "../../../src/service/configuration.ts";
+
+const read = (text: string) => readConfiguration(Buffer.from(text));
+
+/** `line:column id message` of each finding. */
+function findingsOf(text: string): readonly string[] {
+  return read(text).findings.map(({ line, column, id, message }) => `${line}:${column} ${id} ${message}`);
+}
+
+describe("readConfiguration", () => {
+  it("nothing but where things are kept: the defaults", () => {
+    expect(read("data: /srv/data\n")).toEqual({
+      findings: [],
+      configuration: { ...DEFAULTS, keep: { kind: "data", directory: "/srv/data" } },
+    });
+  });
+
+  it("the example says what the defaults are, switched on or off", () => {
+    const example = readFileSync(new URL("../../../config/service.example.yaml", import.meta.url), "utf8");
+    const standard = { ...DEFAULTS, keep: { kind: "data", directory: "/var/lib/robot-policy-service" } };
+    expect(read(example)).toEqual({ findings: [], configuration: standard });
+    const switched_on = example.replaceAll(/^# ((?: *[a-z_]+:.*)|(?: +- .*)|(?: +#.*))$/gm, "$1");
+    const reading = read(switched_on.replace(/^data:.*$/m, ""));
+    expect(reading.findings).toEqual([]);
+    expect(reading.configuration).toEqual({
+      ...DEFAULTS,
+      tls: {
+        cert_file: "/etc/robot-policy-service/tls/cert.pem",
+        key_file: "/etc/robot-policy-service/tls/key.pem",
+      },
+      trusted_proxies: ["10.0.0.5", "10.1.0.0/16"],
+      keep: {
+        kind: "database-file",
+        url_file: "/run/credentials/robot-policy-service.service/database-url",
+        pool_size: 10,
+      },
+      bootstrap_key_file: "/var/lib/robot-policy-service/bootstrap-key",
+      models: "/etc/robot-policy-service/models.yaml",
+    });
+  });
+
+  it("reads all of it", () => {
+    const { configuration, findings } = read(`
+listen: "[::1]:443"
+database:
+  url: postgres://robots@db.example.com/robots
+rate_limit:
+  credential: { per_second: 0.5, burst: 7 }
+metrics: false
+log: { level: debug, requests: true }
+audit: { keep_forever: true }
+limits: { body_bytes: 20000, headers_timeout_s: 1.5, request_timeout_s: 2 }
+x-note: mine
+`);
+    expect(findings).toEqual([]);
+    expect(configuration).toMatchObject({
+      listen: { host: "::1", port: 443 },
+      keep: { kind: "database", url: "postgres://robots@db.example.com/robots", pool_size: null },
+      rate_limit: { credential: { per_second: 0.5, burst: 7 }, address: { per_second: 10, burst: 300 } },
+      metrics: false,
+      log: { level: "debug", requests: true },
+      audit_retention_days: null,
+      limits: { body_bytes: 20_000, headers_timeout_ms: 1500, request_timeout_ms: 2000, idle_timeout_ms: 90_000 },
+    });
+  });
+
+  it("rate_limit can be switched off", () => {
+    expect(read("rate_limit: { enabled: false }\n").configuration?.rate_limit).toBeNull();
+  });
+
+  it("every mistake at once, each at its place", () => {
+    expect(
+      findingsOf(`listen: 8080
+tls: { cert_file: cert.pem, key: /k.pem }
+trusted_proxies: [10.0.0.0/33, 0.0.0.0/0, proxy, 10.0.0.1]
+data: relative
+log: { level: loud }
+limits: { body_bytes: 10, headers_timeout_s: 40 }
+rate_limit: { credential: { burst: 0 } }
+audit: { keep_forever: true, retention_days: 3 }
+prot: 8080
+`),
+    ).toMatchInlineSnapshot(`
+      [
+        "1:9 wrong_type expected a text, found a number; write it in quotes",
+        "2:6 missing key_file is required",
+        "2:19 path_format cert.pem: not absolute; start it with /",
+        "2:29 unknown_key unknown key key; write key_file, the path of a PEM file",
+        "3:19 address_format 10.0.0.0/33 is no address or network, such as 10.0.0.1 or 10.0.0.0/8",
+        "3:32 not_allowed 0.0.0.0/0 is everyone; whoever connects could then claim any address",
+        "3:43 address_format proxy is no address or network, such as 10.0.0.1 or 10.0.0.0/8",
+        "4:7 path_format relative: not absolute; start it with /",
+        "5:15 not_allowed loud is not one of debug, info, warn, error, silent",
+        "6:9 timeout_order headers_timeout_s (40) is longer than request_timeout_s (30)",
+        "6:23 out_of_range 10 is outside the range: 16384 to 16777216",
+        "7:36 out_of_range 0 is outside the range: 1 to 10000000",
+        "8:8 conflict keep_forever and retention_days are both set; leave one of them out",
+        "9:1 unknown_key unknown key prot; known here: listen, tls, trusted_proxies, data, database, bootstrap_key_file, models, rate_limit, metrics, log, audit, limits",
+      ]
+    `);
+  });
+
+  it.each([
+    ["a password in the address", "database: { url: 'postgres://u:hunter2@h/d' }", "secret_in_configuration"],
+    [
+      "a password among its parameters",
+      "database: { url: 'postgres://h/d?password=hunter2' }",
+      "secret_in_configuration",
+    ],
+    ["another database", "database: { url: 'mysql://h/hunter2' }", "url_format"],
+    ["no database at all", "database: {}", "missing"],
+    ["two addresses", "database: { url: 'postgres://h/d', url_file: /f }", "conflict"],
+    ["two places", "data: /d\ndatabase: { url: 'postgres://h/d' }", "conflict"],
+    ["a key in a comment", "data: /d # sk_rps_0123456789abcdefghijklmnop", "secret_in_configuration"],
+    ["a list", "- data", "wrong_type"],
+    ["nothing", "", "wrong_type"],
+    ["a broken file", "data: [", "yaml_syntax"],
+  ])("%s: refused, and never repeated", (_what, text, id) => {
+    const { findings, configuration } = read(text);
+    expect(configuration).toBeNull();
+    expect(findings.map((finding) => finding.id)).toEqual([id]);
+    expect(JSON.stringify(findings)).not.toContain("hunter2");
+  });
+});

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+
+import { createListCache, KEPT_BYTES_MAXIMUM } from "../../../src/service/operations/list-cache.ts";
+
+/** A store whose version the test says, and a cache over it that counts what is read. */
+function scene() {
+  const state = { version: "1", reads: 0 };
+  const cache = createListCache({ version: () => Promise.resolve(state.version) });
+  const list = async (organization_id: string, json: string) => {
+    const answer = await cache.answer(organization_id, () => {
+      state.reads += 1;
+      return Promise.resolve({ status: 200, json });
+    });
+    return "bytes" in answer ? Buffer.from(answer.bytes).toString() : "no bytes";
+  };
+  return { state, cache, list };
+}
+
+describe("createListCache", () => {
+  it("the same version → read once; another one → read again", async () => {
+    const { state, list } = scene();
+    expect([await list("org_1", "[1]"), await list("org_1", "[2]"), state.reads]).toEqual(["[1]", "[1]", 1]);
+    state.version = "2";
+    expect([await list("org_1", "[3]"), state.reads]).toEqual(["[3]", 2]);
+  });
+
+  it("an organization sees its own list", async () => {
+    const { list } = scene();
+    expect([await list("org_1", "[1]"), await list("org_2", "[2]"), await list("org_1", "[3]")]).toEqual([
+      "[1]",
+      "[2]",
+      "[1]",
+    ]);
+  });
+
+  it("a list that was read while the version changed is not kept for the new one", async () => {
+    const { state, cache, list } = scene();
+    const { promise, resolve } = Promise.withResolvers<{ status: number; json: string }>();
+    const slow = cache.answer("org_1", () => promise);
+    state.version = "2";
+    await list("org_2", "[]");
+    resolve({ status: 200, json: "[old]" });
+    await slow;
+    expect(await list("org_1", "[new]")).toBe("[new]");
+  });
+
+  it("keeps no more than its bound, and none that is larger by itself", async () => {
+    const { list } = scene();
+    const half = `[${"1".repeat(KEPT_BYTES_MAXIMUM / 2 - 2)}]`;
+    await list("org_1", half);
+    await list("org_2", half);
+    expect((await list("org_2", "[other]")).length).toBe(half.length);
+    await list("org_3", "[3]");
+    expect([await list("org_1", "[1]"), await list("org_3", "[]")]).toEqual(["[1]", "[3]"]);
+    await list("org_4", `${half}${half} `);
+    expect((await list("org_4", "[4]")).length).toBe("[4]".length);
+  });
+
+  it("a list in parts is not kept", async () => {
+    const { cache } = scene();
+    const parts = { status: 200, parts: (async function* () {})() };
+    expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
+    expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
+  });
+});
