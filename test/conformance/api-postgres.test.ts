@@ -1,0 +1,7 @@
+import { describe } from "vitest";
+
+import { WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { apiConformance } from "./api/conformance.ts";
+import { startOnPostgres } from "./api/start.ts";
+
+describe.skipIf(WITHOUT_POSTGRES)("with PostgreSQL", () => apiConformance("PostgreSQL", () => startOnPostgres(1)));

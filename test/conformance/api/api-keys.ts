@@ -1,0 +1,133 @@
+import { describe, expect, it } from "vitest";
+
+import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
+import { register } from "./robots.ts";
+import type { Target } from "./target.ts";
+import { SOON } from "./waiting.ts";
+
+export function apiKeysConformance(target: () => Target): void {
+  describe("API keys", () => {
+    it("create shows the key once, and it works at once", async () => {
+      const client = await target().organization();
+      const created = await client.call("createApiKey", { body: { label: "line 1 🤖" } });
+      expect(created).toMatchObject({ label: "line 1 🤖", scopes: null, expires_at: null });
+      expect(created.api_key.length).toBeLessThanOrEqual(40);
+      expect(created.api_key.endsWith(created.key_last4)).toBe(true);
+      await client.as(created.api_key).call("listRobots");
+      const { headers, body } = await client.send("listApiKeys");
+      expect(JSON.stringify([[...headers], body])).not.toContain(created.api_key.slice(0, 20));
+    });
+
+    it("list shows every key, revoked ones too, oldest first", async () => {
+      const client = await target().organization();
+      const first = await client.call("createApiKey", { body: { label: "b" } });
+      const second = await client.call("createApiKey", { body: { label: "a", scopes: ["robots:setup"] } });
+      await client.call("revokeApiKey", { path: { key_id: first.id } });
+      const { items } = await client.call("listApiKeys");
+      expect(items.slice(-2)).toMatchObject([
+        { id: first.id, label: "b", scopes: null, revoked_at: expect.any(String) },
+        { id: second.id, label: "a", scopes: ["robots:setup"], revoked_at: null },
+      ]);
+    });
+
+    it("two keys may have one label", async () => {
+      const client = await target().organization();
+      const first = await client.call("createApiKey", { body: { label: "same" } });
+      const second = await client.call("createApiKey", { body: { label: "same" } });
+      expect(second.id).not.toBe(first.id);
+      expect(second.api_key).not.toBe(first.api_key);
+    });
+
+    it("revoke is effective with the next request, wherever it goes, and says the same again", async () => {
+      const client = await target().organization();
+      const { id, api_key } = await client.call("createApiKey", { body: { label: "k" } });
+      const other = client.as(api_key);
+      for (let round = 0; round < 4; round += 1) await other.call("listRobots");
+      const revoked = await client.call("revokeApiKey", { path: { key_id: id } });
+      expect(revoked.revoked_at).not.toBeNull();
+      for (let round = 0; round < 4; round += 1) {
+        expect(await other.refused("Unauthorized", "listRobots")).toContain("revoked");
+      }
+      expect((await client.call("revokeApiKey", { path: { key_id: id } })).revoked_at).toBe(revoked.revoked_at);
+    });
+
+    it("a key may revoke itself, once", async () => {
+      const client = await target().organization();
+      const { id, api_key } = await client.call("createApiKey", { body: { label: "k" } });
+      await client.as(api_key).call("revokeApiKey", { path: { key_id: id } });
+      await client.as(api_key).refused("Unauthorized", "revokeApiKey", { path: { key_id: id } });
+    });
+
+    it.each(["key_00000000000000000000000000", "k", "label", "key_'; drop table api_keys"])(
+      "revoke of %j: 404",
+      async (key_id) => {
+        await (await target().organization()).refused("NotFound", "revokeApiKey", { path: { key_id } });
+      },
+    );
+
+    it.each<[what: string, body: unknown, member: string, rest?: readonly (string | number)[]]>([
+      ["no label", {}, "label"],
+      ["a label that is no text", { label: 1 }, "label"],
+      ["a label of 257", { label: "x".repeat(257) }, "label"],
+      ["a label with NUL", { label: "a\0" }, "label"],
+      ["a scope nobody knows", { label: "k", scopes: ["robots:setup", "root"] }, "scopes", [1]],
+      ["no scopes at all", { label: "k", scopes: [] }, "scopes"],
+      ["scopes in a text", { label: "k", scopes: "robots:setup" }, "scopes"],
+      ["an expiry in the past", { label: "k", expires_at: "2020-01-01T00:00:00Z" }, "expires_at"],
+      ["an expiry that is no time", { label: "k", expires_at: "tomorrow" }, "expires_at"],
+    ])("create refuses %s", async (_what, body, member, rest = []) => {
+      const client = await target().organization();
+      await client.invalid([["body", member, ...rest]], "createApiKey", { body });
+    });
+
+    it("the label may be empty, and is never anything but text", async () => {
+      const client = await target().organization();
+      for (const label of ["", "<b>", "\r\nset-cookie: a=b", '"}', "\u202e"]) {
+        const { headers, body } = await client.send("createApiKey", { body: { label } });
+        expect([body, headers.get("set-cookie")]).toMatchObject([{ label }, null]);
+      }
+    });
+
+    it("a key with an expiry works until then, and is refused after", async () => {
+      const client = await target().organization();
+      const expires_at = new Date(Date.now() + 1500).toISOString();
+      const created = await client.call("createApiKey", { body: { label: "k", expires_at } });
+      expect(created.expires_at).toBe(expires_at);
+      await client.as(created.api_key).call("listRobots");
+      await expect.poll(async () => (await client.as(created.api_key).send("listRobots")).status, SOON).toBe(401);
+      expect(await client.as(created.api_key).refused("Unauthorized", "listRobots")).toContain("expired");
+    });
+
+    it("expires_at with an offset is the same moment", async () => {
+      const client = await target().organization();
+      const body = { label: "k", expires_at: "2098-01-01T01:30:00+01:30" };
+      expect((await client.call("createApiKey", { body })).expires_at).toBe("2098-01-01T00:00:00.000Z");
+    });
+
+    it("a restricted key makes no key that may do more than itself", async () => {
+      const client = await target().organization();
+      const { api_key } = await client.call("createApiKey", {
+        body: { label: "k", scopes: ["api-keys:write", "robots:setup"] },
+      });
+      const restricted = client.as(api_key);
+      const made = await restricted.call("createApiKey", { body: { label: "l", scopes: ["robots:setup"] } });
+      await register(client.as(made.api_key), ["r1"]);
+      for (const scopes of [undefined, null, ["robots:read"], [...API_KEY_SCOPES]]) {
+        const { status } = await restricted.send("createApiKey", { body: { label: "l", scopes } });
+        expect(status).toBeOneOf([403, 422]);
+      }
+    });
+
+    it("last_used_at tells, in time, that a key is used", async () => {
+      const client = await target().organization();
+      const { id, last_used_at } = await client.call("createApiKey", { body: { label: "k" } }).then(async (created) => {
+        await client.as(created.api_key).call("listRobots");
+        const { items } = await client.call("listApiKeys");
+        return items.find((item) => item.id === created.id) ?? { id: "", last_used_at: "" };
+      });
+      expect(id).not.toBe("");
+      // Written once a minute at most: not there yet, or there and true.
+      if (last_used_at !== null) expect(Date.now() - Date.parse(last_used_at)).toBeLessThan(60_000);
+    });
+  });
+}

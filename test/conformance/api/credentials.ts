@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+
+import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
+import type { Operation } from "../../../src/api/api.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { createApiKey } from "../../../src/service/auth/api-key.ts";
+import type { Name, Sent } from "./client.ts";
+import { allOperations, pathOf } from "./client.ts";
+import type { Target } from "./target.ts";
+
+const NAMES = Object.keys(allOperations) as Name[];
+const operationOf = (name: Name): Operation => allOperations[name];
+const GUARDED = NAMES.filter((name) => operationOf(name).scope !== "public");
+const SCOPED = API_KEY_SCOPES.map((scope) => ({
+  scope,
+  names: NAMES.filter((name) => operationOf(name).scope === scope),
+}));
+
+/** A call of an operation that is refused for what it says, if not before. */
+function empty(name: Name): Sent {
+  return operationOf(name).request === null ? {} : { body: {} };
+}
+
+/** Beyond what any client should have to read; the locations of many findings take room. */
+const ANSWER_LENGTH = 65_536;
+
+/** A key of the right form and checksum that nobody was given. */
+const NOBODYS_KEY = createApiKey(systemRandom);
+
+export function credentialsConformance(target: () => Target): void {
+  describe("credentials", () => {
+    it.each(GUARDED)("%s without a credential: 401, before anything is looked at", async (name) => {
+      const client = (await target().organization()).as(null);
+      expect(await client.refused("Unauthorized", name)).toBe("Not authenticated");
+      if (operationOf(name).method === "GET") return;
+      expect(await client.refused("Unauthorized", name, { body: "{" })).toBe("Not authenticated");
+    });
+
+    it.each(GUARDED)("%s with a credential of nobody: 401", async (name) => {
+      const client = (await target().organization()).as(NOBODYS_KEY);
+      expect(await client.refused("Unauthorized", name, empty(name))).toBe("Invalid API key");
+    });
+
+    it.each(SCOPED)("a key for $scope does that and nothing else", async ({ scope, names }) => {
+      expect(names).not.toEqual([]);
+      const client = await target().organization();
+      const { api_key } = await client.call("createApiKey", { body: { label: scope, scopes: [scope] } });
+      const restricted = client.as(api_key);
+      for (const name of GUARDED) {
+        const wanted = operationOf(name).scope;
+        if (wanted === scope) expect((await restricted.send(name, empty(name))).status, name).not.toBe(403);
+        else if (wanted !== "any") expect(await restricted.refused("Forbidden", name, empty(name))).toContain(wanted);
+      }
+      // Whoever it is may ask who it is.
+      await restricted.call("getSession");
+      await restricted.call("getAccount");
+    });
+
+    it("a key in the address counts for nothing", async () => {
+      const { url, key } = await target().organization();
+      for (const name of ["key", "api_key", "access_token", "token", "authorization"]) {
+        const answer = await fetch(`${url}/v1/robots?${name}=${key}`);
+        expect(answer.status).toBe(401);
+      }
+      const cookie = { cookie: `authorization=Bearer ${key}; token=${key}`, "x-api-key": `${key}` };
+      expect((await fetch(`${url}/v1/robots`, { headers: cookie })).status).toBe(401);
+    });
+
+    it.each([
+      ["a typo in the last character", (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")],
+      ["a character less", (key: string) => key.slice(0, -1)],
+      ["a character more", (key: string) => `${key}0`],
+      ["other letters", (key: string) => key.toLowerCase()],
+      ["twice", (key: string) => `${key} ${key}`],
+      ["twice with a comma", (key: string) => `${key}, Bearer ${key}`],
+      ["in quotes", (key: string) => `"${key}"`],
+    ])("%s: 401", async (_what, spoil) => {
+      const client = await target().organization();
+      await client.as(spoil(client.key ?? "")).refused("Unauthorized", "listRobots");
+    });
+  });
+
+  describe("methods and paths", () => {
+    const paths = [...new Set(NAMES.map((name) => operationOf(name).path))];
+
+    it.each(paths)("%s: 405 for other methods, saying which there are, without a credential too", async (path) => {
+      const { url } = await target().organization();
+      const names = NAMES.filter((name) => operationOf(name).path === path);
+      const methods = names.map((name) => operationOf(name).method);
+      const address = url + pathOf(operationOf(names[0] ?? "listRobots"));
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) {
+        if (methods.some((known) => known === method)) continue;
+        const answer = await fetch(address, { method });
+        expect([method, answer.status]).toEqual([method, 405]);
+        const allowed = answer.headers.get("allow")?.split(", ") ?? [];
+        expect(allowed).toEqual(expect.arrayContaining(methods));
+        expect(await answer.json()).toMatchObject({ code: "MethodNotAllowed" });
+      }
+    });
+
+    it.each(NAMES.filter((name) => operationOf(name).method === "GET"))(
+      "HEAD of %s is GET without a body",
+      async (name) => {
+        const client = await target().organization();
+        const get = await client.send(name);
+        const head = await client.send(name, { method: "HEAD" });
+        expect([head.status, head.body]).toEqual([get.status, null]);
+      },
+    );
+
+    it.each([
+      "/",
+      "/v1",
+      "/v1/",
+      "/v2/robots",
+      "/v1/robot",
+      "/v1/robots/",
+      "/v1/fleets/",
+      "/v1//robots",
+      "/V1/robots",
+      "/v1/me",
+      "/v1/robots/a/b",
+    ])("%s: 404, and no redirect", async (path) => {
+      const { url, key } = await target().organization();
+      const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` }, redirect: "manual" });
+      expect(answer.status).toBe(404);
+      expect(await answer.json()).toMatchObject({ code: "NotFound" });
+    });
+  });
+
+  describe("bodies", () => {
+    const WITH_BODY = NAMES.filter((name) => operationOf(name).request !== null);
+
+    it.each(WITH_BODY)("%s: what is no JSON, no object, nothing, or too much", async (name) => {
+      const client = await target().organization();
+      const typesOf = async (body: string | undefined, headers = {}) => {
+        const answer = await client.send(name, { ...(body === undefined ? {} : { body }), headers });
+        expect(answer.status).toBe(422);
+        return (answer.body as { detail: { type: string }[] }).detail.map(({ type }) => type);
+      };
+      expect(await typesOf(undefined)).toEqual(["missing"]);
+      expect(await typesOf("{")).toEqual(["json_invalid"]);
+      expect(await typesOf("[]")).toEqual(["model_attributes_type"]);
+      expect(await typesOf("null")).toEqual(["model_attributes_type"]);
+      expect(await typesOf("{}", { "content-type": "text/plain" })).toEqual(["model_attributes_type"]);
+      expect((await typesOf("{}")).every((type) => type === "missing")).toBe(true);
+      const large = `{"x":"${"x".repeat(1024 * 1024)}"}`;
+      expect(await client.refused("PayloadTooLarge", name, { body: large })).toContain(String(1024 * 1024));
+    });
+
+    it.each(WITH_BODY)("%s: odd bytes are the sender's fault, never ours", async (name) => {
+      const { url, key } = await target().organization();
+      const bodies = [
+        "[".repeat(100_000),
+        `{"a":`.repeat(50_000),
+        `{"name":1e400,"label":-1e400,"subject":NaN,"model":Infinity}`,
+        `{"name":"\\ud800","label":"\\udfff","subject":"\\ud83e","model":"\\ud800","robot":"\\ud800"}`,
+        `{"name":"\\u0000","label":"\\u0000","subject":"\\u0000","model":"\\u0000","robot":"\\u0000"}`,
+        `{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":0`).join(",")}}`,
+        Buffer.from([0x22, 0xff, 0xfe, 0x22]),
+        Buffer.from([0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00]),
+        Buffer.from([0xef, 0xbb, 0xbf, 0x7b, 0x7d]),
+        Buffer.from([0]),
+      ];
+      for (const body of bodies) {
+        const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+        const answer = await fetch(url + pathOf(operationOf(name)), { method: "POST", headers, body });
+        expect(answer.status, String(body).slice(0, 40)).toBeOneOf([400, 404, 413, 422]);
+        expect((await answer.text()).length).toBeLessThanOrEqual(ANSWER_LENGTH);
+      }
+    });
+  });
+
+  describe("request ids", () => {
+    it("a well-formed one is kept, any other replaced", async () => {
+      const client = await target().organization();
+      const idOf = async (id: string) =>
+        (await client.send("listRobots", { headers: { "x-request-id": id } })).headers.get("x-request-id");
+      expect(await idOf("abc-123_4.5")).toBe("abc-123_4.5");
+      for (const id of ["", "a b", "x".repeat(65), '"', "ü", "a,b", "<script>"]) expect(await idOf(id)).not.toBe(id);
+    });
+  });
+}

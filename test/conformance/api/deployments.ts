@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+
+import { DEAD, OTHER_REGION, PICKY, REGION, SHAKY, STEADY } from "./catalog.ts";
+import type { Client, Loc } from "./client.ts";
+import { register } from "./robots.ts";
+import type { Target } from "./target.ts";
+import type { DeploymentView } from "./views.ts";
+import { SOON } from "./waiting.ts";
+
+/** Looks at a deployment until it is as it should be. */
+export async function untilDeployment(
+  client: Client,
+  { id }: Pick<DeploymentView, "id">,
+  expected: object,
+): Promise<DeploymentView> {
+  const get = () => client.call("getDeployment", { path: { deployment_id: id } });
+  await expect.poll(get, SOON).toMatchObject(expected);
+  return get();
+}
+
+async function deploy(client: Client, robot: string, model: string = STEADY.slug): Promise<DeploymentView> {
+  return client.call("createDeployment", { body: { model, robot } });
+}
+
+export function deploymentsConformance(target: () => Target): void {
+  describe("deployments", () => {
+    it("create, and it becomes active; three places answer the same", async () => {
+      const client = await target().organization();
+      const [robot] = await register(client, ["r1"]);
+      const created = await deploy(client, "r1");
+      expect(created).toMatchObject({
+        model: STEADY.slug,
+        subject_id: STEADY.newest,
+        robot: "r1",
+        robot_id: robot?.id,
+        region: REGION,
+        last_error_code: null,
+        retired_at: null,
+      });
+      const active = await untilDeployment(client, created, { status: "active" });
+      expect(active.endpoint_url).toBe(`${target().inference.url}/steady`);
+      expect(active.activated_at).not.toBeNull();
+      expect(active.active_generation_id).not.toBeNull();
+      expect(await client.call("pollDeployment", { path: { deployment_id: active.id } })).toEqual(active);
+      expect(await client.call("listDeployments")).toEqual({ items: [active] });
+    });
+
+    it("create takes a checkpoint, and the id of a robot", async () => {
+      const client = await target().organization();
+      const [robot] = await register(client, ["r1"], { region: OTHER_REGION });
+      const created = await deploy(client, robot?.id ?? "", STEADY.oldest);
+      expect(created).toMatchObject({
+        subject_id: STEADY.oldest,
+        robot: "r1",
+        robot_id: robot?.id,
+        region: OTHER_REGION,
+      });
+    });
+
+    it("one is active at once where the endpoint is known to be healthy", async () => {
+      const client = await target().organization();
+      await register(client, ["r1", "r2"]);
+      await untilDeployment(client, await deploy(client, "r1"), { status: "active" });
+      expect((await deploy(client, "r2")).status).toBe("active");
+    });
+
+    it("another model for the robot retires the first", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const first = await deploy(client, "r1");
+      const second = await deploy(client, "r1", PICKY.slug);
+      expect(second.id).not.toBe(first.id);
+      expect(await client.call("getDeployment", { path: { deployment_id: first.id } })).toMatchObject({
+        status: "retired",
+        retired_at: expect.any(String),
+      });
+      const { items } = await client.call("listDeployments");
+      expect(items.map(({ id }) => id)).toEqual([first.id, second.id]);
+    });
+
+    it("many at once for one robot leave one current", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const models = [STEADY.slug, STEADY.oldest, PICKY.slug];
+      const sent = Array.from({ length: 9 }, (_, index) => deploy(client, "r1", models[index % models.length]));
+      await Promise.all(sent);
+      const { items } = await client.call("listDeployments");
+      expect(items.filter(({ retired_at }) => retired_at === null)).toHaveLength(1);
+      expect(items.filter(({ status }) => status !== "retired")).toHaveLength(1);
+    });
+
+    it("retire, again and again: the record, with the time of the first", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const created = await deploy(client, "r1");
+      const path = { deployment_id: created.id };
+      const retired = await client.call("retireDeployment", { path });
+      expect(retired).toMatchObject({ id: created.id, status: "retired", retired_at: expect.any(String) });
+      expect(await client.call("retireDeployment", { path })).toEqual(retired);
+      expect(await client.call("getDeployment", { path })).toEqual(retired);
+      expect((await deploy(client, "r1")).id).not.toBe(created.id);
+    });
+
+    it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+      ["nothing", {}, [["model"], ["robot"]]],
+      ["a model that does not exist", { model: "none", robot: "r1" }, [["model"]]],
+      ["a robot that does not exist", { model: STEADY.slug, robot: "none" }, [["robot"]]],
+      ["neither of which exists", { model: "none", robot: "none" }, [["model"], ["robot"]]],
+      ["empty names", { model: "", robot: "" }, [["model"], ["robot"]]],
+      ["no texts", { model: null, robot: 1 }, [["model"], ["robot"]]],
+      ["very long names", { model: "x".repeat(257), robot: "x".repeat(257) }, [["model"], ["robot"]]],
+    ])("create refuses %s", async (_what, body, locs) => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const where = locs.map((loc) => ["body", ...loc]);
+      await client.invalid(where, "createDeployment", { body });
+      expect(await client.call("listDeployments")).toEqual({ items: [] });
+    });
+
+    it("one prepares while its endpoint does not answer", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const created = await deploy(client, "r1", DEAD.slug);
+      expect(created).toMatchObject({ status: "preparing", activated_at: null, active_generation_id: null });
+      const before = target().inference.probes(DEAD.endpoint);
+      await expect.poll(() => target().inference.probes(DEAD.endpoint), SOON).toBeGreaterThan(before + 3);
+      await untilDeployment(client, created, { status: "preparing" });
+    });
+
+    it("a robot the model cannot drive, or without an endpoint near, never becomes active", async () => {
+      const client = await target().organization();
+      await register(client, ["wheels"], { robot_type_id: "wheelbarrow" });
+      await register(client, ["far"], { region: "moon" });
+      for (const [robot, model] of [
+        ["wheels", PICKY.slug],
+        ["far", STEADY.slug],
+      ] as const) {
+        const { status, body } = await client.send("createDeployment", { body: { model, robot } });
+        if (status === 200) expect(body).toMatchObject({ status: "failed", last_error_code: expect.any(String) });
+        else expect(status).toBe(422);
+      }
+    });
+
+    it("one whose endpoint fails has failed, and is active again when it recovers", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const active = await untilDeployment(client, await deploy(client, "r1", SHAKY.slug), { status: "active" });
+      target().inference.fail(SHAKY.endpoint);
+      await untilDeployment(client, active, { status: "failed", last_error_code: expect.any(String) });
+      target().inference.heal(SHAKY.endpoint);
+      await untilDeployment(client, active, {
+        status: "active",
+        last_error_code: null,
+        activated_at: active.activated_at,
+      });
+    });
+
+    it("a robot that registers again elsewhere is served from there", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const active = await untilDeployment(client, await deploy(client, "r1"), { status: "active" });
+      await register(client, ["r1"], { region: OTHER_REGION });
+      await untilDeployment(client, active, { region: OTHER_REGION, status: "active" });
+    });
+  });
+}

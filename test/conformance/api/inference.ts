@@ -1,0 +1,66 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+
+/** Inference endpoints of a site, as far as a prober sees them: each has a switch. */
+export interface InferenceServer extends AsyncDisposable {
+  readonly url: string;
+  /** Where the endpoint of this name is probed. */
+  healthUrl(name: string): string;
+  /** Answers 503 from now on. */
+  fail(name: string): void;
+  /** Answers 200 from now on, as all do in the beginning. */
+  heal(name: string): void;
+  /** Fails this many probes, then answers as before. */
+  lose(name: string, probes: number): void;
+  /** Takes this long to answer from now on. */
+  delay(name: string, delay_ms: number): void;
+  /** How often it was probed so far. */
+  probes(name: string): number;
+  /** How many probes of it were under way at one time, at most. */
+  probesAtOnce(name: string): number;
+}
+
+/** One real HTTP server for all endpoints. @param failing those that fail from the start. */
+export async function startInferenceServer(failing: readonly string[] = []): Promise<InferenceServer> {
+  const down = new Set(failing);
+  const lost = new Map<string, number>();
+  const delays_ms = new Map<string, number>();
+  const probes = new Map<string, number>();
+  const underway = new Map<string, number>();
+  const most = new Map<string, number>();
+  const server = createServer(({ url = "" }, response) => {
+    const name = /^\/([^/]+)\/health$/.exec(url)?.[1] ?? "";
+    probes.set(name, (probes.get(name) ?? 0) + 1);
+    const left = lost.get(name) ?? 0;
+    if (left > 0) lost.set(name, left - 1);
+    const now = (underway.get(name) ?? 0) + 1;
+    underway.set(name, now);
+    most.set(name, Math.max(now, most.get(name) ?? 0));
+    response.on("close", () => underway.set(name, (underway.get(name) ?? 0) - 1));
+    const answer = () => response.writeHead(down.has(name) || left > 0 ? 503 : 200).end("{}");
+    const delay_ms = delays_ms.get(name) ?? 0;
+    if (delay_ms === 0) answer();
+    else setTimeout(answer, delay_ms).unref();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const url = `http://127.0.0.1:${address.port}`;
+  return {
+    url,
+    healthUrl: (name) => `${url}/${name}/health`,
+    fail: (name) => void down.add(name),
+    heal: (name) => void down.delete(name),
+    lose: (name, count) => void lost.set(name, count),
+    delay: (name, delay_ms) => void delays_ms.set(name, delay_ms),
+    probes: (name) => probes.get(name) ?? 0,
+    probesAtOnce: (name) => most.get(name) ?? 0,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { beforeAll, describe, expect, it } from "vitest";
+
+import { STEADY } from "./catalog.ts";
+import type { Client, Loc, Name, Sent } from "./client.ts";
+import { fleetOf } from "./fleets.ts";
+import { register } from "./robots.ts";
+import type { Target } from "./target.ts";
+
+/** Everything one organization has. */
+interface Belongings {
+  readonly robot_id: string;
+  readonly fleet_id: string;
+  readonly deployment_id: string;
+  readonly key_id: string;
+}
+
+async function settle(client: Client): Promise<Belongings> {
+  const [robot] = await register(client, ["r1", "r2"], { site: "secret-site", labels: { team: "secret-team" } });
+  const fleet = await client.call("createFleet", { body: fleetOf("secret-fleet") });
+  const deployment = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
+  const key = await client.call("createApiKey", { body: { label: "secret-label" } });
+  return { robot_id: robot?.id ?? "", fleet_id: fleet.id, deployment_id: deployment.id, key_id: key.id };
+}
+
+const VERIFIER = "i".repeat(40);
+
+export function isolationConformance(target: () => Target): void {
+  describe("organizations see nothing of each other", () => {
+    let owner: Client;
+    let stranger: Client;
+    let theirs: Belongings;
+    beforeAll(async () => {
+      owner = await target().organization();
+      stranger = await target().organization();
+      theirs = await settle(owner);
+    });
+
+    /** What the owner sees, but for what moves by itself. */
+    const seen = async () => [
+      await owner.call("listRobots"),
+      (await owner.call("listFleets")).map(({ id, name, subject, update }) => ({ id, name, subject, update })),
+      (await owner.call("listDeployments")).items.map(({ id, subject_id, retired_at }) => ({
+        id,
+        subject_id,
+        retired_at,
+      })),
+      (await owner.call("listApiKeys")).items.map(({ id, label, revoked_at }) => ({ id, label, revoked_at })),
+    ];
+
+    it.each<[name: Name, sent: (of: Belongings) => Sent]>([
+      ["getRobot", ({ robot_id }) => ({ path: { robot: robot_id } })],
+      ["getRobot", () => ({ path: { robot: "r1" } })],
+      ["getFleet", ({ fleet_id }) => ({ path: { fleet_id } })],
+      ["updateFleetModel", ({ fleet_id }) => ({ path: { fleet_id }, body: { subject: STEADY.oldest } })],
+      ["getDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
+      ["pollDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
+      ["retireDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
+      ["revokeApiKey", ({ key_id }) => ({ path: { key_id } })],
+    ])("%s of another organization: 404, as for what does not exist", async (name, sent) => {
+      const before = await seen();
+      const real = await stranger.refused("NotFound", name, sent(theirs));
+      const none = await stranger.refused("NotFound", name, {
+        ...sent(theirs),
+        path: Object.fromEntries(
+          Object.entries(sent(theirs).path ?? {}).map(([key, id]) => [
+            key,
+            `${id.split("_")[0]}_00000000000000000000000000`,
+          ]),
+        ),
+      });
+      const generic = (sentence: string) => sentence.replaceAll(/[a-z]+_[0-9a-hjkmnp-tv-z]{26}|\br1\b|r1_0+/g, "ID");
+      expect(generic(real)).toBe(generic(none));
+      expect(await seen()).toEqual(before);
+    });
+
+    it.each<[name: Name, sent: (of: Belongings) => Sent, loc: Loc]>([
+      [
+        "createFleet",
+        ({ robot_id }) => ({ body: fleetOf("f", { selection: { robots: [robot_id] } }) }),
+        ["body", "selection", "robots", 0],
+      ],
+      [
+        "createFleet",
+        () => ({ body: fleetOf("f", { selection: { robots: ["r1"] } }) }),
+        ["body", "selection", "robots", 0],
+      ],
+      [
+        "createFleet",
+        () => ({ body: fleetOf("f", { selection: { selector: { site: "secret-site" } } }) }),
+        ["body", "selection", "selector"],
+      ],
+      [
+        "createFleet",
+        () => ({ body: fleetOf("f", { selection: { selector: { labels: { team: "secret-team" } } } }) }),
+        ["body", "selection", "selector"],
+      ],
+      ["createDeployment", ({ robot_id }) => ({ body: { model: STEADY.slug, robot: robot_id } }), ["body", "robot"]],
+      ["createDeployment", () => ({ body: { model: STEADY.slug, robot: "r1" } }), ["body", "robot"]],
+    ])("%s with what another organization has: 422, as for what does not exist", async (name, sent, loc) => {
+      await stranger.invalid([loc], name, sent(theirs));
+    });
+
+    it("lists and counts show nothing of them", async () => {
+      for (const name of [
+        "listRobots",
+        "listFleets",
+        "listDeployments",
+        "listApiKeys",
+        "listUsage",
+        "getAccount",
+      ] as const) {
+        const shown = JSON.stringify(await stranger.call(name));
+        expect(shown).not.toContain("secret");
+        for (const id of Object.values(theirs)) expect(shown).not.toContain(id);
+      }
+      expect(await stranger.call("getAccount")).toMatchObject({ deployments: 0, api_keys: 1 });
+    });
+
+    it("the same names belong to both", async () => {
+      const before = await seen();
+      const mine = await settle(stranger);
+      for (const [kind, id] of Object.entries(mine)) expect(id).not.toBe(theirs[kind as keyof Belongings]);
+      expect((await stranger.call("getRobot", { path: { robot: "r1" } })).id).toBe(mine.robot_id);
+      expect(await seen()).toEqual(before);
+    });
+
+    it("a login approved by one is a session of that one", async () => {
+      const { exchange_id } = await stranger
+        .as(null)
+        .call("startLogin", { body: { verifier: VERIFIER, callback_url: "http://127.0.0.1:1/" } });
+      await stranger.call("decideLogin", { body: { exchange_id, decision: "approve" } });
+      const answer = await stranger.as(null).call("pollLogin", { body: { exchange_id, verifier: VERIFIER } });
+      if (answer.status !== "complete") throw new Error(answer.status);
+      const session = stranger.as(answer.token);
+      await session.refused("NotFound", "getFleet", { path: { fleet_id: theirs.fleet_id } });
+      expect(JSON.stringify(await session.call("listRobots"))).not.toContain(theirs.robot_id);
+    });
+  });
+}

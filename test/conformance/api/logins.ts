@@ -1,0 +1,211 @@
+import { describe, expect, it } from "vitest";
+
+import type { Client, Loc } from "./client.ts";
+import { register } from "./robots.ts";
+import type { Target } from "./target.ts";
+
+const VERIFIER = "v".repeat(43);
+const OTHER_VERIFIER = "w".repeat(43);
+const CALLBACK = "http://127.0.0.1:43210/callback?state=abc";
+
+async function start(client: Client, callback_url: string = CALLBACK): Promise<string> {
+  const { exchange_id, login_url } = await client
+    .as(null)
+    .call("startLogin", { body: { verifier: VERIFIER, callback_url } });
+  expect(login_url).toBe(`/login?exchange=${exchange_id}`);
+  return exchange_id;
+}
+
+/** Approves a login; resolves with the code that the browser would bring to the callback. */
+async function approve(client: Client, exchange_id: string): Promise<string> {
+  const { status, redirect_url } = await client.call("decideLogin", { body: { exchange_id, decision: "approve" } });
+  expect(status).toBe("approved");
+  const redirect = new URL(redirect_url);
+  expect([redirect.origin, redirect.pathname, redirect.searchParams.get("state")]).toEqual([
+    "http://127.0.0.1:43210",
+    "/callback",
+    "abc",
+  ]);
+  return redirect.searchParams.get("code") ?? "";
+}
+
+async function logIn(client: Client): Promise<Client> {
+  const exchange_id = await start(client);
+  const code = await approve(client, exchange_id);
+  const body = { exchange_id, code, verifier: VERIFIER };
+  return client.as((await client.as(null).call("exchangeLogin", { body })).token);
+}
+
+export function loginsConformance(target: () => Target): void {
+  describe("logins of a command line", () => {
+    it("the code is exchanged for a token, once", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      const code = await approve(client, exchange_id);
+      const nobody = client.as(null);
+      const body = { exchange_id, code, verifier: VERIFIER };
+      const { token } = await nobody.call("exchangeLogin", { body });
+      expect(token).not.toMatch(/^sk_/);
+      await nobody.refused("Unauthorized", "exchangeLogin", { body });
+      await nobody.refused("Unauthorized", "pollLogin", { body: { exchange_id, verifier: VERIFIER } });
+      await register(client.as(token), ["r1"]);
+      expect(await client.call("listRobots")).toHaveLength(1);
+    });
+
+    it("of many that exchange one code at once, one is given a token", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      const body = { exchange_id, code: await approve(client, exchange_id), verifier: VERIFIER };
+      const sent = Array.from({ length: 8 }, () => client.as(null).send("exchangeLogin", { body }));
+      const statuses = (await Promise.all(sent)).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([200, ...Array.from({ length: 7 }, () => 401)]);
+    });
+
+    it("or the program polls, and is given the token when it was approved", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      const nobody = client.as(null);
+      expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "pending" });
+      // The first told how long to wait.
+      expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "slow_down", interval: expect.any(Number) });
+    });
+
+    it("a poll after the approval completes it, once", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      await approve(client, exchange_id);
+      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      const answer = await client.as(null).call("pollLogin", poll);
+      if (answer.status !== "complete") throw new Error(`poll answered ${answer.status}`);
+      await client.as(answer.token).call("getSession");
+      await client.as(null).refused("Unauthorized", "pollLogin", poll);
+    });
+
+    it("is bound to its verifier and its code", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      const code = await approve(client, exchange_id);
+      const nobody = client.as(null);
+      await nobody.refused("Unauthorized", "pollLogin", { body: { exchange_id, verifier: OTHER_VERIFIER } });
+      const wrong = [
+        { exchange_id, code, verifier: OTHER_VERIFIER },
+        { exchange_id, code: `${code}x`, verifier: VERIFIER },
+        { exchange_id: "login_00000000000000000000000000", code, verifier: VERIFIER },
+      ];
+      for (const body of wrong) await nobody.refused("Unauthorized", "exchangeLogin", { body });
+      await nobody.call("exchangeLogin", { body: { exchange_id, code, verifier: VERIFIER } });
+    });
+
+    it("denied is denied", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      const { status, redirect_url } = await client.call("decideLogin", { body: { exchange_id, decision: "deny" } });
+      expect([status, new URL(redirect_url).searchParams.get("code")]).toEqual(["denied", null]);
+      await client.as(null).refused("Unauthorized", "pollLogin", { body: { exchange_id, verifier: VERIFIER } });
+      const { status: late } = await client.send("decideLogin", { body: { exchange_id, decision: "approve" } });
+      expect(late).toBeGreaterThanOrEqual(400);
+    });
+
+    it("one organization decides; another comes too late", async () => {
+      const [client, other] = [await target().organization(), await target().organization()];
+      const exchange_id = await start(client);
+      const code = await approve(client, exchange_id);
+      const { status } = await other.send("decideLogin", { body: { exchange_id, decision: "approve" } });
+      expect(status).toBeGreaterThanOrEqual(400);
+      const body = { exchange_id, code, verifier: VERIFIER };
+      const { token } = await client.as(null).call("exchangeLogin", { body });
+      const [mine, theirs] = [await client.call("getSession"), await client.as(token).call("getSession")];
+      expect(theirs.active_organization.id).toBe(mine.active_organization.id);
+    });
+
+    it("a restricted key cannot approve", async () => {
+      const client = await target().organization();
+      const { api_key } = await client.call("createApiKey", { body: { label: "k", scopes: ["api-keys:write"] } });
+      const exchange_id = await start(client);
+      const body = { exchange_id, decision: "approve" };
+      await client.as(api_key).refused("Forbidden", "decideLogin", { body });
+      await client.as(null).refused("Unauthorized", "decideLogin", { body });
+    });
+
+    it("a token tells who it is, and ends with its session", async () => {
+      const client = await target().organization();
+      const session = await logIn(client);
+      const { active_organization } = await session.call("getSession");
+      expect((await client.call("getSession")).active_organization.id).toBe(active_organization.id);
+      expect((await session.call("getAccount")).organization.id).toBe(active_organization.id);
+      const ended = await session.call("endSession");
+      expect(ended.id).toMatch(/^ses_/);
+      for (let round = 0; round < 4; round += 1) await session.refused("Unauthorized", "getSession");
+      await client.call("getSession");
+    });
+
+    it("a key is not ended by ending a session", async () => {
+      const client = await target().organization();
+      const { status } = await client.send("endSession");
+      expect(status).toBeOneOf([403, 404, 409, 422]);
+      await client.call("getSession");
+    });
+
+    it("a session that a revoked key approved is over", async () => {
+      const client = await target().organization();
+      const { id, api_key } = await client.call("createApiKey", { body: { label: "k" } });
+      const session = await logIn(client.as(api_key));
+      await session.call("getSession");
+      await client.call("revokeApiKey", { path: { key_id: id } });
+      await session.refused("Unauthorized", "getSession");
+    });
+
+    it("the account counts deployments and keys", async () => {
+      const client = await target().organization();
+      const before = await client.call("getAccount");
+      const { id } = await client.call("createApiKey", { body: { label: "k" } });
+      expect(await client.call("getAccount")).toEqual({ ...before, api_keys: before.api_keys + 1 });
+      await client.call("revokeApiKey", { path: { key_id: id } });
+      expect(await client.call("getAccount")).toEqual(before);
+    });
+
+    it.each(["http://localhost:1/x", "http://[::1]:65535/", "http://127.0.0.1/"])(
+      "callback %s: a program on the same computer",
+      async (callback_url) => {
+        const client = await target().organization();
+        const exchange_id = await start(client, callback_url);
+        const { redirect_url } = await client.call("decideLogin", { body: { exchange_id, decision: "approve" } });
+        expect(new URL(redirect_url).host).toBe(new URL(callback_url).host);
+      },
+    );
+
+    it.each([
+      "https://evil.example/",
+      "http://evil.example/",
+      "http://127.0.0.1.evil.example/",
+      "http://localhost.evil.example/",
+      "http://localhost@evil.example/",
+      "http://user:pass@127.0.0.1/",
+      "http://127.0.0.1\\@evil.example/",
+      "//evil.example/",
+      "javascript:alert(1)",
+      "file:///etc/passwd",
+      "http://[::ffff:8.8.8.8]/",
+      "http://127.0.0.1:99999/",
+      "http://127.0.0.1/\r\nset-cookie: a=b",
+      "127.0.0.1",
+      "",
+    ])("callback %j is refused", async (callback_url) => {
+      const client = await target().organization();
+      const body = { verifier: VERIFIER, callback_url };
+      await client.as(null).invalid([["body", "callback_url"]], "startLogin", { body });
+    });
+
+    it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+      ["nothing", {}, [["verifier"], ["callback_url"]]],
+      ["a verifier that can be guessed", { verifier: "x".repeat(31), callback_url: CALLBACK }, [["verifier"]]],
+      ["an endless verifier", { verifier: "x".repeat(257), callback_url: CALLBACK }, [["verifier"]]],
+    ])("start refuses %s", async (_what, body, locs) => {
+      const where = locs.map((loc) => ["body", ...loc]);
+      const client = await target().organization();
+      const messages = await client.as(null).invalid(where, "startLogin", { body });
+      expect(messages.join(" ")).not.toContain("x".repeat(31));
+    });
+  });
+}

@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+
+import { STEADY } from "./catalog.ts";
+import type { Answered, Client, Name } from "./client.ts";
+import { allOperations } from "./client.ts";
+import { register } from "./robots.ts";
+import type { Target } from "./target.ts";
+import { answers } from "./views.ts";
+import { SOON } from "./waiting.ts";
+
+/** Items of a list made beforehand. */
+const COUNT = 5;
+
+interface List {
+  readonly name: Name;
+  /** Makes `COUNT` items. */
+  fill(client: Client): Promise<void>;
+}
+
+const names = Array.from({ length: COUNT }, (_, index) => `r${index}`);
+const LISTS: readonly List[] = [
+  { name: "listRobots", fill: async (client) => void (await register(client, names)) },
+  {
+    name: "listFleets",
+    async fill(client) {
+      await register(client, ["r0"]);
+      for (const name of names) await client.call("createFleet", { body: fleetOf(name) });
+    },
+  },
+  {
+    name: "listDeployments",
+    async fill(client) {
+      await register(client, names);
+      for (const robot of names) await client.call("createDeployment", { body: { model: STEADY.slug, robot } });
+    },
+  },
+  {
+    name: "listUsage",
+    async fill(client) {
+      await register(client, names);
+      for (const robot of names) await client.call("createDeployment", { body: { model: STEADY.slug, robot } });
+      await expect.poll(async () => (await client.call("listUsage")).items.length, SOON).toBe(COUNT);
+    },
+  },
+  {
+    name: "listApiKeys",
+    async fill(client) {
+      // One is there: the key it all is asked with.
+      for (const label of names.slice(1)) await client.call("createApiKey", { body: { label } });
+    },
+  },
+];
+
+export function pagingConformance(target: () => Target): void {
+  describe.each(LISTS)("pages of $name", ({ name, fill }) => {
+    it("are together what the list is without them", async () => {
+      const client = await target().organization();
+      await fill(client);
+      const whole = itemsOf(await client.send(name), name);
+      expect(whole).toHaveLength(COUNT);
+      for (const limit of [1, 2, COUNT - 1, COUNT, COUNT + 1, 1000]) {
+        const pages = await walk(client, name, `?limit=${limit}`);
+        expect(pages.flat().map(identity)).toEqual(whole.map(identity));
+        expect(pages.map((page) => page.length)).toEqual(
+          Array.from({ length: Math.ceil(COUNT / limit) }, (_, index) => Math.min(limit, COUNT - index * limit)),
+        );
+      }
+    });
+
+    it("keep the query a client sent, and go on after what was added meanwhile", async () => {
+      const client = await target().organization();
+      await fill(client);
+      const first = await get(client, `${allOperations[name].path}?limit=2&note=a%26b`);
+      expect(linkOf(first)).toMatch(/[?&]note=a%26b(?:&|$)/);
+    });
+
+    it.each<[query: string, loc: string]>([
+      ["limit=0", "limit"],
+      ["limit=1001", "limit"],
+      ["limit=abc", "limit"],
+      ["limit=", "limit"],
+      ["limit=1.5", "limit"],
+      ["limit=1e400", "limit"],
+      ["limit=99999999999999999999999", "limit"],
+      ["cursor=x", "cursor"],
+      ["cursor=", "cursor"],
+      ["cursor=cm9iXzE%3D", "cursor"],
+      [`cursor=${"A".repeat(5000)}`, "cursor"],
+      ["limit=2&cursor=%00", "cursor"],
+      ["limit=2&cursor=%FF%FE", "cursor"],
+      ["limit=2&cursor='%20or%201=1--", "cursor"],
+    ])("refuse %s", async (query, loc) => {
+      const client = await target().organization();
+      const { status, body } = await get(client, `${allOperations[name].path}?${query}`);
+      expect([status, body]).toMatchObject([422, { detail: [{ loc: ["query", loc] }] }]);
+    });
+
+    it("refuse a cursor of another list", async () => {
+      const client = await target().organization();
+      const other = name === "listRobots" ? "listApiKeys" : "listRobots";
+      await register(client, ["a", "b"]);
+      await client.call("createApiKey", { body: { label: "b" } });
+      const link = linkOf(await get(client, `${allOperations[other].path}?limit=1`));
+      const cursor = new URLSearchParams(link?.split("?")[1]).get("cursor") ?? "";
+      expect(cursor).not.toBe("");
+      await client.invalid([["query", "cursor"]], name, { query: { cursor } });
+    });
+
+    it("ignore query parameters they do not know", async () => {
+      const client = await target().organization();
+      const { status } = await get(client, `${allOperations[name].path}?offset=3&__proto__=1`);
+      expect(status).toBe(200);
+    });
+  });
+}
+
+/** A fleet of the robot `r0`. */
+export function fleetOf(name: string) {
+  return {
+    name,
+    subject: STEADY.slug,
+    selection: { robots: ["r0"] },
+    peak_active_robots: 1,
+    readiness_mode: "always_ready",
+  };
+}
+
+/** Follows the links until there is none. */
+async function walk(client: Client, name: Name, query: string): Promise<unknown[][]> {
+  const pages: unknown[][] = [];
+  let next: string | null = allOperations[name].path + query;
+  while (next !== null && pages.length <= COUNT) {
+    const answer: Answered = await get(client, next);
+    expect(answer.status).toBe(200);
+    pages.push(itemsOf(answer, name));
+    next = linkOf(answer);
+  }
+  return pages;
+}
+
+function itemsOf({ body }: Answered, name: Name): unknown[] {
+  const list = answers[name].parse(body);
+  if (Array.isArray(list)) return list;
+  if ("items" in list && Array.isArray(list.items)) return list.items;
+  throw new Error(`${name} answers no list`);
+}
+
+/** Usage runs on while it is looked at. */
+function identity(item: unknown): unknown {
+  return typeof item === "object" && item !== null && "id" in item ? item.id : item;
+}
+
+/** Target of the `Link` with `rel="next"`, relative to the service. */
+function linkOf({ headers }: Answered): string | null {
+  const link = headers.get("link");
+  if (link === null) return null;
+  const match = /^<(\/v1\/[^<>"\s]+)>; rel="next"$/.exec(link);
+  expect(match, link).not.toBeNull();
+  return match?.[1] ?? null;
+}
+
+async function get({ url, key }: Client, path: string): Promise<Answered> {
+  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+  return { status: answer.status, headers: answer.headers, body: await answer.json() };
+}

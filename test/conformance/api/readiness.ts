@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+
+import { COLD, OTHER_REGION, ROBOT_TYPE, SHAKY, WALKED } from "./catalog.ts";
+import { fleetOf, untilFleet } from "./fleets.ts";
+import { register } from "./robots.ts";
+import type { Target } from "./target.ts";
+import { SOON } from "./waiting.ts";
+
+export function readinessConformance(target: () => Target): void {
+  describe("readiness", () => {
+    it("the life of a fleet: ready, degraded and back, updated, blocked", async () => {
+      const client = await target().organization();
+      const { inference } = target();
+      await register(client, ["r1"]);
+      await register(client, ["r2"], { region: OTHER_REGION });
+      const created = await client.call("createFleet", {
+        body: fleetOf("f", { subject: WALKED.slug, peak_active_robots: 2 }),
+      });
+      await untilFleet(client, created, { status: "ready", robots: { ready: 2 } });
+
+      inference.fail("walked-1-eu");
+      await untilFleet(client, created, { status: "degraded", blocker: null, robots: { ready: 1, waiting: 1 } });
+      inference.heal("walked-1-eu");
+      const healed = await untilFleet(client, created, { status: "ready", robots: { ready: 2 } });
+
+      const path = { fleet_id: created.id };
+      const { update } = await client.call("updateFleetModel", { path, body: { subject: WALKED.second } });
+      const updated = await untilFleet(client, created, { status: "ready", subject: WALKED.second, update: null });
+      expect(updated.active_model?.generation_id).toBe(update?.generation_id);
+      expect(updated.active_model?.generation_id).not.toBe(healed.active_model?.generation_id);
+
+      await register(client, ["r1"], { robot_type_id: "wheelbarrow" });
+      await untilFleet(client, created, { status: "degraded", robots: { ready: 1, blocked: 1 } });
+      await register(client, ["r2"], { robot_type_id: "wheelbarrow", region: OTHER_REGION });
+      const blocked = await untilFleet(client, created, { status: "blocked", robots: { blocked: 2 } });
+      expect(blocked.blocker).toContain(ROBOT_TYPE);
+    });
+
+    it("one lost probe does not show", async () => {
+      const client = await target().organization();
+      const { inference } = target();
+      await register(client, ["r1", "r2"]);
+      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: SHAKY.slug }) });
+      await untilFleet(client, fleet, { status: "ready" });
+      const statuses = new Set<string>();
+      for (let round = 0; round < 2; round += 1) {
+        const before = inference.probes(SHAKY.endpoint);
+        inference.lose(SHAKY.endpoint, 1);
+        await expect
+          .poll(async () => {
+            statuses.add((await client.call("getFleet", { path: { fleet_id: fleet.id } })).status);
+            return inference.probes(SHAKY.endpoint);
+          }, SOON)
+          .toBeGreaterThan(before + 3);
+      }
+      expect([...statuses]).toEqual(["ready"]);
+    });
+
+    it("an idle fleet on demand does not mind that its endpoint fails; one that is asked does", async () => {
+      const client = await target().organization();
+      const { inference } = target();
+      await register(client, ["r1", "r2"]);
+      const fleet = await client.call("createFleet", {
+        body: fleetOf("f", { subject: SHAKY.slug, readiness_mode: "on_demand" }),
+      });
+      await untilFleet(client, fleet, { status: "ready" });
+      const { id } = await client.call("createDeployment", { body: { model: SHAKY.slug, robot: "r1" } });
+      await untilFleet(client, fleet, { status: "ready", robots: { active: 1 } });
+      inference.fail(SHAKY.endpoint);
+      await untilFleet(client, fleet, { status: "degraded", robots: { active: 0 } });
+      await client.call("retireDeployment", { path: { deployment_id: id } });
+      await untilFleet(client, fleet, { status: "ready", robots: { ready: 0, waiting: 2 } });
+      inference.heal(SHAKY.endpoint);
+    });
+
+    it("a fleet prepares until its endpoint answers", async () => {
+      const client = await target().organization();
+      const { inference } = target();
+      await register(client, ["r1", "r2"]);
+      const fleet = await client.call("createFleet", {
+        body: fleetOf("f", { subject: COLD.slug, peak_active_robots: 2 }),
+      });
+      const before = inference.probes(COLD.endpoint);
+      await expect.poll(() => inference.probes(COLD.endpoint), SOON).toBeGreaterThan(before + 1);
+      await untilFleet(client, fleet, { status: "preparing", robots: { waiting: 2 } });
+      inference.heal(COLD.endpoint);
+      await untilFleet(client, fleet, { status: "ready", robots: { ready: 2, waiting: 0 } });
+    });
+  });
+}

@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+
+import { OTHER_REGION, REGION, ROBOT_TYPE } from "./catalog.ts";
+import type { Client } from "./client.ts";
+import type { Target } from "./target.ts";
+import type { RobotView } from "./views.ts";
+
+export const DIGEST = `sha256:${"0".repeat(64)}`;
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A registration that every model of the catalog accepts, with whatever else is given. */
+export function setupOf(name: string, rest: Members = {}) {
+  return { name, robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST, ...rest };
+}
+
+/** Registers robots of these names, one after the other, and resolves with them as they were answered. */
+export async function register(client: Client, names: readonly string[], rest: Members = {}): Promise<RobotView[]> {
+  const views: RobotView[] = [];
+  for (const name of names) views.push((await client.call("setupRobot", { body: setupOf(name, rest) })).robot);
+  return views;
+}
+
+/** Longer than any name, shorter than what a request line may be. */
+export const LONG = "x".repeat(2000);
+
+export function robotsConformance(target: () => Target): void {
+  describe("robots", () => {
+    it("setup registers, then replaces: id and created_at stay, what is left out is cleared", async () => {
+      const client = await target().organization();
+      const labels = { "": "", größe: "5 µm", "a.b/c": "🤖", 1: "one" };
+      const [first] = await register(client, ["r1"], {
+        robot_type_id: "another",
+        region: OTHER_REGION,
+        site: "lab",
+        labels,
+        contract: { deep: [1, { x: null }] },
+      });
+      expect(first).toMatchObject({ name: "r1", robot_type_id: "another", region: OTHER_REGION, site: "lab", labels });
+      const [second] = await register(client, ["r1"]);
+      expect(second).toEqual({ ...first, robot_type_id: ROBOT_TYPE, region: REGION, site: null, labels: {} });
+      expect(await client.call("listRobots")).toEqual([second]);
+    });
+
+    it("setup: null is as good as absent", async () => {
+      const client = await target().organization();
+      const [robot] = await register(client, ["r1"], { site: null, labels: null, contract: null });
+      expect(robot).toMatchObject({ site: null, labels: {} });
+    });
+
+    it("setup: the same name at the same time is one robot", async () => {
+      const client = await target().organization();
+      const views = await Promise.all(
+        Array.from({ length: 12 }, (_, index) => register(client, ["r1"], { site: `s${index}` })),
+      );
+      expect(new Set(views.flat().map(({ id }) => id)).size).toBe(1);
+      expect(new Set(views.flat().map(({ created_at }) => created_at)).size).toBe(1);
+      expect(await client.call("listRobots")).toHaveLength(1);
+    });
+
+    it("setup: unknown members are ignored, whatever they are called", async () => {
+      const client = await target().organization();
+      const body = `{"__proto__":{"name":"x"},"constructor":1,"id":"rob_x",${JSON.stringify(setupOf("r1")).slice(1)}`;
+      expect((await client.call("setupRobot", { body })).robot).toMatchObject({ name: "r1", labels: {} });
+    });
+
+    it("setup: of a member given twice the last one counts", async () => {
+      const client = await target().organization();
+      const body = `${JSON.stringify(setupOf("first")).slice(0, -1)},"name":"last"}`;
+      expect((await client.call("setupRobot", { body })).robot.name).toBe("last");
+    });
+
+    it("setup: labels called as parts of JavaScript are labels", async () => {
+      const client = await target().organization();
+      const labels = '{"__proto__":"a","constructor":"b","toString":"c"}';
+      const body = `${JSON.stringify(setupOf("r1")).slice(0, -1)},"labels":${labels}}`;
+      for (const view of [(await client.call("setupRobot", { body })).robot, ...(await client.call("listRobots"))]) {
+        expect(JSON.stringify(view.labels)).toContain('"constructor":"b"');
+        expect(JSON.stringify(view.labels)).toContain('"toString":"c"');
+      }
+      const answer = await fetch(`${client.url}/v1/robots`, { headers: { authorization: `Bearer ${client.key}` } });
+      expect(await answer.text()).toContain('"__proto__":"a"');
+    });
+
+    it("setup counts code points: 64 robots' faces are a name, 65 are not", async () => {
+      const client = await target().organization();
+      const [robot] = await register(client, ["🤖".repeat(64)]);
+      expect(robot?.name).toBe("🤖".repeat(64));
+      await client.invalid([["body", "name"]], "setupRobot", { body: setupOf("🤖".repeat(65)) });
+    });
+
+    it.each<[what: string, member: string, value: unknown, loc?: readonly string[]]>([
+      ["an empty name", "name", ""],
+      ["no name", "name", null],
+      ["a name with NUL", "name", "a\0b"],
+      ["an empty type", "robot_type_id", ""],
+      ["a type of 257", "robot_type_id", "x".repeat(257)],
+      ["a region that is no text", "region", 1],
+      ["a region of 257", "region", "x".repeat(257)],
+      ["a digest that is none", "configuration_digest", "sha256:XYZ"],
+      ["a digest with a line feed", "configuration_digest", `${DIGEST}\n`],
+      ["an empty site", "site", ""],
+      ["a site of 129", "site", "x".repeat(129)],
+      ["labels in an array", "labels", []],
+      ["a label that is no text", "labels", { a: 1 }, ["labels", "a"]],
+      [
+        "labels that are long together",
+        "labels",
+        Object.fromEntries(Array.from({ length: 17 }, (_, index) => [`${index}`, "x".repeat(1000)])),
+      ],
+      ["a contract that is no object", "contract", "x"],
+    ])("setup refuses %s, and nothing is stored", async (_what, member, value, loc = [member]) => {
+      const client = await target().organization();
+      await client.invalid([["body", ...loc]], "setupRobot", { body: setupOf("r1", { [member]: value }) });
+      expect(await client.call("listRobots")).toEqual([]);
+    });
+
+    it("setup names everything that is missing, in the order of the document", async () => {
+      const client = await target().organization();
+      const locs = ["name", "robot_type_id", "region", "configuration_digest"].map((member) => ["body", member]);
+      await client.invalid(locs, "setupRobot", { body: {} });
+    });
+
+    it("list: everything, oldest first", async () => {
+      const client = await target().organization();
+      const robots = await register(client, ["c", "a", "b"]);
+      await register(client, ["a"]);
+      expect(await client.call("listRobots")).toEqual(robots);
+    });
+
+    it("get: by id, and by name, whatever the name is", async () => {
+      const client = await target().organization();
+      const names = ["plain", "with space", "größe", "a/b", "a%2Fb", "?x=1#y", "..", ".", "🤖", "a\nb", "setup "];
+      for (const robot of await register(client, names)) {
+        expect(await client.call("getRobot", { path: { robot: robot.id } })).toEqual(robot);
+        // Clients take dots for directions (RFC 3986, 5.2.4) before they send anything.
+        if (/^\.+$/.test(robot.name)) continue;
+        expect(await client.call("getRobot", { path: { robot: robot.name } }), robot.name).toEqual(robot);
+      }
+    });
+
+    it("get: a robot called setup is found by its id, because its name is where robots register", async () => {
+      const client = await target().organization();
+      const [robot] = await register(client, ["setup"]);
+      expect(await client.call("getRobot", { path: { robot: robot?.id ?? "" } })).toEqual(robot);
+      await client.refused("MethodNotAllowed", "getRobot", { path: { robot: "setup" } });
+    });
+
+    it("get: an id goes before a name that looks like one", async () => {
+      const client = await target().organization();
+      const [real] = await register(client, ["real"]);
+      await register(client, [real?.id ?? ""]);
+      expect(await client.call("getRobot", { path: { robot: real?.id ?? "" } })).toEqual(real);
+    });
+
+    it.each(["nobody", "rob_00000000000000000000000000", "", " ", LONG, "\u0000", "%", "ro\ud83eb"].map(shown))(
+      "get: %.40j is nobody's",
+      async (_shown, robot) => {
+        const client = await target().organization();
+        const { status } = await client.send("getRobot", { path: { robot: robot.toWellFormed() } });
+        expect(status).toBe(404);
+      },
+    );
+  });
+}
+
+/** A text with what a test's name says of it. */
+export function shown(text: string): readonly [shown: string, text: string] {
+  return [JSON.stringify(text.slice(0, 40)), text];
+}

@@ -1,0 +1,57 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { startPostgres } from "../../support/postgres.ts";
+import { startReplicas } from "../../support/replicas.ts";
+import { startRoundRobin } from "../../support/round-robin.ts";
+import type { StoreLocation } from "../../../src/service/store/store.ts";
+import { catalogText, FAILING_AT_FIRST } from "./catalog.ts";
+import { createClient } from "./client.ts";
+import { startInferenceServer } from "./inference.ts";
+import type { Target } from "./target.ts";
+
+/** One for each test, and some for the tests of several. */
+const ORGANIZATIONS = 1000;
+
+/** One process on SQLite. */
+export async function startOnSqlite(): Promise<Target> {
+  const data_directory = await mkdtemp(join(tmpdir(), "conformance-"));
+  const remove = () => rm(data_directory, { recursive: true, force: true });
+  return startTarget({ kind: "sqlite", data_directory }, 1, remove);
+}
+
+/** Processes on one database of PostgreSQL; more than one are behind a proxy that gives each request to the next. */
+export async function startOnPostgres(count: number): Promise<Target> {
+  const postgres = await startPostgres();
+  const store: StoreLocation = { kind: "postgres", url: await postgres.createDatabase() };
+  return startTarget(store, count, () => postgres[Symbol.asyncDispose]());
+}
+
+async function startTarget(store: StoreLocation, count: number, remove: () => PromiseLike<void>): Promise<Target> {
+  const resources = new AsyncDisposableStack();
+  resources.defer(async () => remove());
+  try {
+    const inference = resources.use(await startInferenceServer(FAILING_AT_FIRST));
+    const replicas = resources.use(
+      await startReplicas({ store, count, catalog: catalogText(inference), organizations: ORGANIZATIONS }),
+    );
+    let used = 0;
+    const [only = ""] = replicas.urls;
+    const url = count === 1 ? only : resources.use(await startRoundRobin(replicas.urls)).url;
+    return {
+      url,
+      inference,
+      async organization() {
+        const key = replicas.keys[used];
+        if (key === undefined) throw new Error(`The suite needs more than ${ORGANIZATIONS} organizations`);
+        used += 1;
+        return createClient(url, key);
+      },
+      [Symbol.asyncDispose]: () => resources.disposeAsync(),
+    };
+  } catch (error) {
+    await resources.disposeAsync();
+    throw error;
+  }
+}

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+
+import { DEAD, PICKY, STEADY } from "./catalog.ts";
+import { untilDeployment } from "./deployments.ts";
+import { register } from "./robots.ts";
+import type { Target } from "./target.ts";
+import { SOON } from "./waiting.ts";
+
+export function usageConformance(target: () => Target): void {
+  describe("usage", () => {
+    it("nobody used anything yet", async () => {
+      expect(await (await target().organization()).call("listUsage")).toEqual({ items: [] });
+    });
+
+    it("an active deployment is counted in seconds, and no more once it is retired", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const deployment = await client.call("createDeployment", { body: { model: STEADY.oldest, robot: "r1" } });
+      const active = await untilDeployment(client, deployment, { status: "active" });
+      const total = async () => (await client.call("listUsage")).items.reduce((sum, { quantity }) => sum + quantity, 0);
+      await expect.poll(total, SOON).toBeGreaterThanOrEqual(2);
+      const { retired_at } = await client.call("retireDeployment", { path: { deployment_id: deployment.id } });
+      const { items } = await client.call("listUsage");
+      for (const item of items) {
+        expect(item).toMatchObject({ deployment_id: deployment.id, robot: "r1", model_slug: STEADY.slug });
+      }
+      // Periods follow each other without a gap, from activation to retirement; an hour may have ended within.
+      expect(items.map(({ period_start }) => period_start)).toEqual([
+        secondOf(active.activated_at),
+        ...items.slice(0, -1).map(({ period_end }) => period_end),
+      ]);
+      expect(items.at(-1)?.period_end).toBe(secondOf(retired_at));
+      const [from, to] = [Date.parse(secondOf(active.activated_at)), Date.parse(secondOf(retired_at))];
+      expect(await total()).toBe((to - from) / 1000);
+      expect(await client.call("listUsage")).toEqual({ items });
+    });
+
+    it("a deployment that is not active costs nothing", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const body = { model: DEAD.slug, robot: "r1" };
+      const { id } = await client.call("createDeployment", { body });
+      await client.call("retireDeployment", { path: { deployment_id: id } });
+      expect(await client.call("listUsage")).toEqual({ items: [] });
+    });
+
+    it("a running period keeps its id when it is closed by another deployment", async () => {
+      const client = await target().organization();
+      await register(client, ["r1"]);
+      const first = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
+      await untilDeployment(client, first, { status: "active" });
+      await expect.poll(async () => (await client.call("listUsage")).items.at(-1)?.quantity, SOON).toBeGreaterThan(0);
+      const running = (await client.call("listUsage")).items.map(({ id }) => id);
+      await client.call("createDeployment", { body: { model: PICKY.slug, robot: "r1" } });
+      const closed = (await client.call("listUsage")).items.filter(({ deployment_id }) => deployment_id === first.id);
+      expect(closed.map(({ id }) => id)).toEqual(running);
+    });
+  });
+}
+
+/** The full second that a time is in. */
+function secondOf(time: string | null): string {
+  return (time ?? "").replace(/\.\d{3}Z$/, ".000Z");
+}

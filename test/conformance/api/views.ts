@@ -1,0 +1,205 @@
+/** What the service answers, member by member: every one of them there, no other beside them. A reader of the contract does with less. */
+import * as z from "zod";
+
+import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
+import type { OperationName } from "../../../src/api/api.ts";
+import type { beyondSpec } from "../../../src/api/beyond-spec.ts";
+import { DEPLOYMENT_STATUSES } from "../../../src/api/deployments.ts";
+import { ERROR_CODES } from "../../../src/api/errors.ts";
+import { FLEET_STATUSES, READINESS_MODES } from "../../../src/api/fleets.ts";
+
+/** ISO 8601 in UTC with milliseconds: sorts as it happened. */
+const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+/** Usage begins and ends with whole seconds, so that nothing is rounded. */
+const wholeSecond = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.000Z$/);
+const count = z.int().min(0);
+
+/** A prefix that says what it names, then a UUIDv7 as TypeID writes it. */
+export function id(prefix: string) {
+  return z.string().regex(new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`));
+}
+
+export const robotView = z.strictObject({
+  id: id("rob"),
+  name: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  created_at: time,
+  site: z.string().nullable(),
+  labels: z.record(z.string(), z.string()),
+});
+export type RobotView = z.output<typeof robotView>;
+
+const readinessEstimate = z
+  .strictObject({ lower_seconds: count, upper_seconds: count, updated_at: time })
+  .refine(({ lower_seconds, upper_seconds }) => lower_seconds <= upper_seconds);
+
+const robotCounts = z
+  .strictObject({ registered: count, ready: count, active: count, waiting: count, blocked: count })
+  .refine(
+    ({ registered, ready, active, waiting, blocked }) => registered === ready + active + waiting + blocked,
+    "registered is the sum of the others",
+  );
+
+export const fleetView = z
+  .strictObject({
+    id: id("fleet"),
+    name: z.string(),
+    subject: z.string(),
+    readiness_mode: z.enum(READINESS_MODES),
+    peak_active_robots: z.int().min(1),
+    status: z.enum(FLEET_STATUSES),
+    blocker: z.string().min(1).nullable(),
+    readiness_estimate: readinessEstimate.nullable(),
+    robots: robotCounts,
+    active_model: z
+      .strictObject({
+        subject: z.string(),
+        generation_id: id("gen"),
+        status: z.enum(["preparing", "active", "blocked"]),
+      })
+      .nullable(),
+    update: z
+      .strictObject({
+        subject: z.string(),
+        generation_id: id("gen"),
+        status: z.enum(["pending", "preparing", "blocked"]),
+        blocker: z.string().min(1).nullable(),
+      })
+      .nullable(),
+  })
+  .refine(({ status, blocker }) => (status === "blocked") === (blocker !== null), "blocked says by what")
+  .refine(
+    ({ status, readiness_estimate }) => readiness_estimate === null || status === "preparing" || status === "degraded",
+    "a fleet that is ready or blocked has no estimate",
+  );
+export type FleetView = z.output<typeof fleetView>;
+
+export const deploymentView = z.strictObject({
+  id: id("dep"),
+  status: z.enum(DEPLOYMENT_STATUSES),
+  model: z.string(),
+  subject_id: z.string().startsWith("ckpt_"),
+  robot: z.string(),
+  robot_id: id("rob"),
+  region: z.string(),
+  endpoint_url: z.url().nullable(),
+  active_generation_id: id("gen").nullable(),
+  last_error_code: z.string().min(1).nullable(),
+  created_at: time,
+  activated_at: time.nullable(),
+  retired_at: time.nullable(),
+});
+export type DeploymentView = z.output<typeof deploymentView>;
+
+const scopes = z.array(z.enum(API_KEY_SCOPES)).min(1).nullable();
+export const apiKeyView = z.strictObject({
+  id: id("key"),
+  label: z.string(),
+  key_prefix: z.literal("sk_rps_"),
+  key_last4: z.string().regex(/^[0-9A-Za-z]{4}$/),
+  scopes,
+  created_at: time,
+  last_used_at: time.nullable(),
+  expires_at: time.nullable(),
+  revoked_at: time.nullable(),
+});
+
+/** The one time that the key itself is shown. */
+export const apiKeyCreated = apiKeyView.extend({ api_key: z.string().regex(/^sk_rps_[0-9A-Za-z]{28}$/) });
+
+export const modelView = z.strictObject({
+  slug: z.string(),
+  display_name: z.string(),
+  vendor: z.string().nullable(),
+  model_type: z.string().nullable(),
+  license_tier: z.string().nullable(),
+  default_checkpoint_id: z.string().startsWith("ckpt_"),
+  checkpoints: z
+    .array(
+      z.strictObject({
+        id: z.string().startsWith("ckpt_"),
+        created_at: time,
+        requirements: z.record(z.string(), z.unknown()),
+        regions: z.array(z.string()),
+      }),
+    )
+    .min(1),
+  created_at: time,
+});
+
+export const usageRecord = z.strictObject({
+  id: id("use"),
+  created_at: wholeSecond,
+  usage_type: z.string(),
+  sku: z.string(),
+  quantity: z.int().min(1),
+  unit: z.string(),
+  amount_cents: z.null(),
+  deployment_id: id("dep"),
+  robot: z.string(),
+  model_slug: z.string(),
+  period_start: wholeSecond,
+  /** Null while the period runs. */
+  period_end: wholeSecond.nullable(),
+});
+
+/** The exact answer of every operation. */
+export const answers = {
+  setupRobot: z.strictObject({ robot: robotView }),
+  listRobots: z.array(robotView),
+  createFleet: fleetView,
+  listFleets: z.array(fleetView),
+  updateFleetModel: fleetView,
+  createDeployment: deploymentView,
+  createApiKey: apiKeyCreated,
+  listApiKeys: z.strictObject({ items: z.array(apiKeyView) }),
+  revokeApiKey: apiKeyView,
+  getModel: modelView,
+  listUsage: z.strictObject({ items: z.array(usageRecord) }),
+  getRobot: robotView,
+  getFleet: fleetView,
+  listModels: z.strictObject({ models: z.array(modelView) }),
+  listDeployments: z.strictObject({ items: z.array(deploymentView) }),
+  getDeployment: deploymentView,
+  pollDeployment: deploymentView,
+  retireDeployment: deploymentView,
+  startLogin: z.strictObject({ exchange_id: id("login"), login_url: z.string().startsWith("/login?exchange=") }),
+  pollLogin: z.discriminatedUnion("status", [
+    z.strictObject({ status: z.literal("pending"), interval: z.int().min(1) }),
+    z.strictObject({ status: z.literal("slow_down"), interval: z.int().min(1) }),
+    z.strictObject({ status: z.literal("complete"), token: z.string() }),
+  ]),
+  exchangeLogin: z.strictObject({ token: z.string() }),
+  decideLogin: z.strictObject({ status: z.enum(["approved", "denied"]), redirect_url: z.url() }),
+  endSession: z.looseObject({ id: id("ses"), revoked_at: time }),
+  getSession: z.looseObject({
+    authenticated: z.literal(true),
+    active_organization: z.strictObject({ id: id("org"), name: z.string(), role: z.string() }),
+  }),
+  getAccount: z.strictObject({
+    organization: z.strictObject({ id: id("org"), name: z.string() }),
+    deployments: count,
+    api_keys: count,
+  }),
+} as const satisfies Record<OperationName | keyof typeof beyondSpec, z.ZodType>;
+
+/** Body of a 422 answer. */
+export const findings = z.strictObject({
+  detail: z
+    .array(
+      z.strictObject({
+        type: z.string().min(1),
+        loc: z.array(z.union([z.string(), z.int()])).min(1),
+        msg: z.string().min(1),
+        input: z.unknown().optional(),
+        ctx: z.record(z.string(), z.unknown()).optional(),
+      }),
+    )
+    .min(1),
+});
+
+/** Body of every other refusal: the same sentence twice, and a word for programs. */
+export const refusal = z
+  .strictObject({ detail: z.string().min(1), message: z.string().min(1), code: z.enum(ERROR_CODES) })
+  .refine(({ detail, message }) => detail === message);
