@@ -19,10 +19,13 @@ const CHECK_NODE = `if (Number.parseInt(process.versions.node) < ${OLDEST_NODE})
   process.exit(1);
 }`;
 
+/** For the service, which probes endpoints over connections that it keeps. */
+const WHOLE_UNDICI = "undici-whole";
+
 const programs = [
   { entry: "src/agent.ts", name: "robot-policy-agent", launcher: agentLauncher },
   { entry: "src/operator.ts", name: "robot-policy", launcher: plainLauncher },
-  { entry: "src/service.ts", name: "robot-policy-service", launcher: plainLauncher },
+  { entry: "src/service.ts", name: "robot-policy-service", launcher: serviceLauncher, undici: WHOLE_UNDICI },
 ];
 
 /**
@@ -32,6 +35,7 @@ const programs = [
 const latePackages: ReadonlyMap<string, string> = new Map([
   // Of undici the one class that the client uses; the whole has fetch, web sockets, caches and mocks (4 MB of memory once loaded).
   ["undici", `exports.Client = require("./node_modules/undici/lib/dispatcher/client.js");`],
+  [WHOLE_UNDICI, `module.exports = require("undici");`],
   ["chokidar", `export * from "chokidar";`],
   ["commander", `export * from "commander";`],
   ["pino", `module.exports = require("pino");`],
@@ -111,21 +115,26 @@ for (const [name, contents] of latePackages) {
     plugins: [partsLeftOut(), standInsForBuiltins(), builtinsLoadedLate()],
   });
 }
-for (const { entry, name, launcher } of programs) {
+for (const { entry, name, launcher, undici = "undici" } of programs) {
   if (options.program !== undefined && options.program !== name) continue;
   const outfile = join(dist, "lib", `${name}.cjs`);
-  await build({ ...common, entryPoints: [entry], outfile, plugins: [packagesLoadedLate(), builtinsLoadedLate()] });
+  await build({
+    ...common,
+    entryPoints: [entry],
+    outfile,
+    plugins: [packagesLoadedLate(undici), builtinsLoadedLate()],
+  });
   const path = join(dist, `${name}.cjs`);
   await writeFile(path, launcher(name));
   await chmod(path, 0o755);
 }
 
-function packagesLoadedLate(): Plugin {
+function packagesLoadedLate(undici: string): Plugin {
   return {
     name: "packages loaded late",
     setup({ onResolve }) {
       onResolve({ filter: /^[a-z]+$/ }, ({ path }) =>
-        latePackages.has(path) ? { path: `./${path}.cjs`, external: true } : undefined,
+        latePackages.has(path) ? { path: `./${path === "undici" ? undici : path}.cjs`, external: true } : undefined,
       );
     },
   };
@@ -176,8 +185,17 @@ function builtinsLoadedLate(): Plugin {
   };
 }
 
-function plainLauncher(name: string): string {
-  return `#!/usr/bin/env node\n"use strict";\n${CHECK_NODE}\nrequire("./lib/${name}.cjs");\n`;
+function plainLauncher(name: string, interpreter = "node"): string {
+  return `#!/usr/bin/env ${interpreter}\n"use strict";\n${CHECK_NODE}\nrequire("./lib/${name}.cjs");\n`;
+}
+
+/**
+ * Under load most of the service's memory would be garbage that is let lie: V8 does so in proportion to the memory of the machine, and
+ * glibc keeps a heap for each of V8's threads. Together this halves it (from 260 MB to 130 with 64 busy connections), at no cost that
+ * can be measured.
+ */
+function serviceLauncher(name: string): string {
+  return plainLauncher(name, "-S MALLOC_ARENA_MAX=1 node --max-semi-space-size=4 --max-old-space-size=512");
 }
 
 /**

@@ -1,0 +1,197 @@
+/**
+ * Measures the service's budgets on the shipped bundle, on SQLite and on PostgreSQL, in turns with another service where one is given:
+ *
+ *     node scripts/bench-service.ts --beside http://127.0.0.1:8811 --beside-key KEY --beside-start 'exec uvicorn …'
+ *
+ * The other one answers POST /v1/robots/setup and GET /v1/robots, keeps its data in the folder $BENCH_FOLDER, and is started anew for each
+ * round, as ours is. Exits 0 when all budgets are kept.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+
+import { POSTGRES_PROGRAMS, startPostgres } from "../test/support/postgres.ts";
+import { memoryOf } from "./bench-process.ts";
+import { median } from "./bench-row.ts";
+import { drive, hasWrk, register } from "./bench-service-load.ts";
+import type { Target } from "./bench-service-load.ts";
+import { startOther, startOurs } from "./bench-service-start.ts";
+import type { Started } from "./bench-service-start.ts";
+
+/** What one round of one service showed. */
+interface Figures {
+  readonly setups_per_s: number;
+  readonly setups_p99_ms: number;
+  readonly list_100_per_s: number;
+  readonly list_100_p99_ms: number;
+  readonly list_1000_per_s: number;
+  readonly list_1000_p99_ms: number;
+  readonly mixed_per_s: number;
+  readonly mixed_p99_ms: number;
+  readonly peak_mb: number;
+}
+
+interface Line {
+  readonly what: string;
+  readonly figure: keyof Figures;
+  readonly unit: string;
+  /** Of SQLite: times the other service, or a number that it stays below. */
+  readonly at_least_times?: number;
+  readonly at_most?: number;
+}
+
+const LINES: readonly Line[] = [
+  { what: "durable setups", figure: "setups_per_s", unit: "/s", at_least_times: 3 },
+  { what: "  99 % within", figure: "setups_p99_ms", unit: "ms" },
+  { what: "list of 100 robots", figure: "list_100_per_s", unit: "/s" },
+  { what: "  99 % within", figure: "list_100_p99_ms", unit: "ms" },
+  { what: "list of 1,000 robots", figure: "list_1000_per_s", unit: "/s", at_least_times: 6 },
+  { what: "  99 % within", figure: "list_1000_p99_ms", unit: "ms" },
+  { what: "the same, a setup in ten", figure: "mixed_per_s", unit: "/s" },
+  { what: "  99 % within", figure: "mixed_p99_ms", unit: "ms" },
+  { what: "most memory (RSS)", figure: "peak_mb", unit: "MB", at_most: 150 },
+];
+
+const { values: options } = parseArgs({
+  options: {
+    /** Shorter, and once: to see that the measurement works, not for figures to keep. */
+    quick: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+    /** A launcher to measure instead of a fresh build. */
+    bundle: { type: "string" },
+    beside: { type: "string" },
+    "beside-key": { type: "string", default: "" },
+    "beside-start": { type: "string" },
+  },
+});
+if (!hasWrk()) fail("wrk is missing: apt-get install wrk");
+const rounds = options.quick ? 1 : 3;
+const duration_s = options.quick ? 2 : 8;
+
+const folder = await mkdtemp(join(tmpdir(), "robot-policy-bench-service-"));
+try {
+  const launcher = options.bundle ?? build(folder);
+  const services = new Map<string, () => Promise<Started>>();
+  const { beside, "beside-key": key, "beside-start": command } = options;
+  if (beside !== undefined) services.set("beside", () => startOther({ url: beside, key }, command));
+  services.set("sqlite", () => startOurs(launcher, []));
+  await using cluster = POSTGRES_PROGRAMS === null ? null : await startPostgres({ fsync: true });
+  if (cluster === null) note("PostgreSQL is left out: apt-get install postgresql");
+  else services.set("postgresql", async () => startOurs(launcher, ["--database", await cluster.createDatabase()]));
+
+  const figures = new Map([...services.keys()].map((name) => [name, new Array<Figures>()]));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const [name, start] of services) {
+      note(`round ${round} of ${rounds}: ${name} …`);
+      await using service = await start();
+      figures.get(name)?.push(await measure(service));
+    }
+  }
+  const results = new Map([...figures].map(([name, each]) => [name, medians(each)]));
+  const over = LINES.filter((line) => verdictOf(line, results) === "OVER");
+  if (options.json) console.log(JSON.stringify({ rounds, duration_s, ...Object.fromEntries(results) }, null, 2));
+  else for (const text of table(results)) console.log(text);
+  process.exitCode = over.length === 0 ? 0 : 1;
+} finally {
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function measure({ target, process_id }: Started): Promise<Figures> {
+  await register(target, 100);
+  const list_100 = await drive(target, "list", duration_s);
+  await register(target, 1000);
+  const list_1000 = await drive(target, "list", duration_s);
+  const mixed = await drive(target, "mixed", duration_s);
+  const setups = await drive(target, "setups", duration_s);
+  await assertCount(target, 1000);
+  return {
+    setups_per_s: setups.per_s,
+    setups_p99_ms: setups.p99_ms,
+    list_100_per_s: list_100.per_s,
+    list_100_p99_ms: list_100.p99_ms,
+    list_1000_per_s: list_1000.per_s,
+    list_1000_p99_ms: list_1000.p99_ms,
+    mixed_per_s: mixed.per_s,
+    mixed_p99_ms: mixed.p99_ms,
+    peak_mb: process_id === null ? Number.NaN : memoryOf(process_id).peak_mb,
+  };
+}
+
+async function assertCount({ url, key }: Target, count: number): Promise<void> {
+  const answer = await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${key}` } });
+  const robots = (await answer.json()) as unknown[];
+  if (robots.length !== count) fail(`${url} has ${robots.length} robots, not ${count}`);
+}
+
+function medians(rounds_of_one: readonly Figures[]): Figures {
+  const of = (figure: keyof Figures) => median(rounds_of_one.map((each) => each[figure]));
+  return {
+    setups_per_s: of("setups_per_s"),
+    setups_p99_ms: of("setups_p99_ms"),
+    list_100_per_s: of("list_100_per_s"),
+    list_100_p99_ms: of("list_100_p99_ms"),
+    list_1000_per_s: of("list_1000_per_s"),
+    list_1000_p99_ms: of("list_1000_p99_ms"),
+    mixed_per_s: of("mixed_per_s"),
+    mixed_p99_ms: of("mixed_p99_ms"),
+    peak_mb: of("peak_mb"),
+  };
+}
+
+function table(results: ReadonlyMap<string, Figures>): readonly string[] {
+  const names = [...results.keys()];
+  const heads = names.flatMap((name) => (name === "beside" ? [name] : [name, "×"]));
+  const lines = LINES.map((line) => {
+    const beside = results.get("beside")?.[line.figure];
+    const cells = names.flatMap((name) => cellsOf(name, line, results.get(name)?.[line.figure], beside));
+    return [line.what].concat(cells, budgetOf(line), verdictOf(line, results));
+  });
+  const all = [["", ...heads, "budget", ""], ...lines];
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((cells) => cells[column]?.length ?? 0))) ?? [];
+  return all.map((cells) =>
+    cells
+      .map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** A figure, and for ours how many times the other's it is. */
+function cellsOf(name: string, { unit }: Line, value = Number.NaN, beside = Number.NaN): readonly string[] {
+  const shown = Number.isNaN(value) ? "" : `${value.toFixed(value < 100 ? 1 : 0)} ${unit}`;
+  if (name === "beside") return [shown];
+  return [shown, Number.isNaN(beside) ? "" : (value / beside).toFixed(1)];
+}
+
+function budgetOf({ at_least_times, at_most, unit }: Line): string {
+  if (at_least_times !== undefined) return `≥ ${at_least_times} ×`;
+  return at_most === undefined ? "" : `≤ ${at_most} ${unit}`;
+}
+
+/** Budgets are SQLite's, the store a service has by default. */
+function verdictOf({ figure, at_least_times, at_most }: Line, results: ReadonlyMap<string, Figures>): string {
+  const value = results.get("sqlite")?.[figure] ?? Number.NaN;
+  const beside = results.get("beside")?.[figure];
+  if (at_most !== undefined) return value <= at_most ? "ok" : "OVER";
+  if (at_least_times === undefined || beside === undefined) return "";
+  return value >= at_least_times * beside ? "ok" : "OVER";
+}
+
+function build(out: string): string {
+  const script = join(import.meta.dirname, "build.ts");
+  const { status } = spawnSync(process.execPath, [script, "--program", "robot-policy-service", "--out", out], {
+    stdio: ["ignore", 2, "inherit"],
+  });
+  if (status !== 0) fail("the build failed");
+  return join(out, "robot-policy-service.cjs");
+}
+
+function note(text: string): void {
+  console.error(text);
+}
+
+function fail(message: string): never {
+  throw new Error(message);
+}
