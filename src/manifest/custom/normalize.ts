@@ -1,6 +1,6 @@
 /** From a robot that passed every check to its contract: SPEC sections 7 and 8. */
 import { CONTRACT_SCHEMA, RATE_UNITS } from "../../api/robot-terms.ts";
-import type { Camera, Pair } from "./body.ts";
+import type { ActionSemantics, Camera, Pair } from "./body.ts";
 import type {
   ActionAxis,
   AxisQuantity,
@@ -19,15 +19,17 @@ import type { CanonicalUnit } from "./units.ts";
 
 /** The contract. The same robot gives the same contract, however it is written. */
 export function normalize(robot: Robot, display_name: string | null): Contract {
-  const axes = robot.groups.value.flatMap((group) => axesOf(group, robot));
+  const action_semantics = robot.action_semantics.value;
+  const control_rate_hz = robot.control_rate_hz.value;
+  const axes = robot.groups.value.map((group) => vectorsOf(group, { action_semantics, control_rate_hz }));
   return {
     schema: CONTRACT_SCHEMA,
     robot_type_id: robot.robot_type_id,
     ...(display_name === null ? {} : { display_name }),
     topology: robot.topology.value,
-    action_semantics: robot.action_semantics.value,
+    action_semantics,
     gripper: robot.gripper?.value ?? (isGripperCommanded(robot) ? "continuous" : "none"),
-    control_rate_hz: rounded(robot.control_rate_hz.value),
+    control_rate_hz: rounded(control_rate_hz),
     groups: robot.groups.value.map(groupView),
     state_axes: axes.flatMap(({ state }) => state),
     action_axes: axes.flatMap(({ action }) => action),
@@ -86,12 +88,19 @@ interface Axis {
   readonly rate_hz: number;
 }
 
-function axesOf(
+/** In vector order. */
+export interface Vectors {
+  readonly state: readonly StateAxis[];
+  readonly action: readonly ActionAxis[];
+}
+
+/** A group's part of both vectors. */
+export function vectorsOf(
   group: CompleteGroup,
-  robot: Robot,
-): { readonly state: readonly StateAxis[]; readonly action: readonly ActionAxis[] } {
-  const axes = elementsOf(group).map((element, index) => axisOf(group, element, index, robot.control_rate_hz.value));
-  const action = actionOf(group, robot.action_semantics.value);
+  robot: { readonly action_semantics: ActionSemantics; readonly control_rate_hz: number },
+): Vectors {
+  const axes = elementsOf(group).map((element, index) => axisOf(group, element, index, robot.control_rate_hz));
+  const action = actionOf(group, robot.action_semantics);
   return {
     state: stateOf(group).flatMap((quantity) => axes.map((axis) => stateAxis(axis, quantity))),
     action: action === "none" ? [] : axes.map((axis) => actionAxis(axis, action)),

@@ -145,7 +145,8 @@ export function catalogGroups(row: CatalogRow, at: Spot): readonly CompleteGroup
   return row.groups.map((group) => baseGroup(group, at));
 }
 
-function baseGroup(group: CatalogGroup, at: Spot): CompleteGroup {
+/** A group of the catalog as if it were written at `at`. */
+export function baseGroup(group: CatalogGroup, at: Spot): CompleteGroup {
   const { path, offset } = at;
   const known = <T>(value: T): Valued<T> => ({ value, path, offset });
   const inherited = <T>(value: T | undefined): Valued<T> | undefined =>

@@ -1,4 +1,5 @@
-import type { CatalogGroup, CatalogRow } from "../../manifest/catalog.ts";
+import type { CatalogRow } from "../../manifest/catalog.ts";
+import { catalogAxes } from "../../manifest/catalog-axes.ts";
 import { CATALOG_ROWS } from "../../manifest/catalog-rows.ts";
 import type { Json, JsonObject } from "../json/parse-json.ts";
 
@@ -58,88 +59,16 @@ function isObject(value: Json): value is JsonObject {
 }
 
 function equipmentOf(row: CatalogRow): Equipment {
+  const { state, action } = catalogAxes(row);
   return {
     camera_roles: row.cameras === "user" ? null : row.cameras.map(({ role }) => role),
-    state_axes: row.groups.flatMap((group) =>
-      (group.state ?? [observedQuantity(group)]).flatMap((quantity) => axesOf(group, quantity)),
-    ),
-    action_axes: row.groups.flatMap((group) => {
-      const quantity = group.action ?? commandedQuantity(group, row);
-      return quantity === "none" ? [] : axesOf(group, quantity);
-    }),
+    state_axes: state.map(nameAndUnit),
+    action_axes: action.map(nameAndUnit),
   };
 }
 
-type Quantity = "position" | "velocity" | "effort" | "delta";
-
-function axesOf(group: CatalogGroup, quantity: Quantity): readonly Axis[] {
-  return elementsOf(group).map((element) => ({
-    name: `${group.name}.${element}.${quantity}`,
-    unit: UNITS[quantity][dimensionOf(group, element)],
-  }));
-}
-
-/** Robot manifest, section 2.4: what is observed unless a group says otherwise. */
-function observedQuantity({ kind }: CatalogGroup): Quantity {
-  return kind === "base" ? "velocity" : "position";
-}
-
-/** Robot manifest, section 2.4: limbs act as the robot's action semantics say, everything else in its own way. */
-function commandedQuantity({ kind }: CatalogGroup, { action_semantics }: CatalogRow): Quantity | "none" {
-  switch (kind) {
-    case "arm":
-      if (action_semantics === "joint_position") return "position";
-      return action_semantics === "joint_velocity" ? "velocity" : "none";
-    case "eef":
-      if (action_semantics === "eef_absolute") return "position";
-      return action_semantics === "eef_delta" ? "delta" : "none";
-    case "base":
-      return "velocity";
-    case "gripper":
-    case "hand":
-    case "head":
-    case "torso":
-    case "leg":
-      return "position";
-  }
-}
-
-const ROTATION_ELEMENTS = {
-  euler_xyz: ["roll", "pitch", "yaw"],
-  rotvec: ["rx", "ry", "rz"],
-  quat_xyzw: ["qx", "qy", "qz", "qw"],
-  rot6d: ["r1", "r2", "r3", "r4", "r5", "r6"],
-  none: [],
-} as const;
-
-function elementsOf({ kind, elements, rotation }: CatalogGroup): readonly string[] {
-  if (elements !== undefined) return elements;
-  if (kind === "gripper") return ["gripper"];
-  if (kind === "base") return ["x", "y", "theta"];
-  return kind === "eef" ? ["x", "y", "z", ...ROTATION_ELEMENTS[rotation ?? "none"]] : [];
-}
-
-type Dimension = "angle" | "length" | "none";
-
-/** Robot manifest, section 7.3: what each unit becomes in a contract. */
-const UNITS: Readonly<Record<Quantity, Readonly<Record<Dimension, string>>>> = {
-  position: { angle: "rad", length: "m", none: "1" },
-  velocity: { angle: "rad/s", length: "m/s", none: "1" },
-  effort: { angle: "N.m", length: "N", none: "1" },
-  delta: { angle: "rad", length: "m", none: "1" },
-};
-
-const ANGLES: ReadonlySet<string> = new Set(["theta", "roll", "pitch", "yaw", "rx", "ry", "rz"]);
-const LENGTHS: ReadonlySet<string> = new Set(["x", "y", "z"]);
-
-function dimensionOf({ kind, unit }: CatalogGroup, element: string): Dimension {
-  if (kind === "gripper") return "none";
-  if (kind === "base" || kind === "eef") {
-    if (ANGLES.has(element)) return "angle";
-    return LENGTHS.has(element) ? "length" : "none";
-  }
-  if (unit === "rad" || unit === "deg") return "angle";
-  return unit === "m" || unit === "mm" ? "length" : "none";
+function nameAndUnit({ name, unit }: Axis): Axis {
+  return { name, unit };
 }
 
 /** Made once, and last, because it is made with what stands above. */

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 
 import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
-import { loadCatalog, summarize } from "../../../src/manifest/catalog.ts";
+import { loadCatalog } from "../../../src/manifest/catalog.ts";
+import { summarize } from "../../../src/manifest/catalog-axes.ts";
 
 const golden = parse(readFileSync(new URL("../../golden/robot-manifest/catalog.yaml", import.meta.url), "utf8")) as {
   readonly types: readonly {

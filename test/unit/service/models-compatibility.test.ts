@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { summarize } from "../../../src/manifest/catalog.ts";
+import { summarize } from "../../../src/manifest/catalog-axes.ts";
 import { CATALOG_ROWS } from "../../../src/manifest/catalog-rows.ts";
 import type { Json } from "../../../src/service/json/parse-json.ts";
 import { parseJson } from "../../../src/service/json/parse-json.ts";
