@@ -1,10 +1,13 @@
 import type { Operation } from "./api.ts";
 import { deploymentListSchema, deploymentViewSchema } from "./deployments.ts";
-import { fleetViewSchema } from "./fleets.ts";
+import { endpointListSchema, fleetDetailsSchema, fleetPreviewedSchema } from "./fleet-details.ts";
+import { fleetPreviewSchema, fleetViewSchema } from "./fleets.ts";
 import { modelListSchema } from "./models.ts";
 import { pageQuerySchema } from "./pages.ts";
+import { registrationListSchema, registrationViewSchema, robotHistorySchema } from "./registrations.ts";
 import { robotViewSchema } from "./robot-views.ts";
 import * as sessions from "./sessions.ts";
+import { usageSummaryQuerySchema, usageSummarySchema } from "./usage.ts";
 
 /** What a working service needs and the service document does not have; the hosted service may lack any of it. */
 export const beyondSpec = {
@@ -17,6 +20,34 @@ export const beyondSpec = {
     request: null,
     response: robotViewSchema,
   },
+  getRegistration: {
+    summary: "Get what a robot registered with last",
+    tag: "robots",
+    method: "GET",
+    path: "/v1/robots/{robot}/registration",
+    scope: "robots:read",
+    request: null,
+    response: registrationViewSchema,
+  },
+  getRobotHistory: {
+    summary: "Get the registrations of a robot",
+    tag: "robots",
+    method: "GET",
+    path: "/v1/robots/{robot}/history",
+    scope: "robots:read",
+    request: null,
+    response: robotHistorySchema,
+  },
+  listRegistrations: {
+    summary: "List what robots registered with last",
+    tag: "robots",
+    method: "GET",
+    path: "/v1/me/registrations",
+    scope: "robots:read",
+    query: pageQuerySchema,
+    request: null,
+    response: registrationListSchema,
+  },
   getFleet: {
     summary: "Get a robot fleet",
     tag: "fleets",
@@ -26,6 +57,24 @@ export const beyondSpec = {
     request: null,
     response: fleetViewSchema,
   },
+  getFleetDetails: {
+    summary: "Tell why a robot fleet is as it is",
+    tag: "fleets",
+    method: "GET",
+    path: "/v1/fleets/{fleet_id}/details",
+    scope: "fleets:read",
+    request: null,
+    response: fleetDetailsSchema,
+  },
+  previewFleet: {
+    summary: "Show which robots a fleet would have",
+    tag: "fleets",
+    method: "POST",
+    path: "/v1/fleets/preview",
+    scope: "robots:read",
+    request: fleetPreviewSchema,
+    response: fleetPreviewedSchema,
+  },
   listModels: {
     summary: "List the models of the catalog",
     tag: "catalog",
@@ -34,6 +83,15 @@ export const beyondSpec = {
     scope: "models:read",
     request: null,
     response: modelListSchema,
+  },
+  listEndpoints: {
+    summary: "List how the endpoints of the catalog are",
+    tag: "catalog",
+    method: "GET",
+    path: "/v1/endpoints",
+    scope: "models:read",
+    request: null,
+    response: endpointListSchema,
   },
   listDeployments: {
     summary: "List deployments",
@@ -71,6 +129,16 @@ export const beyondSpec = {
     scope: "deployments:write",
     request: null,
     response: deploymentViewSchema,
+  },
+  summarizeUsage: {
+    summary: "Sum up usage",
+    tag: "customer-auth",
+    method: "GET",
+    path: "/v1/me/usage/summary",
+    scope: "usage:read",
+    query: usageSummaryQuerySchema,
+    request: null,
+    response: usageSummarySchema,
   },
   startLogin: {
     summary: "Start a login of a command line",

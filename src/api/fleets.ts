@@ -29,17 +29,32 @@ export const robotSelectorSchema = z.strictObject({
   labels: labelsSchema(SELECTOR_LABELS_COUNT.maximum).optional(),
 });
 
+const selectionMembers = {
+  robots: z.array(text()).min(SELECTION_ROBOTS_COUNT.minimum).max(SELECTION_ROBOTS_COUNT.maximum).nullish(),
+  selector: robotSelectorSchema.nullish(),
+  membership: z.literal("snapshot").default("snapshot"),
+};
+
+interface SelectionWays {
+  readonly robots?: unknown;
+  readonly selector?: unknown;
+}
+
+function isOneWay({ robots, selector }: SelectionWays): boolean {
+  return ((robots ?? null) === null) !== ((selector ?? null) === null);
+}
+
+const ONE_WAY = "exactly one of robots and selector is required";
+
 /** Who belongs to a fleet: by name (or id), or by selector; captured once, when the fleet is created. */
-export const fleetRobotSelectionSchema = z
-  .strictObject({
-    robots: z.array(text()).min(SELECTION_ROBOTS_COUNT.minimum).max(SELECTION_ROBOTS_COUNT.maximum).nullish(),
-    selector: robotSelectorSchema.nullish(),
-    membership: z.literal("snapshot").default("snapshot"),
-  })
-  .refine(
-    ({ robots, selector }) => ((robots ?? null) === null) !== ((selector ?? null) === null),
-    "exactly one of robots and selector is required",
-  );
+export const fleetRobotSelectionSchema = z.strictObject(selectionMembers).refine(isOneWay, ONE_WAY);
+
+/** Body of `POST /v1/fleets/preview`: a selection, and the model or checkpoint its robots are to be judged by. */
+export const fleetPreviewSchema = z
+  .strictObject({ ...selectionMembers, subject: text(SUBJECT_LENGTH).nullish() })
+  .refine(isOneWay, ONE_WAY);
+
+export type FleetPreview = z.output<typeof fleetPreviewSchema>;
 
 export const operatingWindowSchema = z.strictObject({ starts_at: dateTime, ends_at: dateTime });
 

@@ -67,6 +67,8 @@ export const sessionViewSchema = z.looseObject({
     .looseObject({
       id: z.string(),
       type: z.string(),
+      /** The key it goes back to: itself, or the one that signed in or approved the login. */
+      api_key_id: z.string().optional(),
       scopes: z.array(z.string()).nullish(),
       expires_at: z.string().nullish(),
     })

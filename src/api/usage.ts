@@ -21,3 +21,42 @@ export type UsageRecord = z.output<typeof usageRecordSchema>;
 
 /** Answer of `GET /v1/me/usage`. */
 export const usageListSchema = z.looseObject({ items: z.array(usageRecordSchema) });
+
+/** What usage is summed up by: days in UTC. */
+export const USAGE_GROUPINGS = ["day", "robot", "model", "day,robot", "day,model", "robot,model"] as const;
+export type UsageGrouping = (typeof USAGE_GROUPINGS)[number];
+
+export const USAGE_SUMMARY_DAYS = { standard: 30, maximum: 400 } as const;
+/** More sums than this are no summary. */
+export const USAGE_SUMS_MAXIMUM = 10_000;
+
+const dateTime = z.iso.datetime({ offset: true });
+
+/** Query of `GET /v1/me/usage/summary`: from `since` to `until`, which are the last 30 days where nothing is said. */
+export const usageSummaryQuerySchema = z.object({
+  since: dateTime.optional(),
+  until: dateTime.optional(),
+  by: z.enum(USAGE_GROUPINGS).default("day"),
+});
+
+export type UsageSummaryQuery = z.output<typeof usageSummaryQuerySchema>;
+
+/** Time of robots with an active deployment, in whole seconds; what it is not summed up by is null. */
+export const usageSumSchema = z.looseObject({
+  day: z.string().nullable(),
+  robot: z.string().nullable(),
+  model_slug: z.string().nullable(),
+  quantity: z.number(),
+});
+
+/** Answer of `GET /v1/me/usage/summary`. */
+export const usageSummarySchema = z.looseObject({
+  since: z.string(),
+  until: z.string(),
+  by: z.string(),
+  unit: z.string(),
+  total: z.number(),
+  items: z.array(usageSumSchema),
+});
+
+export type UsageSummary = z.output<typeof usageSummarySchema>;

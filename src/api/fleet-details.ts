@@ -1,0 +1,111 @@
+import * as z from "zod";
+
+export const FLEET_MEMBER_STATES = ["ready", "active", "waiting", "blocked"] as const;
+export const ENDPOINT_STATUSES = ["healthy", "unhealthy", "unknown"] as const;
+export const SELECTION_KINDS = ["robots", "selector"] as const;
+
+/** Generations that details show at most: the newest, and what the fleet works with. */
+export const GENERATIONS_SHOWN = { maximum: 100 } as const;
+
+const nullableText = z.string().nullable();
+/** ISO 8601 date-time. */
+const moment = z.string();
+
+export const fleetMemberViewSchema = z.object({
+  robot_id: z.string(),
+  robot: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  site: nullableText,
+  state: z.enum(FLEET_MEMBER_STATES),
+  reason: nullableText,
+});
+
+export type FleetMemberView = z.output<typeof fleetMemberViewSchema>;
+
+export const fleetGenerationViewSchema = z.object({
+  generation_id: z.string(),
+  subject: z.string(),
+  status: z.string(),
+  created_at: moment,
+  activated_at: moment.nullable(),
+  blocker: nullableText,
+});
+
+export type FleetGenerationView = z.output<typeof fleetGenerationViewSchema>;
+
+export const fleetEndpointViewSchema = z.object({
+  generation_id: z.string(),
+  region: z.string(),
+  status: z.enum(ENDPOINT_STATUSES),
+  since: moment.nullable(),
+  checked_at: moment.nullable(),
+  detail: nullableText,
+});
+
+export type FleetEndpointView = z.output<typeof fleetEndpointViewSchema>;
+
+/** The filters of a selector, all of them; a reader ignores others that may come. */
+const selectorViewSchema = z.object({
+  site: nullableText,
+  region: nullableText,
+  robot_type_id: nullableText,
+  labels: z.record(z.string(), z.string()),
+});
+
+/** What the members of a fleet were chosen by, when it was made. */
+export const fleetSelectionViewSchema = z.object({
+  kind: z.enum(SELECTION_KINDS),
+  selector: selectorViewSchema.nullable(),
+});
+
+export type FleetSelectionView = z.output<typeof fleetSelectionViewSchema>;
+
+/** Answer of `GET /v1/fleets/{fleet_id}/details`: why a fleet is as its view says. */
+export const fleetDetailsSchema = z.object({
+  created_at: moment,
+  updated_at: moment.nullable(),
+  operating_windows: z.array(z.object({ starts_at: moment, ends_at: moment })),
+  selection: fleetSelectionViewSchema.nullable(),
+  generations: z.array(fleetGenerationViewSchema),
+  members: z.array(fleetMemberViewSchema),
+  endpoints: z.array(fleetEndpointViewSchema),
+});
+
+export type FleetDetails = z.output<typeof fleetDetailsSchema>;
+
+export const previewedRobotSchema = z.object({
+  robot_id: z.string(),
+  robot: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  site: nullableText,
+  labels: z.record(z.string(), z.string()),
+  fits: z.boolean().nullable(),
+  reason: nullableText,
+});
+
+export type PreviewedRobot = z.output<typeof previewedRobotSchema>;
+
+/** Answer of `POST /v1/fleets/preview`. */
+export const fleetPreviewedSchema = z.object({
+  robots: z.array(previewedRobotSchema),
+  total: z.int().min(0),
+});
+
+export type FleetPreviewed = z.output<typeof fleetPreviewedSchema>;
+
+export const endpointViewSchema = z.object({
+  model_slug: z.string(),
+  checkpoint_id: z.string(),
+  region: z.string(),
+  status: z.enum(ENDPOINT_STATUSES),
+  since: moment.nullable(),
+  checked_at: moment.nullable(),
+  detail: nullableText,
+});
+
+export type EndpointView = z.output<typeof endpointViewSchema>;
+
+/** Answer of `GET /v1/endpoints`. */
+export const endpointListSchema = z.object({ items: z.array(endpointViewSchema) });

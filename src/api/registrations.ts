@@ -1,0 +1,55 @@
+import * as z from "zod";
+
+/** Registrations that a robot's history shows at most: the newest. */
+export const HISTORY_SHOWN = { maximum: 200 } as const;
+
+/** Members of a registration that may change from one to the next. */
+export const REGISTRATION_MEMBERS = [
+  "configuration_digest",
+  "robot_type_id",
+  "region",
+  "site",
+  "labels",
+  "contract",
+] as const;
+
+/** ISO 8601 date-time. */
+const moment = z.string();
+const nullableText = z.string().nullable();
+
+const registrationMembers = {
+  robot_id: z.string(),
+  robot: z.string(),
+  configuration_digest: z.string(),
+  changed_at: moment,
+  registered_at: moment,
+};
+
+/** What a robot registered with last, as far as a list shows it. */
+export const registrationSummarySchema = z.object(registrationMembers);
+
+export type RegistrationSummary = z.output<typeof registrationSummarySchema>;
+
+/** Answer of `GET /v1/me/registrations`. */
+export const registrationListSchema = z.object({ items: z.array(registrationSummarySchema) });
+
+/** Answer of `GET /v1/robots/{robot}/registration`: what the robot view leaves out. */
+export const registrationViewSchema = z.object({
+  ...registrationMembers,
+  contract: z.record(z.string(), z.unknown()).nullable(),
+});
+
+export const registrationRecordSchema = z.object({
+  at: moment,
+  configuration_digest: nullableText,
+  changed: z.array(z.string()).nullable(),
+  robot_type_id: nullableText,
+  region: nullableText,
+  site: nullableText,
+  actor: z.object({ id: z.string(), label: nullableText }),
+});
+
+export type RegistrationRecord = z.output<typeof registrationRecordSchema>;
+
+/** Answer of `GET /v1/robots/{robot}/history`. */
+export const robotHistorySchema = z.object({ items: z.array(registrationRecordSchema) });
