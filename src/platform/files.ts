@@ -97,16 +97,16 @@ const list = promisify(fs.readdir);
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_DIRECTORY } = fs.constants;
 
 export const systemFiles: Files = {
-  stat: async (path) => describe(await stat(path, { bigint: true })),
-  linkStat: async (path) => describe(await linkStat(path, { bigint: true })),
-  statNow: (path) => describe(fs.statSync(path, { bigint: true })),
+  stat: async (path) => describeStat(await stat(path, { bigint: true })),
+  linkStat: async (path) => describeStat(await linkStat(path, { bigint: true })),
+  statNow: (path) => describeStat(fs.statSync(path, { bigint: true })),
   directoryId: async (path) => identify(await stat(path, { bigint: true })),
   directoryIdNow: (path) => identify(fs.statSync(path, { bigint: true })),
   readLink: (path) => readLink(path),
   async openForReading(path) {
     const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     return {
-      stat: async () => describe(await openStat(file, { bigint: true })),
+      stat: async () => describeStat(await openStat(file, { bigint: true })),
       read: async (buffer, position) => (await read(file, buffer, 0, buffer.byteLength, position)).bytesRead,
       close: () => close(file),
     };
@@ -177,7 +177,8 @@ function identify({ dev, ino, birthtimeNs }: fs.BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`;
 }
 
-function describe(stats: fs.BigIntStats): FileStat {
+/** What Node's stat says, in our words. */
+export function describeStat(stats: fs.BigIntStats): FileStat {
   return {
     kind: kindOf(stats),
     device: stats.dev,

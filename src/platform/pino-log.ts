@@ -7,6 +7,11 @@ export interface LogOptions {
   readonly format: "json" | "text";
 }
 
+/** A log whose level and format may change while the program runs. */
+export interface AdjustableLog extends Log {
+  adjust(options: LogOptions): void;
+}
+
 type Line = readonly [level: keyof Log, event: string, fields: Readonly<Record<string, unknown>>];
 
 /** stderr: stdout belongs to the results of commands. */
@@ -18,8 +23,9 @@ const WAITING_LIMIT = 1000;
  * A log over pino, which is loaded once the program has had the time to start: the first lines wait for it.
  * Writes are synchronous, so that a line is out before the process is.
  */
-export function createLog(options: LogOptions): Log {
+export function createLog(first: LogOptions): AdjustableLog {
   const waiting: Line[] = [];
+  let options = first;
   let logger: Logger | null = null;
   let loading = false;
 
@@ -36,8 +42,12 @@ export function createLog(options: LogOptions): Log {
   function load(): void {
     loading = true;
     setImmediate(() => {
-      void openLogger(options).then((opened) => {
+      const opening = options;
+      void openLogger(opening).then((opened) => {
+        // Adjusted meanwhile.
+        if (opening !== options) return load();
         logger = opened;
+        loading = false;
         for (const line of waiting.splice(0)) write(...line);
       });
     });
@@ -48,6 +58,12 @@ export function createLog(options: LogOptions): Log {
     info: (event, fields = {}) => write("info", event, fields),
     warn: (event, fields = {}) => write("warn", event, fields),
     error: (event, fields = {}) => write("error", event, fields),
+    adjust(next) {
+      if (next.level === options.level && next.format === options.format) return;
+      options = next;
+      // The next line opens it anew; both would write to the same descriptor, which stays open.
+      logger = null;
+    },
   };
 }
 

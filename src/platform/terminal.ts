@@ -9,8 +9,32 @@ export interface Terminal {
   print(text: string): void;
   /** The one JSON document of a `--json` run, on stdout. */
   json(value: unknown): void;
-  /** Rows under headers, fitted to the terminal, on stdout. Where they are too wide, only the columns that `prose` names are cut. */
-  table(headers: readonly string[], rows: readonly (readonly string[])[], prose?: readonly string[]): void;
+  /** One JSON document of many, on a line of its own, on stdout. */
+  jsonLine(value: unknown): void;
+  /**
+   * Rows under headers, fitted to the terminal, on stdout. Where they are too wide, only the columns that `prose` names are cut, and
+   * those that `spare` names left out, the last first.
+   */
+  table(
+    headers: readonly string[],
+    rows: readonly (readonly string[])[],
+    prose?: readonly string[],
+    spare?: readonly string[],
+  ): void;
+  /** The same as text, a line each, for what is drawn over. */
+  tableLines(
+    headers: readonly string[],
+    rows: readonly (readonly string[])[],
+    prose?: readonly string[],
+    spare?: readonly string[],
+  ): readonly string[];
+  /** Whether a person looks on, and text can be drawn over. */
+  readonly interactive: boolean;
+  /**
+   * Shows these lines in place of those of the `draw` before, as many as the terminal has room for, on stderr; nothing where it is not
+   * interactive. Whatever is written otherwise comes below them, and the next `draw` below that.
+   */
+  draw(lines: readonly string[]): void;
   /** What a person should know beside the result, on stderr. */
   note(text: string): void;
   /** A failure, on stderr: what happened, where, what to do. */

@@ -1,0 +1,81 @@
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+
+import { errorCode } from "./files.ts";
+
+/** What became of another program. */
+export type ProgramResult =
+  | { readonly kind: "ended"; readonly exit_code: number; readonly stdout: string; readonly stderr: string }
+  /** This machine does not have it. */
+  | { readonly kind: "missing" }
+  /** It was killed: its time was up, or it wrote without end. */
+  | { readonly kind: "killed" }
+  /** It could not be started: the system's code. */
+  | { readonly kind: "failed"; readonly code: string };
+
+/** Runs another program of this machine, which ends within `limit_ms` or is killed. Never rejects. */
+export type RunProgram = (words: readonly string[], options?: ProgramOptions) => Promise<ProgramResult>;
+
+export interface ProgramOptions {
+  readonly limit_ms?: number;
+  /** Open files that the program finds as `/proc/self/fd/3` and so on: the files themselves, whatever has become of their names. */
+  readonly descriptors?: readonly number[];
+}
+
+/** The first of the descriptors, in the program. */
+export const FIRST_DESCRIPTOR = 3;
+const DEFAULT_LIMIT_MS = 5000;
+const OUTPUT_LIMIT_BYTES = 1024 * 1024;
+
+/** Not the caller's: root runs this too, and an ordinary user's PATH may lack /usr/sbin. */
+const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
+
+export const systemPrograms: RunProgram = (words, options = {}) => {
+  const [program = "", ...args] = words;
+  const { limit_ms = DEFAULT_LIMIT_MS, descriptors = [] } = options;
+  return new Promise((resolve) => {
+    let child: ChildProcess;
+    try {
+      child = spawn(program, args, { cwd: "/", env: ENVIRONMENT, stdio: ["ignore", "pipe", "pipe", ...descriptors] });
+    } catch (error) {
+      // ENOMEM and E2BIG are thrown, not emitted.
+      resolve({ kind: "failed", code: errorCode(error) ?? "UNKNOWN" });
+      return;
+    }
+    const kill = () => child.kill("SIGKILL");
+    const limit = setTimeout(() => {
+      kill();
+      // A process that hangs in the kernel does not end, killed or not; nobody waits for it.
+      conclude({ kind: "killed" });
+    }, limit_ms);
+    const conclude = (result: ProgramResult) => {
+      clearTimeout(limit);
+      child.unref();
+      resolve(result);
+    };
+    const stdout = gather(child.stdout, kill);
+    const stderr = gather(child.stderr, kill);
+    child.once("error", (error) => {
+      const code = errorCode(error) ?? "UNKNOWN";
+      conclude(code === "ENOENT" ? { kind: "missing" } : { kind: "failed", code });
+    });
+    child.once("close", (exit_code) => {
+      conclude(
+        exit_code === null ? { kind: "killed" } : { kind: "ended", exit_code, stdout: stdout(), stderr: stderr() },
+      );
+    });
+  });
+};
+
+/** Collects what a program writes, up to the limit. */
+function gather(stream: Readable | null, onTooMuch: () => void): () => string {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  stream?.on("data", (chunk: Buffer) => {
+    length += chunk.byteLength;
+    if (length > OUTPUT_LIMIT_BYTES) onTooMuch();
+    else chunks.push(chunk);
+  });
+  return () => Buffer.concat(chunks).toString("utf8");
+}

@@ -1,0 +1,134 @@
+import { readBounded } from "./durable-file.ts";
+import type { FileStat, Files } from "./files.ts";
+import type { RunProgram } from "./programs.ts";
+import type { FoundUnit } from "./service-unit.ts";
+import { SERVICE_NAME } from "./service-unit.ts";
+
+/** A user of this machine, with the groups that a process of it has. */
+export interface Account {
+  /** Empty where the user database has no name for it. */
+  readonly name: string;
+  readonly user_id: number;
+  readonly group_id: number;
+  /** The first one included. */
+  readonly group_ids: readonly number[];
+}
+
+/** Whom the agent's files have to be readable for. */
+export type ServiceAccount =
+  | { readonly kind: "account"; readonly account: Account }
+  /** Nothing says whom: the user that an installation makes is not there yet. */
+  | { readonly kind: "absent"; readonly name: string };
+
+export interface AccountQuestion {
+  readonly files: Files;
+  readonly runProgram: RunProgram;
+  readonly unit: FoundUnit;
+  readonly state_directory: string;
+  /** Of this process. */
+  readonly user_id: number;
+}
+
+const STANDARD_STATE_DIRECTORY = `/var/lib/${SERVICE_NAME}`;
+const LOOK_UP_LIMIT_MS = 4000;
+
+/**
+ * The user that the agent runs as, or will: the unit's; for an agent without one, the owner of its state; the user that installations
+ * make; else, for folders that nobody has used yet, the user of this process.
+ */
+export async function findServiceAccount(question: AccountQuestion): Promise<ServiceAccount> {
+  const { files, runProgram, unit, state_directory, user_id } = question;
+  const is_standard = state_directory === STANDARD_STATE_DIRECTORY;
+  if (is_standard && unit.kind === "unit" && unit.unit.load_state === "loaded") {
+    const name = unit.unit.user === "" ? "root" : unit.unit.user;
+    const account = await lookUpAccount(runProgram, name);
+    if (account === null) return { kind: "absent", name };
+    const more = await groupIds(files, unit.unit.supplementary_groups);
+    return { kind: "account", account: { ...account, group_ids: [...new Set([...account.group_ids, ...more])] } };
+  }
+  if (is_standard) {
+    const account = await lookUpAccount(runProgram, SERVICE_NAME);
+    if (account !== null) return { kind: "account", account };
+  }
+  const owner = await ownerOf(files, state_directory);
+  if (owner !== null) {
+    const account = await lookUpAccount(runProgram, String(owner.user_id));
+    return { kind: "account", account: account ?? nameless(owner.user_id, owner.group_id) };
+  }
+  if (is_standard) return { kind: "absent", name: SERVICE_NAME };
+  return { kind: "account", account: (await lookUpAccount(runProgram, String(user_id))) ?? nameless(user_id, user_id) };
+}
+
+/** @param name of a user, or its id. @returns null where the user database has none. */
+export async function lookUpAccount(runProgram: RunProgram, name: string): Promise<Account | null> {
+  if (name === "0" || name === "root") return { name: "root", user_id: 0, group_id: 0, group_ids: [0] };
+  const result = await runProgram(["id", "--", name], { limit_ms: LOOK_UP_LIMIT_MS });
+  return result.kind === "ended" && result.exit_code === 0 ? parseAccount(result.stdout) : null;
+}
+
+/** Reads what id(1) prints: `uid=998(name) gid=997(group) groups=997(group),44(video)`. */
+export function parseAccount(text: string): Account | null {
+  const [, user_id, name = "", group_id, groups = ""] =
+    /^uid=(\d+)(?:\(([^)]*)\))? gid=(\d+)\S*(?: groups=(.*))?/.exec(text) ?? [];
+  if (user_id === undefined || group_id === undefined) return null;
+  const group_ids = [...groups.matchAll(/(?:^|,)(\d+)/g)].map(([, id]) => Number(id));
+  const all = [...new Set([Number(group_id), ...group_ids])];
+  return { name, user_id: Number(user_id), group_id: Number(group_id), group_ids: all };
+}
+
+/** For people, and for commands that they type. */
+export function accountName({ name, user_id }: Account): string {
+  return name === "" ? `user ${user_id}` : name;
+}
+
+export interface Group {
+  readonly name: string;
+  readonly group_id: number;
+  /** Names of users, beside those whose first group it is. */
+  readonly members: readonly string[];
+}
+
+const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** The groups of /etc/group. Those of a directory service are not in it. */
+export async function readGroups(files: Files): Promise<readonly Group[]> {
+  const rows = await readDatabase(files, "/etc/group");
+  return rows.map(([name = "", , group_id, members = ""]) => ({
+    name,
+    group_id: Number(group_id),
+    members: members.split(",").filter((member) => member !== ""),
+  }));
+}
+
+/** Names of the users of /etc/passwd, by id, with their first group. */
+export async function readUsers(files: Files): Promise<readonly Pick<Account, "name" | "user_id" | "group_id">[]> {
+  const rows = await readDatabase(files, "/etc/passwd");
+  return rows.map(([name = "", , user_id, group_id]) => ({
+    name,
+    user_id: Number(user_id),
+    group_id: Number(group_id),
+  }));
+}
+
+async function readDatabase(files: Files, path: string): Promise<readonly (readonly string[])[]> {
+  const bytes = await readBounded(files, path, DATABASE_LIMIT_BYTES).catch(() => new Uint8Array());
+  if (bytes === "too-large") return [];
+  const lines = Buffer.from(bytes).toString("utf8").split("\n");
+  return lines.filter((line) => line.includes(":")).map((line) => line.split(":"));
+}
+
+async function groupIds(files: Files, names: readonly string[]): Promise<readonly number[]> {
+  if (names.length === 0) return [];
+  const groups = await readGroups(files);
+  return names.flatMap(
+    (name) => groups.find((group) => group.name === name || String(group.group_id) === name)?.group_id ?? [],
+  );
+}
+
+async function ownerOf(files: Files, directory: string): Promise<Pick<FileStat, "user_id" | "group_id"> | null> {
+  return files.stat(directory).catch(() => null);
+}
+
+function nameless(user_id: number, group_id: number): Account {
+  return { name: "", user_id, group_id, group_ids: [group_id] };
+}
