@@ -41,11 +41,17 @@ function decoded<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
   }
   const body = parseJson(answer.body);
   if (body.kind === "not-json") return undecodable(`the answer is ${describeContent(answer)} instead of JSON`);
-  const parsed = reading.schema.safeParse(body.value);
-  if (parsed.success) return { kind: "ok", status: answer.status, value: parsed.data };
+  return readDocument(answer.status, body.value, reading);
+}
+
+/** The schema's reading of what a successful answer holds. */
+export function readDocument<T>(status: number, document: unknown, reading: Reading<T>): CallResult<T> {
+  const parsed = reading.schema.safeParse(document);
+  if (parsed.success) return { kind: "ok", status, value: parsed.data };
   const issue = parsed.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? "" : ` at ${issue.path.map(String).join(".")}`;
-  return undecodable(clean(`the answer has another form than documented${where}: ${issue?.message ?? ""}`, reading));
+  const detail = `the answer has another form than documented${where}: ${issue?.message ?? ""}`;
+  return { kind: "undecodable", status, detail: clean(detail, reading) };
 }
 
 function refused<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {

@@ -13,11 +13,11 @@ import type * as z from "zod";
 import type { ValidationError } from "../api/errors.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { RobotView } from "../api/robot-views.ts";
-import type { Clock } from "../platform/clock.ts";
 import { operationUrl } from "./address.ts";
 import type { Credential, CredentialProblem } from "./credentials.ts";
-import type { HttpRequest, Timeouts, Transport, UnreachableReason } from "./transport.ts";
-import { DEFAULT_TIMEOUTS, TransportError } from "./transport.ts";
+import { sendRequest } from "./send-request.ts";
+import type { ServiceAccess } from "./send-request.ts";
+import type { HttpRequest, UnreachableReason } from "./transport.ts";
 
 /** What became of a call. Texts are one line, bounded, printable, and hold no credential. */
 export type CallResult<T> =
@@ -48,22 +48,15 @@ export type CallResult<T> =
     }
   | { readonly kind: "no-credential"; readonly problem: CredentialProblem };
 
-/** The operations of the service, each as one call. None of them throws but for bugs. */
+/** The operations a robot computer needs, each as one call; operation-client.ts has all of them. None throws but for bugs. */
 export interface ServiceClient {
   setupRobot(body: RobotSetup, signal: AbortSignal): Promise<CallResult<{ readonly robot: RobotView }>>;
   listRobots(signal: AbortSignal): Promise<CallResult<readonly RobotView[]>>;
 }
 
-export interface ClientOptions {
-  /** Address of the service without `/v1`, as `parseServiceUrl` accepts it; a path in it is kept as a prefix. */
-  readonly base_url: string;
-  readonly transport: Transport;
+export interface ClientOptions extends ServiceAccess {
   /** Called before each request. */
   readonly credential: () => Promise<Credential | CredentialProblem>;
-  readonly clock: Clock;
-  readonly user_agent: string;
-  /** `DEFAULT_TIMEOUTS` unless given. */
-  readonly timeouts?: Timeouts;
 }
 
 export function createClient(options: ClientOptions): ServiceClient {
@@ -89,8 +82,9 @@ interface Input {
   readonly body?: unknown;
 }
 
-const RECORD_LIMIT_BYTES = 1_048_576;
-const LIST_LIMIT_BYTES = 33_554_432;
+/** Of an answer that holds one thing, and of one that holds a list. */
+export const RECORD_LIMIT_BYTES = 1_048_576;
+export const LIST_LIMIT_BYTES = 33_554_432;
 
 /** The service document, section 4, as far as a caller needs it. */
 const operations = {
@@ -117,31 +111,11 @@ async function callService<T>(
   const credential = await options.credential();
   if (credential.kind === "credential-problem") return { kind: "no-credential", problem: credential };
   const { secret } = credential;
-
-  const url = operationUrl(options.base_url, operation.path, input.parameters ?? {});
+  const { method, path, answer_limit_bytes } = operation;
+  const url = operationUrl(options.base_url, path, input.parameters ?? {});
   const body = input.body === undefined ? null : JSON.stringify(input.body);
-  try {
-    const answer = await options.transport.send(
-      {
-        method: operation.method,
-        url,
-        headers: {
-          accept: "application/json",
-          authorization: `Bearer ${secret.reveal()}`,
-          "user-agent": options.user_agent,
-          ...(body === null ? {} : { "content-type": "application/json" }),
-        },
-        body,
-        timeouts: options.timeouts ?? DEFAULT_TIMEOUTS,
-        answer_limit_bytes: operation.answer_limit_bytes,
-      },
-      signal,
-    );
-    const wall_ms = options.clock.wall_ms();
-    const { readAnswer } = await import("./answer.ts");
-    return readAnswer(answer, { schema: await operation.loadAnswer(), url, wall_ms, secret });
-  } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    return { kind: "unreachable", reason: error.reason, code: error.code, detail: secret.redactFrom(error.message) };
-  }
+  const sent = await sendRequest(options, { method, url, body, answer_limit_bytes }, secret, signal);
+  if (sent.kind === "unreachable") return sent;
+  const { readAnswer } = await import("./answer.ts");
+  return readAnswer(sent.answer, { schema: await operation.loadAnswer(), url, wall_ms: sent.wall_ms, secret });
 }

@@ -59,6 +59,8 @@ export interface CredentialSources {
   readonly environment_key?: string | undefined;
   /** The user this program runs as; a key file belongs to it or to root. */
   readonly service_user_id: number;
+  /** Its name, for the commands that mend; the number stands for it where there is none. */
+  readonly service_user_name?: string | undefined;
 }
 
 /**
@@ -76,11 +78,11 @@ export async function loadCredential(
   const directory = sources.credentials_directory ?? "";
   if (directory !== "") {
     const path = `${directory.replace(/\/+$/, "")}/${CREDENTIAL_NAME}`;
-    const found = await readKeyFile(path, "systemd", sources.service_user_id, files);
+    const found = await readKeyFile(path, "systemd", sources, files);
     if (found.kind === "credential" || found.code !== "key-missing") return found;
   }
   const key_file = sources.key_file ?? "";
-  const found = key_file === "" ? null : await readKeyFile(key_file, "key-file", sources.service_user_id, files);
+  const found = key_file === "" ? null : await readKeyFile(key_file, "key-file", sources, files);
   if (found !== null && (found.kind === "credential" || found.code !== "key-missing")) return found;
 
   const value = sources.environment_key ?? "";
@@ -93,39 +95,50 @@ export async function loadCredential(
 async function readKeyFile(
   path: string,
   source: CredentialSource,
-  service_user_id: number,
+  user: ServiceUser,
   files: Files,
 ): Promise<Credential | CredentialProblem> {
   let file: ReadableFile;
   try {
     file = await files.openForReading(path);
   } catch (error) {
-    return unopened(error, path, service_user_id);
+    return unopened(error, path, user);
   }
   try {
     // Of the open file, so that what is checked is what is read.
     const stat = await file.stat();
-    const bad = checkFile(stat, path, source, service_user_id);
+    const bad = checkFile(stat, path, source, user);
     if (bad !== null) return bad;
     const text = await readText(file);
     if (text === null) return tooLarge(path);
     return parseKey(text, source, path);
   } catch (error) {
-    return unopened(error, path, service_user_id);
+    return unopened(error, path, user);
   } finally {
     // It was only read; a close that fails has lost nothing.
     await file.close().catch(() => {});
   }
 }
 
-function unopened(error: unknown, path: string, service_user_id: number): CredentialProblem {
+type ServiceUser = Pick<CredentialSources, "service_user_id" | "service_user_name">;
+
+/** For chown(1) and install(1). */
+function nameOf({ service_user_id, service_user_name = "" }: ServiceUser): string {
+  return service_user_name === "" ? String(service_user_id) : service_user_name;
+}
+
+function unopened(error: unknown, path: string, user: ServiceUser): CredentialProblem {
   const code = errorCode(error);
   if (code === undefined) throw error;
   if (code === "ENOENT" || code === "ENOTDIR") {
-    const fix = `install -m 600 -o ${service_user_id} /dev/stdin ${quote(path)}`;
-    return problem("key-missing", path, "the key file does not exist", `${fix} (then paste the key, Enter, Ctrl-D)`);
+    return problem(
+      "key-missing",
+      path,
+      "the key file does not exist",
+      "put it there with: sudo robot-policy-agent set-key",
+    );
   }
-  const fix = code === "EACCES" ? `chown ${service_user_id} ${quote(path)}` : `check ${path}`;
+  const fix = code === "EACCES" ? `chown ${nameOf(user)} ${quote(path)}` : `check ${path}`;
   return problem("key-unreadable", path, `the key file cannot be read (${code})`, fix);
 }
 
@@ -133,8 +146,9 @@ function checkFile(
   stat: FileStat,
   path: string,
   source: CredentialSource,
-  service_user_id: number,
+  user: ServiceUser,
 ): CredentialProblem | null {
+  const { service_user_id } = user;
   if (stat.kind !== "file") {
     return problem(
       "key-not-a-file",
@@ -148,7 +162,7 @@ function checkFile(
   // Root provisions for a service user, whose own the file is then.
   if (service_user_id !== 0 && stat.user_id !== 0 && stat.user_id !== service_user_id) {
     const what = `the key file belongs to user ${stat.user_id}, neither root nor the agent`;
-    return problem("key-owner", path, what, `chown ${service_user_id} ${quote(path)}`);
+    return problem("key-owner", path, what, `chown ${nameOf(user)} ${quote(path)}`);
   }
   if ((stat.mode & 0o066) !== 0) {
     const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
@@ -170,7 +184,8 @@ async function readText(file: ReadableFile): Promise<string | null> {
   return null;
 }
 
-function parseKey(text: string, source: CredentialSource, where: string): Credential | CredentialProblem {
+/** Judges what stands in a key file, on stdin or in the environment. */
+export function parseKey(text: string, source: CredentialSource, where: string): Credential | CredentialProblem {
   const bad = (code: CredentialProblemCode, what: string, fix: string) => problem(code, where, what, fix);
   const rewrite = "write the key alone, on one line";
   // One line feed at the end is what every editor and `echo` add.
@@ -183,7 +198,7 @@ function parseKey(text: string, source: CredentialSource, where: string): Creden
   if (key.includes("\n")) return bad("key-several-lines", "it has more than one line", rewrite);
   if (/\s/.test(key)) return bad("key-space", "it has a space beside or inside the key", rewrite);
   if (key.length > KEY_LENGTH_LIMIT || !KEY_PATTERN.test(key)) {
-    return bad("key-form", "what is in it does not look like an API key (sk_<marker>_<key>)", rewrite);
+    return bad("key-form", "what is in it is not an API key", "a key looks like sk_live_…: copy it whole");
   }
   return { kind: "credential", secret: new Secret(key), source, where };
 }

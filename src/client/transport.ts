@@ -13,7 +13,7 @@ export interface Transport {
 }
 
 export interface HttpRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
   /** Absolute. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,0 +1,68 @@
+import type { Clock } from "../platform/clock.ts";
+import type { CallResult } from "./client.ts";
+import type { Secret } from "./secret.ts";
+import type { HttpAnswer, HttpRequest, Timeouts, Transport } from "./transport.ts";
+import { DEFAULT_TIMEOUTS, TransportError } from "./transport.ts";
+
+/** A service as requests are sent to it. */
+export interface ServiceAccess {
+  /** Address of the service without `/v1`, as `parseServiceUrl` accepts it; a path in it is kept as a prefix. */
+  readonly base_url: string;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly user_agent: string;
+  /** `DEFAULT_TIMEOUTS` unless given. */
+  readonly timeouts?: Timeouts;
+}
+
+/** One request, without what every request has. */
+export interface ServiceRequest {
+  readonly method: HttpRequest["method"];
+  /** Absolute. */
+  readonly url: string;
+  /** JSON text, or null for none. */
+  readonly body: string | null;
+  readonly answer_limit_bytes: number;
+}
+
+export type SentRequest =
+  | { readonly kind: "answered"; readonly answer: HttpAnswer; readonly wall_ms: number }
+  | Extract<CallResult<never>, { kind: "unreachable" }>;
+
+/**
+ * Sends one request on behalf of `secret`, or of nobody where it is null.
+ *
+ * @throws nothing but bugs.
+ */
+export async function sendRequest(
+  access: ServiceAccess,
+  { method, url, body, answer_limit_bytes }: ServiceRequest,
+  secret: Secret | null,
+  signal: AbortSignal,
+): Promise<SentRequest> {
+  const authorization = secret === null ? null : `Bearer ${secret.reveal()}`;
+  const headers = requestHeaders(access.user_agent, authorization, body !== null);
+  const timeouts = access.timeouts ?? DEFAULT_TIMEOUTS;
+  try {
+    const answer = await access.transport.send({ method, url, headers, body, timeouts, answer_limit_bytes }, signal);
+    return { kind: "answered", answer, wall_ms: access.clock.wall_ms() };
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    const detail = secret === null ? error.message : secret.redactFrom(error.message);
+    return { kind: "unreachable", reason: error.reason, code: error.code, detail };
+  }
+}
+
+/** The headers of every request, in the order they are sent. */
+export function requestHeaders(
+  user_agent: string,
+  authorization: string | null,
+  has_body: boolean,
+): Readonly<Record<string, string>> {
+  return {
+    accept: "application/json",
+    ...(authorization === null ? {} : { authorization }),
+    "user-agent": user_agent,
+    ...(has_body ? { "content-type": "application/json" } : {}),
+  };
+}
