@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** robot-policy-agent: the entry point. */
-import { runAgentProgram } from "./cli/agent-program.ts";
+import { runAgentProgram } from "./cli/run-agent-program.ts";
 import { endProcess, openProcess } from "./cli/process-context.ts";
 
 void runAgentProgram(process.argv.slice(2), openProcess(process)).then((exit_code) => endProcess(process, exit_code));

@@ -15,6 +15,7 @@ import { describeAgent } from "./describe-agent.ts";
 import type { DocumentInput } from "./document-input.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { documentFindings } from "./findings.ts";
+import type { PendingFiles } from "./pending-files.ts";
 import type { Connection, Step } from "./reconciler.ts";
 import { createReconciler } from "./reconciler.ts";
 import type { Registration } from "./registration.ts";
@@ -46,7 +47,9 @@ export interface Reload {
 }
 
 export interface AgentOptions {
+  /** Its files are those of `pending`. */
   readonly machine: Machine;
+  readonly pending: Pick<PendingFiles, "hanging">;
   readonly log: Log;
   readonly version: string;
   readonly process_id: number;
@@ -57,7 +60,16 @@ export interface AgentOptions {
   readonly registration: Registration | null;
   openManifest(path: string, settle_ms: () => number): DocumentInput<RobotManifest>;
   connect(configuration: AgentConfiguration): Connection;
+  /** A good edit of the configuration is in force. */
+  onConfiguration?(configuration: AgentConfiguration): void;
 }
+
+/** A disk that has not answered for so long hangs: a person should know. */
+const HANGING_MS = 5000;
+/** Ready is told by then, whatever the disk does: nothing in a boot may wait for a network drive. */
+const PREPARE_LIMIT_MS = 2000;
+/** What is being written when the agent is stopped has so long to get to its end. */
+const STOP_LIMIT_MS = 2000;
 
 export function createAgent(options: AgentOptions): Agent {
   const { machine, log } = options;
@@ -79,6 +91,7 @@ export function createAgent(options: AgentOptions): Agent {
   /** When the last run wants to be repeated, and when everything is looked at anyway; monotonic. */
   let step_due_ms = 0;
   let resync_due_ms = 0;
+  let preparing = Promise.resolve();
   /** A person asked to register, whatever is registered. */
   let forced = false;
   /** Those who asked for a run and wait for what comes of it. */
@@ -88,6 +101,7 @@ export function createAgent(options: AgentOptions): Agent {
     ...options,
     onConfiguration(configuration) {
       connection = options.connect(configuration);
+      options.onConfiguration?.(configuration);
       log.info("configuration-changed", { path: options.configuration.path });
     },
   });
@@ -128,6 +142,7 @@ export function createAgent(options: AgentOptions): Agent {
       watching,
       daemon,
       clock,
+      hanging: options.pending.hanging(HANGING_MS),
     });
   }
 
@@ -140,6 +155,12 @@ export function createAgent(options: AgentOptions): Agent {
     const paths = watchedPaths();
     planned_paths = paths.join("\n");
     plan = await planWatches(files, paths);
+  }
+
+  async function prepareNow(): Promise<void> {
+    // An edit in progress is left to the loop; what can be read now says which files to watch.
+    await collector.documents.manifest.refresh(true);
+    await replan();
   }
 
   /** The net under the events: true when a few synchronous stats show that there is nothing to do. */
@@ -160,6 +181,7 @@ export function createAgent(options: AgentOptions): Agent {
     forced = false;
     const step = await reconciler.reconcile({ forced: is_forced, signal: stopping.signal });
     is_running = false;
+    tellHanging();
     if (moved_meanwhile && step.kind !== "unsettled") alarm.ring();
     if (watchedPaths().join("\n") !== planned_paths) trigger();
     if (step.kind === "registered") counts.registrations += 1;
@@ -174,7 +196,50 @@ export function createAgent(options: AgentOptions): Agent {
     }
   }
 
+  /** A run that waits for a disk that hangs comes to no end by which a person could tell. */
+  async function reconcileWatched(): Promise<void> {
+    const ended = new AbortController();
+    void lookForHanging(ended.signal);
+    try {
+      await unlessStopped(reconcile());
+    } finally {
+      ended.abort();
+    }
+  }
+
+  async function lookForHanging(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await clock.sleep(HANGING_MS, signal).catch(() => {});
+      if (!signal.aborted) tellHanging();
+    }
+  }
+
+  function tellHanging(): void {
+    reporter.hanging(options.pending.hanging(HANGING_MS), status());
+  }
+
+  /** Waits for work, but no longer than a little after the stop: what waits for a disk that hangs is left behind. */
+  async function unlessStopped(work: Promise<void>): Promise<void> {
+    const { promise: stopped, reject } = Promise.withResolvers<never>();
+    const over = new AbortController();
+    const giveUp = () => {
+      void clock.sleep(STOP_LIMIT_MS, over.signal).then(
+        () => reject(stopping.signal.reason),
+        () => {},
+      );
+    };
+    if (stopping.signal.aborted) giveUp();
+    else stopping.signal.addEventListener("abort", giveUp);
+    try {
+      await Promise.race([work, stopped]);
+    } finally {
+      over.abort();
+      stopping.signal.removeEventListener("abort", giveUp);
+    }
+  }
+
   async function loop(): Promise<void> {
+    await unlessStopped(preparing);
     for (;;) {
       const woken = await alarm.wait(Math.min(step_due_ms, resync_due_ms), stopping.signal);
       const now_ms = clock.monotonic_ms();
@@ -184,7 +249,7 @@ export function createAgent(options: AgentOptions): Agent {
         // A step that is due only looks again at what it waited for; anything else may have moved links and folders.
         if (now_ms < step_due_ms) plan_is_stale = true;
         if (woken === "due" && now_ms < step_due_ms) watcher.renew();
-        await reconcile();
+        await reconcileWatched();
       }
       resync_due_ms = clock.monotonic_ms() + resyncPeriod();
     }
@@ -204,9 +269,11 @@ export function createAgent(options: AgentOptions): Agent {
 
   return {
     async prepare() {
-      // An edit in progress is left to the loop; what can be read now says which files to watch.
-      await collector.documents.manifest.refresh(true);
-      await replan();
+      preparing = prepareNow();
+      const prepared = new AbortController();
+      const limit = clock.sleep(PREPARE_LIMIT_MS, prepared.signal).catch(() => {});
+      await Promise.race([preparing, limit]);
+      prepared.abort();
     },
     async run() {
       try {

@@ -10,7 +10,9 @@ export type ControlAnswer =
   | { readonly kind: "failed"; readonly detail: string };
 
 /** A registration may wait for files to settle and for the whole request timeout. */
-const ANSWER_TIMEOUT_MS = 120_000;
+const WORK_TIMEOUT_MS = 120_000;
+/** What is only asked is answered from memory; who takes longer hangs, and the watchdog ends it within a minute. */
+const QUESTION_TIMEOUT_MS = 5000;
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /** Asks the running daemon through its control socket. */
@@ -20,9 +22,10 @@ export function askDaemon(
   path: string,
   signal: AbortSignal,
 ): Promise<ControlAnswer> {
+  const timeout = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
   return new Promise((resolve) => {
     const request = httpRequest(
-      { socketPath: socket_path, method, path, signal, timeout: ANSWER_TIMEOUT_MS, agent: false },
+      { socketPath: socket_path, method, path, signal, timeout, agent: false },
       (response) => {
         const chunks: Buffer[] = [];
         let length = 0;
@@ -35,7 +38,7 @@ export function askDaemon(
         response.on("error", (error) => resolve({ kind: "failed", detail: error.message }));
       },
     );
-    request.on("timeout", () => request.destroy(new Error("the daemon does not answer")));
+    request.on("timeout", () => request.destroy(new Error(`no answer within ${timeout / 1000} s`)));
     request.on("error", (error) => resolve(describe(error, socket_path)));
     request.end();
   });

@@ -16,6 +16,8 @@ export interface AgentFacts {
   readonly watching: (WatchMode & { readonly directories: number }) | null;
   readonly daemon: DaemonStatus | null;
   readonly clock: Clock;
+  /** A path at which the disk does not answer. */
+  readonly hanging: string | null;
 }
 
 /** States in which the last failure is still the reason for what is not done. */
@@ -37,8 +39,11 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
   return {
     schema_version: 1,
     state,
-    healthy: state === "registered" && findings.every(({ severity }) => severity !== "error"),
-    summary: summarize({ state, robot_name, findings, detail: failure?.detail ?? null }),
+    healthy: state === "registered" && facts.hanging === null && findings.every(({ severity }) => severity !== "error"),
+    summary:
+      facts.hanging === null
+        ? summarize({ state, robot_name, findings, detail: failure?.detail ?? null })
+        : `Waiting for ${facts.hanging}: the disk or network drive does not answer`,
     robot: {
       name: robot_name,
       robot_type_id: collector.manifest?.robot_type_id ?? null,

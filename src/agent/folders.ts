@@ -19,16 +19,22 @@ export interface FolderOptions {
 export type FolderEnvironment = Readonly<Record<string, string | undefined>>;
 
 const NAME = "robot-policy-agent";
+const STANDARD_STATE_DIRECTORY = `/var/lib/${NAME}`;
 
 /** Flags first, then systemd's variables, then the standard places of file-hierarchy(7). */
 export function resolveFolders(options: FolderOptions, environment: FolderEnvironment): Folders {
   const configuration = firstOf(environment["CONFIGURATION_DIRECTORY"]) ?? `/etc/${NAME}`;
   return {
     config_path: options.config ?? join(configuration, "config.yaml"),
-    state_directory: options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? `/var/lib/${NAME}`,
+    state_directory: options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? STANDARD_STATE_DIRECTORY,
     runtime_directory: options.runtimeDir ?? firstOf(environment["RUNTIME_DIRECTORY"]) ?? `/run/${NAME}`,
     credentials_directory: firstOf(environment["CREDENTIALS_DIRECTORY"]) ?? null,
   };
+}
+
+/** The folders of the installed service, and not those of an agent that somebody runs by hand. */
+export function hasStandardState({ state_directory }: Pick<Folders, "state_directory">): boolean {
+  return state_directory === STANDARD_STATE_DIRECTORY;
 }
 
 export function controlSocketPath(folders: Folders): string {

@@ -78,5 +78,6 @@ export function describeOneShot(
     watching: null,
     daemon: null,
     clock: machine.clock,
+    hanging: null,
   });
 }

@@ -35,7 +35,8 @@ export type LoadedRegistration =
   /** Written by a newer agent: kept as it is, so that an upgrade finds it again. */
   | { readonly kind: "newer"; readonly path: string; readonly version: number };
 
-const SCHEMA_VERSION = 1;
+/** Form of the state file; raised when an older agent could no longer read it. */
+export const SCHEMA_VERSION = 1;
 const FILE_NAME = "registration.json";
 const FILE_MODE = 0o640;
 /** Far above what 64 files and a contract need. */

@@ -8,6 +8,8 @@ import type { WatchMode } from "./watcher.ts";
 export interface Reporter {
   status(document: StatusDocument): void;
   mode(mode: WatchMode): void;
+  /** @param path at which the disk does not answer; null when it does. */
+  hanging(path: string | null, document: StatusDocument): void;
 }
 
 const LEVELS: Readonly<Record<AgentState, "debug" | "info" | "warn">> = {
@@ -38,6 +40,13 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
   let told_state_problem: string | null = null;
   let told_mode: WatchMode["mode"] = "events";
   let status_text = "";
+  let told_hanging: string | null = null;
+
+  function tellSummary({ summary }: StatusDocument): void {
+    if (summary === status_text) return;
+    status_text = summary;
+    notify.status(summary);
+  }
 
   function tellState(document: StatusDocument): void {
     const { state, failure, registration } = document;
@@ -74,9 +83,14 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
       if (!PASSING.has(document.state)) tellFindings(document.findings);
       tellStateProblem(document.state_problem);
       // A status that changes with every retry would cost a process each time; the passing states say nothing new.
-      if (PASSING.has(document.state) || document.summary === status_text) return;
-      status_text = document.summary;
-      notify.status(document.summary);
+      if (!PASSING.has(document.state)) tellSummary(document);
+    },
+    hanging(path, document) {
+      if (path === told_hanging) return;
+      if (path === null) log.info("disk-answers-again", { path: told_hanging });
+      else log.warn("disk-hangs", { path });
+      told_hanging = path;
+      tellSummary(document);
     },
     mode(mode) {
       if (mode.mode === told_mode) return;

@@ -65,6 +65,33 @@ export function checkName(configuration: AgentConfiguration, parts: NameParts): 
   };
 }
 
+/** Hostnames that images come with: computers that nobody has named share them. */
+const IMAGE_HOSTNAMES = new Set([
+  "debian",
+  "jetson",
+  "jetson-desktop",
+  "localhost",
+  "localhost.localdomain",
+  "nvidia",
+  "nvidia-desktop",
+  "orangepi",
+  "radxa",
+  "raspberrypi",
+  "rock",
+  "tegra-ubuntu",
+  "ubuntu",
+]);
+
+/** Two computers with one name would be one robot to the service, each replacing what the other registered. */
+export function checkCommonName({ robot }: AgentConfiguration, hostname: string): PlainFinding | null {
+  if (robot.name !== "{hostname}" || !IMAGE_HOSTNAMES.has(hostname.toLowerCase())) return null;
+  return {
+    id: "name_common",
+    loc: "/robot/name",
+    message: `many computers have the hostname ${hostname}, and robots of one name replace one another; name this one, or write name: "{hostname}-{machine_id}"`,
+  };
+}
+
 /** The manifest's files with absolute paths, in digest order. */
 export type ResolvedFiles =
   | { readonly kind: "files"; readonly files: readonly ConfigurationFile[] }

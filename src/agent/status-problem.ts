@@ -24,7 +24,7 @@ export function statusProblem(status: StatusDocument): Problem | null {
         "unauthorized",
         detail,
         url,
-        `ask whoever runs the service for ${keyToAskFor(failure?.reason)}, and put it where service.key_file points`,
+        `ask whoever runs the service for ${keyToAskFor(failure?.reason)}, then: sudo robot-policy-agent set-key`,
       );
     case "rejected":
       return problem(

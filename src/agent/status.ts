@@ -172,6 +172,13 @@ export function summarize(facts: StateFacts): string {
   }
 }
 
+/** The summary for where the findings stand below it: without the place and the text of the first. */
+export function summaryAboveFindings({ summary, findings }: Pick<StatusDocument, "summary" | "findings">): string {
+  const error = findings.find(({ severity }) => severity === "error");
+  const repeated = error === undefined ? "" : `: ${place(error)}`;
+  return repeated !== "" && summary.endsWith(repeated) ? summary.slice(0, -repeated.length) : summary;
+}
+
 function place(finding: LocatedFinding): string {
   return `${finding.file}:${finding.line}:${finding.column}: ${finding.message}`;
 }

@@ -13,6 +13,11 @@ export interface PlannedDirectory {
   readonly id: string;
   /** Entries whose events matter; everything else there is somebody else's business. */
   readonly names: ReadonlySet<string>;
+  /**
+   * It holds a file or a link of the way. The folders above tell only of whole folders put in each other's place, which the resync
+   * notices too: where this user may enter them and not list them, the agent does without.
+   */
+  readonly holds_target: boolean;
   /** False on network and most user-space filesystems, where the kernel sees no changes made elsewhere. */
   readonly reports_changes: boolean;
 }
@@ -133,7 +138,7 @@ async function planDirectory(
     const stat = await files.stat(directory);
     if (!holds_target && (stat.mode & STICKY) !== 0) return null;
     const id = await files.directoryId(directory);
-    return { id, names, reports_changes: await files.reportsChanges(directory) };
+    return { id, names, holds_target, reports_changes: await files.reportsChanges(directory) };
   } catch (error) {
     // Gone since the walk: the folder above, planned too, tells when it is back.
     if (errorCode(error) === undefined) throw error;

@@ -34,6 +34,8 @@ export function createWatcher(options: WatcherOptions): Watcher {
   const watched = new Map<string, Watched>();
   /** Directory → why it cannot be watched. An entry stays while the directory is tried again. */
   const failures = new Map<string, string>();
+  /** Folders above, entered but not listed by this user: their id, so that another one in their place is tried. */
+  const unlisted = new Map<string, string>();
   let latest: WatchPlan = { directories: new Map() };
 
   function start(directory: string, planned: PlannedDirectory): void {
@@ -51,7 +53,10 @@ export function createWatcher(options: WatcherOptions): Watcher {
       },
       onFailure(code) {
         stop(directory);
-        failures.set(directory, describeFailure(directory, code));
+        if (isDispensable(planned, code)) {
+          failures.delete(directory);
+          unlisted.set(directory, planned.id);
+        } else failures.set(directory, describeFailure(directory, code));
         options.onMode();
       },
     });
@@ -78,10 +83,11 @@ export function createWatcher(options: WatcherOptions): Watcher {
         if (current !== undefined) current.planned = planned;
         else if (!planned.reports_changes)
           failures.set(directory, `${directory} is on a filesystem that reports no changes`);
-        else if (!failures.has(directory)) start(directory, planned);
+        else if (!failures.has(directory) && unlisted.get(directory) !== planned.id) start(directory, planned);
       }
     },
     renew() {
+      unlisted.clear();
       for (const directory of watched.keys()) stop(directory);
     },
     mode() {
@@ -98,6 +104,11 @@ export function createWatcher(options: WatcherOptions): Watcher {
       for (const directory of watched.keys()) stop(directory);
     },
   };
+}
+
+/** A calibration below a home folder that is closed but for a way through (`robot-policy-agent grant`). */
+export function isDispensable({ holds_target }: PlannedDirectory, code: string): boolean {
+  return !holds_target && (code === "EACCES" || code === "EPERM");
 }
 
 function describeFailure(directory: string, code: string): string {

@@ -3,6 +3,7 @@ import { createAgent } from "../../src/agent/agent.ts";
 import { connect } from "../../src/agent/connect.ts";
 import { resolveFolders } from "../../src/agent/folders.ts";
 import { openConfiguration, openManifest, openState } from "../../src/agent/open.ts";
+import { trackFiles } from "../../src/agent/pending-files.ts";
 import type { Transport } from "../../src/client/transport.ts";
 import type { Log } from "../../src/platform/log.ts";
 import type { Machine } from "../../src/platform/machine.ts";
@@ -32,7 +33,9 @@ export function runDaemon(options: DaemonOptions): void {
   run(options).then(options.onEnd, (error: unknown) => options.onEnd({ kind: "crashed", error }));
 }
 
-async function run({ machine, log, process_id, openTransport, onAgent }: DaemonOptions): Promise<Ending> {
+async function run({ machine: whole, log, process_id, openTransport, onAgent }: DaemonOptions): Promise<Ending> {
+  const pending = trackFiles(whole.files, whole.clock);
+  const machine = { ...whole, files: pending.files };
   const folders = resolveFolders({ config: PLACES.configuration, stateDir: PLACES.state_directory }, {});
   const configuration = openConfiguration(machine, folders.config_path);
   await configuration.refresh(false);
@@ -44,6 +47,7 @@ async function run({ machine, log, process_id, openTransport, onAgent }: DaemonO
 
   const agent = createAgent({
     machine,
+    pending,
     log,
     version: VERSION,
     process_id,

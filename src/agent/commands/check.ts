@@ -1,10 +1,17 @@
 import { dirname, join } from "node:path";
 
 import { EXIT } from "../../platform/terminal.ts";
-import { documentFindings } from "../findings.ts";
+import type { KeyLook } from "../check-access.ts";
+import { accessFindings, lookAtKey, withoutRepeats } from "../check-access.ts";
+import type { LocatedFinding } from "../findings.ts";
+import { documentFindings, locate } from "../findings.ts";
 import { resolveFolders } from "../folders.ts";
+import type { OneShot } from "../one-shot.ts";
 import { collectSettled, openOneShot } from "../one-shot.ts";
 import { openManifest } from "../open.ts";
+import { checkCommonName } from "../robot-setup.ts";
+import type { Vantage } from "../vantage.ts";
+import { takeVantage } from "../vantage.ts";
 import type { Command, CommonOptions } from "./context.ts";
 import { hashProgress, hasError, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
@@ -17,9 +24,10 @@ export interface CheckOptions extends CommonOptions {
 /** `check`: everything that is wrong with configuration, manifest and files, all at once. No network, nothing written. */
 export const check: Command<CheckOptions> = async (options, context) => {
   const { machine, terminal } = context;
+  const folders = resolveFolders(options, context.environment);
   const opened = await openOneShot({
     machine,
-    folders: resolveFolders(options, context.environment),
+    folders,
     state: "unread",
     onProgress: hashProgress(terminal),
   });
@@ -37,13 +45,22 @@ export const check: Command<CheckOptions> = async (options, context) => {
   }
   const { one_shot } = opened;
   const { wanted } = await collectSettled(one_shot, context.signal);
-  const { findings } = one_shot.collector;
+  const vantage = await takeVantage(context, folders);
+  const denials = await accessFindings(context, folders, one_shot.collector, vantage);
+  const key = await lookAtKey(context, folders, one_shot.collector.configuration.service.key_file, vantage);
+  const findings = [
+    ...withoutRepeats(one_shot.collector.findings, denials),
+    ...denials,
+    ...nameFindings(one_shot),
+    ...keyFindings(key, one_shot),
+  ];
   const is_valid = !hasError(findings) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
   if (options.json === true) {
-    terminal.json({ valid: is_valid, findings, request });
+    terminal.json({ valid: is_valid, findings, request, checked_as: checkedAs(vantage, context.user_id) });
   } else {
     await showFindings(findings, context);
+    for (const note of notesOn(vantage, key, context.user_id)) terminal.note(note);
     if (is_valid)
       terminal.print(
         `${terminal.style("good", "ok")} ${one_shot.collector.robot_name}: ${request?.configuration_digest ?? "draft, not registered"}`,
@@ -51,3 +68,44 @@ export const check: Command<CheckOptions> = async (options, context) => {
   }
   return is_valid ? EXIT.ok : EXIT.invalid;
 };
+
+/** Only a warning: nobody here knows what other computers are called. */
+function nameFindings({ machine, collector }: OneShot): readonly LocatedFinding[] {
+  const finding = checkCommonName(collector.configuration, machine.identity.hostname());
+  if (finding === null) return [];
+  return [{ ...locate(collector.documents.configuration, finding), severity: "warning" }];
+}
+
+/** A key that is not there yet is no mistake of the files; one that cannot be used is. */
+function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFinding[] {
+  if (key.kind !== "credential-problem") return [];
+  const { code, what, where, fix } = key;
+  const loc = collector.configuration.service.key_file === null ? "/service" : "/service/key_file";
+  const message = `${what} (${where}); ${fix}`;
+  const finding = locate(collector.documents.configuration, { id: code.replaceAll("-", "_"), loc, message });
+  return [code === "key-missing" ? { ...finding, severity: "warning" } : finding];
+}
+
+/** In whose name readability was judged. */
+function checkedAs({ judge, account }: Vantage, user_id: number) {
+  if (account === null || judge === null) return { user_id, is_agent: false };
+  return { user_id: account.user_id, is_agent: true };
+}
+
+function notesOn({ standing, judge, agent_name }: Vantage, key: KeyLook, user_id: number): readonly string[] {
+  switch (standing) {
+    case "own":
+      return [];
+    case "root":
+      if (judge !== null) return [];
+      return [`/proc is not mounted: what ${agent_name} may read was not checked.`];
+    case "before":
+      return [`There is no user ${agent_name} yet: what may be read was checked for user ${user_id} alone.`];
+    case "stranger": {
+      const closed = key.kind === "closed" ? `, and could not look at the key (${key.where})` : "";
+      return [
+        `Checked as user ${user_id}${closed}. What the agent (${agent_name}) may read: sudo robot-policy-agent check`,
+      ];
+    }
+  }
+}

@@ -9,7 +9,7 @@ export function daemonProblem(answer: ControlAnswer, path: string): Problem {
         code: "daemon-denied",
         what: "a daemon runs, but this user may not speak to it",
         where: path,
-        fix: "run it as root, or join the group of the socket",
+        fix: "run it as root, or for good: sudo usermod -aG robot-policy-agent USER, and log in again",
       };
     case "not-running":
       return {

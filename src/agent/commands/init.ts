@@ -55,6 +55,8 @@ const FILE_MODE = 0o644;
 const DIRECTORY_MODE = 0o755;
 /** How often a question is repeated before the answer is left to the editor. */
 const ATTEMPTS = 3;
+/** As many as the manifest may list. */
+const FILES_LIMIT = 64;
 
 /** `init`: writes a commented configuration and manifest. Asks for what is missing where somebody can answer, else marks it in the files. */
 export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
@@ -71,10 +73,11 @@ export async function init(options: InitOptions, context: InitContext): Promise<
     if (taken !== null) return fail(context, taken);
   }
   const answers = await answer(options, context);
-  const files = (options.file ?? []).map((path) => ({ label: null, path: absolute(path) }));
+  const files = answers.files.map((path) => ({ label: null, path: absolute(path) }));
   const configuration = configurationText(
     {
-      ...answers,
+      url: answers.url,
+      region: answers.region,
       key_file: paths.key,
       name: options.name ?? DEFAULTS.name,
       site: null,
@@ -105,8 +108,11 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   } catch (error) {
     return fail(context, unwritable(error, directory));
   }
+  const unlisted = findings.find(({ id }) => id === "type_id_unlisted");
+  if (unlisted !== undefined) terminal.note(`${terminal.style("warn", "warning")}: ${unlisted.message}`);
   const open = findings.filter(({ id }) => id === "placeholder").length;
-  explainNext(context, paths, open, options.dir === undefined && options.config === undefined);
+  const is_standard = options.dir === undefined && options.config === undefined;
+  explainNext(context, paths, { open, is_draft: files.length === 0, is_standard });
   return EXIT.ok;
 }
 
@@ -128,13 +134,16 @@ interface Answers {
   readonly url: string | null;
   readonly region: string | null;
   readonly type: string | null;
+  /** In digest order. */
+  readonly files: readonly string[];
 }
 
 async function answer(options: InitOptions, context: InitContext): Promise<Answers> {
-  const { url = null, region = null, type = null } = options;
-  if (url !== null && region !== null && type !== null) return { url, region, type };
+  const { url = null, region = null, type = null, file: files = [] } = options;
+  const given = { url, region, type, files };
+  if (url !== null && region !== null && type !== null && files.length > 0) return given;
   const questions = context.openQuestions();
-  if (questions === null) return { url, region, type };
+  if (questions === null) return given;
   try {
     context.terminal.note("Enter alone leaves an answer open; it is marked in the file.");
     return {
@@ -142,9 +151,41 @@ async function answer(options: InitOptions, context: InitContext): Promise<Answe
       region: region ?? (await ask(questions, "Cloud region nearest to the robot: ", () => null, context)),
       type:
         type ?? (await ask(questions, "Type of the robot (see: robot-policy-agent catalog): ", typeProblem, context)),
+      files: files.length > 0 ? files : await askFiles(questions, context),
     };
   } finally {
     questions.close();
+  }
+}
+
+/** One by one, in digest order. A file that is not there yet may come: it is said, and kept. */
+async function askFiles(questions: Questions, context: CommandContext): Promise<readonly string[]> {
+  const { terminal, machine } = context;
+  terminal.note("Configuration files: those that decide how a command becomes motion, such as calibration and limits.");
+  const files: string[] = [];
+  while (files.length < FILES_LIMIT) {
+    const question = `Configuration file ${files.length + 1} (Enter alone: no more): `;
+    const path = await ask(questions, question, fileProblem, context);
+    if (path === null) break;
+    if (!path.startsWith("~/") && !(await isFile(machine.files, absolute(path))))
+      terminal.note(`There is no such file now: ${absolute(path)}. It is listed all the same.`);
+    files.push(path);
+  }
+  return files;
+}
+
+async function fileProblem(answer: string): Promise<string | null> {
+  const files = [{ label: null, path: absolute(answer) }];
+  const text = manifestText({ robot_type_id: null, display_name: null, files }, HINT);
+  const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+  return findings.find(({ severity, id }) => severity === "error" && id !== "placeholder")?.message ?? null;
+}
+
+async function isFile(files: Files, path: string): Promise<boolean> {
+  try {
+    return (await files.stat(path)).kind === "file";
+  } catch {
+    return false;
   }
 }
 
@@ -204,13 +245,22 @@ function fail({ terminal }: CommandContext, problem: Problem): ExitCode {
   return EXIT.failed;
 }
 
-function explainNext({ terminal }: CommandContext, paths: Paths, open: number, is_standard: boolean): void {
+interface Rest {
+  /** Placeholders that are left. */
+  readonly open: number;
+  readonly is_draft: boolean;
+  /** The files are where the installed agent looks. */
+  readonly is_standard: boolean;
+}
+
+function explainNext({ terminal }: CommandContext, paths: Paths, { open, is_draft, is_standard }: Rest): void {
   terminal.print(`Wrote ${paths.configuration}`);
   terminal.print(`Wrote ${paths.manifest}`);
   const named = is_standard ? "" : ` --config ${paths.configuration}`;
   const steps = [
     ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
-    `put the API key into ${paths.key}`,
+    ...(is_draft ? ["list the configuration files in robot-manifest.yaml, and set status: ready"] : []),
+    `${is_standard ? "sudo " : ""}robot-policy-agent set-key${named}`,
     `robot-policy-agent check${named}`,
     `robot-policy-agent --setup${named}`,
   ];

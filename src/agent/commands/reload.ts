@@ -4,6 +4,7 @@ import * as z from "zod";
 import { askDaemon } from "../control-client.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
 import type { Command, CommonOptions } from "./context.ts";
+import { daemonProblem } from "./daemon-problem.ts";
 import { hasError, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
@@ -24,13 +25,10 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   const path = controlSocketPath(resolveFolders(options, context.environment));
   const answer = await askDaemon(path, "POST", "/reload", context.signal);
   context.signal.throwIfAborted();
+  if (answer.kind === "denied")
+    return showProblem(daemonProblem(answer, path), { reloaded: false, findings: [] }, options, terminal);
   if (answer.kind !== "answer") {
-    const what =
-      answer.kind === "failed"
-        ? answer.detail
-        : answer.kind === "denied"
-          ? "this user may not speak to the daemon"
-          : "no daemon runs";
+    const what = answer.kind === "failed" ? answer.detail : "no daemon runs";
     const problem = {
       code: "daemon-unreachable",
       what,

@@ -8,24 +8,22 @@ import type { Folders } from "../folders.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
 import { lockState } from "../lock.ts";
 import { openConfiguration, openManifest, openState } from "../open.ts";
+import { trackFiles } from "../pending-files.ts";
 import { createLog } from "../../platform/pino-log.ts";
 import type { Log } from "../../platform/log.ts";
+import { awaitConfiguration } from "./await-configuration.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { showFindings } from "./show-findings.ts";
-import { documentFindings } from "../findings.ts";
 
 /** `run`: the daemon, until SIGTERM. */
 export const run: Command<CommonOptions> = async (options, context) => {
-  const { machine, terminal } = context;
+  const { terminal } = context;
+  const pending = trackFiles(context.machine.files, context.machine.clock);
+  const machine = { ...context.machine, files: pending.files };
   const folders = resolveFolders(options, context.environment);
 
   const configuration = openConfiguration(machine, folders.config_path);
-  await configuration.refresh(false);
-  const initial = configuration.reading.value;
-  if (initial === null) {
-    await showFindings(documentFindings(configuration), context);
-    return EXIT.invalid;
-  }
+  const initial = await awaitConfiguration(configuration, { ...context, machine });
+  if (initial === null) return context.signal.aborted ? EXIT.ok : EXIT.invalid;
   const taken = await lockState(machine.files, folders.state_directory);
   if (taken.kind !== "lock") {
     terminal.problem(
@@ -51,6 +49,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
   const log = createLog(initial.log);
   const agent = createAgent({
     machine,
+    pending,
     log,
     version: context.version,
     process_id: context.process_id,
@@ -59,7 +58,8 @@ export const run: Command<CommonOptions> = async (options, context) => {
     initial,
     registration: state.registration,
     openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
-    connect: (current) => connect(current, { ...context, folders }),
+    connect: (current) => connect(current, { ...context, machine, folders }),
+    onConfiguration: (current) => log.adjust(current.log),
   });
   await agent.prepare();
   machine.notify.ready("Starting");

@@ -1,10 +1,13 @@
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { stateAfter } from "../agent.ts";
+import { accessFindings, withoutRepeats } from "../check-access.ts";
 import { connect } from "../connect.ts";
 import { askDaemon } from "../control-client.ts";
+import type { Wanted } from "../decide.ts";
 import { decide } from "../decide.ts";
 import type { DocumentInput } from "../document-input.ts";
+import type { LocatedFinding } from "../findings.ts";
 import { documentFindings } from "../findings.ts";
 import type { Folders } from "../folders.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
@@ -13,10 +16,12 @@ import type { OneShot } from "../one-shot.ts";
 import { collectSettled, describeOneShot, openOneShot } from "../one-shot.ts";
 import type { Step } from "../reconciler.ts";
 import type { Registration } from "../registration.ts";
+import { checkCommonName } from "../robot-setup.ts";
 import { createReconciler } from "../reconciler.ts";
 import type { StatusDocument } from "../status.ts";
 import { exitCodeOf, isStatusDocument } from "../status.ts";
 import { statusProblem } from "../status-problem.ts";
+import { takeVantage } from "../vantage.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
 import { describeInvalid } from "./invalid-status.ts";
@@ -76,8 +81,29 @@ async function dryRun(folders: Folders, options: SetupOptions, context: CommandC
     case "invalid":
       return refusePreview(opened.configuration, options, context);
     case "opened":
-      return preview(opened.one_shot, options, context);
+      return preview(opened.one_shot, folders, options, context);
   }
+}
+
+/**
+ * What root can read and the agent's user cannot: registering it would name files that the agent then calls unreadable.
+ * Nothing where this process reads as the agent does.
+ */
+async function findDenials(
+  one_shot: OneShot,
+  folders: Folders,
+  context: CommandContext,
+): Promise<readonly LocatedFinding[]> {
+  if (context.user_id !== 0) return [];
+  await collectSettled(one_shot, context.signal);
+  return accessFindings(context, folders, one_shot.collector, await takeVantage(context, folders));
+}
+
+/** The status of a run that ends before anything is sent. */
+function describeDenied(one_shot: OneShot, denials: readonly LocatedFinding[]): StatusDocument {
+  const findings = [...withoutRepeats(one_shot.collector.findings, denials), ...denials];
+  const { registration } = one_shot;
+  return describeOneShot(one_shot, "invalid", { registration, failure: null, findings, state_problem: null });
 }
 
 async function alone(
@@ -86,6 +112,10 @@ async function alone(
   options: SetupOptions,
   context: CommandContext,
 ): Promise<StatusDocument> {
+  const common = checkCommonName(one_shot.collector.configuration, context.machine.identity.hostname());
+  if (common !== null) context.terminal.note(`${context.terminal.style("warn", "warning")}: ${common.message}`);
+  const denials = await findDenials(one_shot, folders, context);
+  if (denials.length > 0) return describeDenied(one_shot, denials);
   const { collector, registration } = one_shot;
   const { machine, signal } = context;
   const connections = new Map<unknown, ReturnType<typeof connect>>();
@@ -175,10 +205,19 @@ async function refusePreview(
 }
 
 /** What would be sent, and whether it would be. */
-async function preview(one_shot: OneShot, options: SetupOptions, context: CommandContext): Promise<ExitCode> {
+async function preview(
+  one_shot: OneShot,
+  folders: Folders,
+  options: SetupOptions,
+  context: CommandContext,
+): Promise<ExitCode> {
   const { collector, registration } = one_shot;
   const { terminal, machine } = context;
-  const { wanted, machine_id } = await collectSettled(one_shot, context.signal);
+  const denials = await findDenials(one_shot, folders, context);
+  const collected = await collectSettled(one_shot, context.signal);
+  const { machine_id } = collected;
+  const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
+  const findings = [...withoutRepeats(collector.findings, denials), ...denials];
   const decision = decide({
     wanted,
     registration,
@@ -199,9 +238,9 @@ async function preview(one_shot: OneShot, options: SetupOptions, context: Comman
   }));
   const url = `${collector.configuration.service.url.replace(/\/+$/, "")}/v1/robots/setup`;
   if (options.json === true) {
-    terminal.json({ would: decision.kind, method: "POST", url, request, files, findings: collector.findings });
+    terminal.json({ would: decision.kind, method: "POST", url, request, files, findings });
   } else {
-    await showFindings(collector.findings, context);
+    await showFindings(findings, context);
     if (request !== null) {
       terminal.print(
         `${decision.kind === "register" ? "Would send" : "Would send nothing; registered already is"} POST ${url}`,

@@ -2,9 +2,14 @@ import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { askDaemon } from "../control-client.ts";
 import type { Folders } from "../folders.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
+import type { Collection, Unsettled } from "../collector.ts";
+import type { PlainFinding } from "../findings.ts";
+import { locate } from "../findings.ts";
+import type { OneShot } from "../one-shot.ts";
 import { openOneShot, describeOneShot } from "../one-shot.ts";
+import type { Registration } from "../registration.ts";
 import type { StatusDocument } from "../status.ts";
-import { exitCodeOf, isStatusDocument } from "../status.ts";
+import { exitCodeOf, isStatusDocument, summaryAboveFindings } from "../status.ts";
 import { statusProblem } from "../status-problem.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
@@ -60,9 +65,37 @@ async function fromDisk(
     case "invalid":
       return describeInvalid(opened.configuration, folders, context);
     case "opened":
-      await opened.one_shot.collector.collect(false, context.signal);
-      return describeOneShot(opened.one_shot, "stopped", null);
+      return describeStopped(opened.one_shot, await opened.one_shot.collector.collect(false, context.signal));
   }
+}
+
+/** A name or a machine that changed is told here too: starting the agent would not mend it. */
+function describeStopped(one_shot: OneShot, collected: Collection | Unsettled): StatusDocument {
+  const { collector, registration } = one_shot;
+  const { configuration } = collector.documents;
+  const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
+  const findings = refusal === null ? collector.findings : [...collector.findings, locate(configuration, refusal)];
+  return describeOneShot(one_shot, "stopped", { registration, failure: null, findings, state_problem: null });
+}
+
+function refusalOf({ wanted, machine_id }: Collection, registration: Registration | null): PlainFinding | null {
+  if (registration === null) return null;
+  const { name } = registration.request;
+  if (registration.machine !== null && machine_id !== null && registration.machine !== machine_id) {
+    const what = `registered as ${name} on another machine: a copied image, or a new motherboard`;
+    return {
+      id: "other_machine",
+      loc: "",
+      message: `${what}; to make this one a robot of its own: robot-policy-agent rebind`,
+    };
+  }
+  if (wanted.kind !== "body" || wanted.body.name === name) return null;
+  const what = `registered as ${name}, but the name is now ${wanted.body.name}`;
+  return {
+    id: "other_name",
+    loc: "/robot/name",
+    message: `${what}; set it back, or make a new robot on purpose: robot-policy-agent rebind`,
+  };
 }
 
 async function show(document: StatusDocument, options: StatusOptions, context: CommandContext): Promise<void> {
@@ -81,7 +114,7 @@ async function show(document: StatusDocument, options: StatusOptions, context: C
 function describe(document: StatusDocument, terminal: Terminal): void {
   const { registration, robot, watching } = document;
   const mark = terminal.style(document.healthy ? "good" : "bad", document.healthy ? "●" : "○");
-  terminal.print(`${mark} ${document.summary}`);
+  terminal.print(`${mark} ${summaryAboveFindings(document)}`);
   terminal.table(
     ["", ""],
     [

@@ -15,6 +15,7 @@ import type { AgentConfiguration } from "../configuration.ts";
 import type { Registration } from "../registration.ts";
 import type { Examined, Limit, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
+import type { TimeService } from "./time-service.ts";
 
 const ANSWER_LIMIT_BYTES = 32 * 1024 * 1024;
 const MINUTE_MS = 60_000;
@@ -143,20 +144,26 @@ function judgeAnswer(result: Answer["result"], took_ms: number): Verdict {
  * The clock is plausible, and agrees with the service's.
  *
  * @param answer null where there was none to compare with.
+ * @param time_service whether it stays right by itself.
  */
-export function checkClock(clock: Clock, answer: Answer | null): Verdict {
+export function checkClock(clock: Clock, answer: Answer | null, time_service: TimeService): Verdict {
   const now_ms = clock.wall_ms();
   if (now_ms < RELEASED_AT_MS) {
     const what = `the clock says ${new Date(now_ms).toISOString().slice(0, 16)}, before this program was written`;
     return fail(EXIT.unreachable, what, SET_CLOCK);
   }
   const dated = answer?.dated ?? null;
-  if (dated === null) return skip("plausible; there is no answer of the service to compare it with");
+  const is_left_alone = time_service === "not-synchronized";
+  if (dated === null) {
+    if (is_left_alone) return warn("plausible, but no time service keeps it right", SET_CLOCK);
+    return skip("plausible; there is no answer of the service to compare it with");
+  }
   const skew_ms = dated.here_ms - dated.service_ms;
   const what = `${describeSkew(Math.abs(skew_ms))} ${skew_ms > 0 ? "ahead of" : "behind"} the service's`;
   if (Math.abs(skew_ms) > SKEW_FAILURE_MS) return fail(EXIT.unreachable, what, SET_CLOCK);
   if (Math.abs(skew_ms) > SKEW_WARNING_MS) return warn(what, SET_CLOCK);
-  return ok("agrees with the service's");
+  if (is_left_alone) return warn("agrees with the service's, but no time service keeps it so", SET_CLOCK);
+  return ok(`agrees with the service's${time_service === "synchronized" ? ", and a time service keeps it so" : ""}`);
 }
 
 function describeSkew(skew_ms: number): string {

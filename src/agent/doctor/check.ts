@@ -13,6 +13,7 @@ export const CHECK_IDS = [
   "state",
   "disk",
   "inotify",
+  "unit",
   "daemon",
   "dns",
   "tcp",

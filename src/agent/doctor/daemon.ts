@@ -2,26 +2,29 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import { askDaemon } from "../control-client.ts";
 import type { Folders } from "../folders.ts";
-import { controlSocketPath } from "../folders.ts";
+import { controlSocketPath, hasStandardState } from "../folders.ts";
 import type { StatusDocument } from "../status.ts";
 import { exitCodeOf, isStatusDocument } from "../status.ts";
 import { statusProblem } from "../status-problem.ts";
+import type { Vantage } from "../vantage.ts";
 import type { FailureCode, Verdict } from "./check.ts";
 import { fail, ok, warn } from "./check.ts";
+import { howToStart } from "./unit.ts";
 
 /** The running agent, by what it says of itself through its control socket. */
 export async function checkDaemon(
   { version }: CommandContext,
   folders: Folders,
+  { unit }: Vantage,
   signal: AbortSignal,
 ): Promise<Verdict> {
   const path = controlSocketPath(folders);
   const answer = await askDaemon(path, "GET", "/status", signal);
   switch (answer.kind) {
     case "not-running":
-      return warn(`no agent answers at ${path}; changes are not noticed`, "systemctl start robot-policy-agent");
+      return warn(`no agent answers at ${path}; changes are not noticed`, howToStart(unit, hasStandardState(folders)));
     case "denied":
-      return warn(`user may not speak to the agent at ${path}`, "run it as root, or join the group of the socket");
+      return warn(`this user may not speak to the agent at ${path}`, howToJoin(folders));
     case "failed":
       return fail(EXIT.failed, `the agent does not answer: ${answer.detail}`, "systemctl restart robot-policy-agent");
     case "answer":
@@ -37,6 +40,11 @@ export async function checkDaemon(
     return warn(what, "systemctl restart robot-policy-agent");
   }
   return judgeStatus(body);
+}
+
+function howToJoin(folders: Folders): string {
+  if (!hasStandardState(folders)) return "run it as the agent's user";
+  return "run it as root, or for good: sudo usermod -aG robot-policy-agent USER, and log in again";
 }
 
 function judgeStatus(status: StatusDocument): Verdict {

@@ -8,31 +8,32 @@
 import { chooseProxy } from "../../client/proxy.ts";
 import type { ProxyProblem } from "../../client/proxy.ts";
 import { isLoopback } from "../../client/service-url.ts";
+import { systemPrograms } from "../../platform/programs.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { Folders } from "../folders.ts";
+import { hasStandardState } from "../folders.ts";
+import type { Vantage } from "../vantage.ts";
+import { takeVantage } from "../vantage.ts";
+import type { Answer } from "./answering.ts";
 import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
 import type { CheckId, CheckResult, Examination, Examined, Limit, Verdict } from "./check.ts";
 import { CHECK_IDS, fail, ok, skip, startExamination, warn } from "./check.ts";
 import { checkDaemon } from "./daemon.ts";
-import { checkConfiguration, checkFiles, checkKey, checkManifest, checkUser } from "./inputs.ts";
+import { checkConfiguration, checkFiles, checkKey, checkManifest, judgeUser } from "./inputs.ts";
 import { checkDisk, checkState } from "./keeping.ts";
 import { checkDns, checkTcp, dnsLimit, firstHop, tcpLimit } from "./network.ts";
 import type { Trip, Way } from "./tls.ts";
 import { examineTls, judgeProxy, travel, travelLimit } from "./tls.ts";
+import { askTimeService } from "./time-service.ts";
+import { judgeUnit } from "./unit.ts";
 import { checkInotify } from "./watching.ts";
 
-/** Local checks take milliseconds; a network drive that hangs takes for ever. */
-const LOCAL_LIMIT_MS = 10_000;
-const LOCAL: Limit = {
-  limit_ms: LOCAL_LIMIT_MS,
-  late: fail(
-    EXIT.failed,
-    `no result within ${LOCAL_LIMIT_MS / 1000} s`,
-    "look for a disk or network drive that hangs: dmesg",
-  ),
-};
+/** Local checks take milliseconds; a network drive that hangs takes for ever. All of them together are waited for as long as this, … */
+const LOCAL_LIMIT_MS = 8000;
+/** … and each as long as this, whatever those before it took. */
+const LEAST_LIMIT_MS = 1000;
 
 /**
  * Every check once, in the order of `CHECK_IDS`, each as soon as it and those before it are done.
@@ -40,8 +41,11 @@ const LOCAL: Limit = {
  * @throws `context.signal.reason` when it aborts.
  */
 export async function* diagnose(context: CommandContext, folders: Folders): AsyncGenerator<CheckResult, void> {
-  const examination = startExamination(context.machine.clock, context.signal);
-  const work = examine({ examination, context, folders });
+  const { clock } = context.machine;
+  const started_at_ms = clock.monotonic_ms();
+  const examination = startExamination(clock, context.signal);
+  const vantage = await takeVantage(context, folders);
+  const work = examine({ examination, context, folders, vantage, started_at_ms });
   for (const id of CHECK_IDS) {
     yield await Promise.race([examination.result(id), work.then(() => examination.result(id))]);
   }
@@ -51,43 +55,62 @@ interface Ward {
   readonly examination: Examination;
   readonly context: CommandContext;
   readonly folders: Folders;
+  readonly vantage: Vantage;
+  readonly started_at_ms: number;
+}
+
+/** The time that is left for a check of this machine, from now on. */
+function local({ context, started_at_ms }: Ward): Limit {
+  const left_ms = started_at_ms + LOCAL_LIMIT_MS - context.machine.clock.monotonic_ms();
+  const limit_ms = Math.max(LEAST_LIMIT_MS, left_ms);
+  const what = `no result within ${Math.ceil(limit_ms / 1000)} s`;
+  return { limit_ms, late: fail(EXIT.failed, what, "look for a disk or network drive that hangs: dmesg") };
 }
 
 async function examine(ward: Ward): Promise<void> {
-  const { examination, context, folders } = ward;
+  const { examination, context, folders, vantage } = ward;
   await Promise.all([
-    examination.run("user", LOCAL, async () => only(await checkUser(context, folders))),
-    examination.run("disk", LOCAL, async () => only(await checkDisk(context, folders))),
-    examination.run("daemon", LOCAL, async (signal) => only(await checkDaemon(context, folders, signal))),
+    examination.run("user", local(ward), async () => only(judgeUser(vantage, context.user_id))),
+    examination.run("disk", local(ward), async () => only(await checkDisk(context, folders, vantage))),
+    examination.run("unit", local(ward), async () => only(judgeUnit(vantage.unit, hasStandardState(folders)))),
+    examination.run("daemon", local(ward), async (signal) =>
+      only(await checkDaemon(context, folders, vantage, signal)),
+    ),
     examination
-      .run("configuration", LOCAL, () => checkConfiguration(context, folders))
+      .run("configuration", local(ward), () => checkConfiguration(context, folders))
       .then((configuration) => (configuration === null ? withoutConfiguration(ward) : configured(ward, configuration))),
   ]);
 }
 
-async function withoutConfiguration({ examination, context, folders }: Ward): Promise<void> {
+async function withoutConfiguration(ward: Ward): Promise<void> {
+  const { examination, context, folders, vantage } = ward;
   skipAll(
     examination,
     ["manifest", "files", "key", "dns", "tcp", "proxy", "tls", "service", "authentication"],
     "configuration",
   );
   await Promise.all([
-    examination.run("state", LOCAL, () => checkState(context, folders, null)),
-    examination.run("inotify", LOCAL, async (signal) => only(await checkInotify(context, folders, null, null, signal))),
-    examination.run("clock", LOCAL, async () => only(checkClock(context.machine.clock, null))),
+    examination.run("state", local(ward), () => checkState(context, folders, null, vantage)),
+    examination.run("inotify", local(ward), async (signal) =>
+      only(await checkInotify(context, folders, null, null, vantage, signal)),
+    ),
+    examination.run("clock", local(ward), async () => only(await clockOf(context, null))),
   ]);
 }
 
 async function configured(ward: Ward, configuration: AgentConfiguration): Promise<void> {
-  const { examination, context, folders } = ward;
-  const state = examination.run("state", LOCAL, () => checkState(context, folders, configuration));
-  const key = examination.run("key", LOCAL, () => checkKey(context, folders, configuration));
+  const { examination, context, folders, vantage } = ward;
+  const state = examination.run("state", local(ward), () => checkState(context, folders, configuration, vantage));
+  const key = examination.run("key", local(ward), () => checkKey(context, folders, configuration, vantage));
   const files = async () => {
-    const manifest = await examination.run("manifest", LOCAL, () => checkManifest(context, configuration));
+    const manifest = await examination.run("manifest", local(ward), () => checkManifest(context, configuration));
     if (manifest === null) skipAll(examination, ["files"], "manifest");
-    else await examination.run("files", LOCAL, async () => only(await checkFiles(context, configuration, manifest)));
-    await examination.run("inotify", LOCAL, async (signal) =>
-      only(await checkInotify(context, folders, configuration, manifest, signal)),
+    else
+      await examination.run("files", local(ward), async () =>
+        only(await checkFiles(context, configuration, manifest, vantage)),
+      );
+    await examination.run("inotify", local(ward), async (signal) =>
+      only(await checkInotify(context, folders, configuration, manifest, vantage, signal)),
     );
   };
   const network = async () => {
@@ -96,10 +119,10 @@ async function configured(ward: Ward, configuration: AgentConfiguration): Promis
           checkService(context, configuration, await key, signal),
         )
       : null;
-    await examination.run("clock", LOCAL, async () => only(checkClock(context.machine.clock, answer)));
+    await examination.run("clock", local(ward), async () => only(await clockOf(context, answer)));
     if (answer === null) skipAll(examination, ["authentication"], "service");
     else if ((await key) === null) skipAll(examination, ["authentication"], "key");
-    else await examination.run("authentication", LOCAL, async () => only(judgeKey(answer, await state)));
+    else await examination.run("authentication", local(ward), async () => only(judgeKey(answer, await state)));
   };
   await Promise.all([files(), network()]);
 }
@@ -112,7 +135,7 @@ async function reach(ward: Ward, { service }: AgentConfiguration): Promise<boole
   const url = new URL(service.url);
   const choice = chooseProxy({ proxy: service.proxy, environment, allow_insecure: service.allow_insecure }, url);
   if (choice.kind === "proxy-problem") {
-    await examination.run("proxy", LOCAL, async () => only(explainProxyProblem(choice)));
+    await examination.run("proxy", local(ward), async () => only(explainProxyProblem(choice)));
     return ended(examination, ["dns", "tcp", "tls", "service"], "proxy");
   }
   const proxy = choice.kind === "proxy" ? choice : null;
@@ -123,23 +146,24 @@ async function reach(ward: Ward, { service }: AgentConfiguration): Promise<boole
   if (address === null) return ended(examination, ["proxy", "tls", "service"], "tcp");
 
   const way: Way = { url, proxy, ca_file: service.ca_file };
-  return url.protocol === "https:" ? reachSecurely(ward, way, limit_ms) : reachPlainly(examination, way);
+  return url.protocol === "https:" ? reachSecurely(ward, way, limit_ms) : reachPlainly(ward, way);
 }
 
-async function reachPlainly(examination: Examination, { url, proxy }: Way): Promise<boolean> {
+async function reachPlainly(ward: Ward, { url, proxy }: Way): Promise<boolean> {
   const verdict = proxy === null ? NO_PROXY : ok(`requests for ${url.host} go to ${proxy.url.host}`);
-  await examination.run("proxy", LOCAL, async () => only(verdict));
-  await examination.run("tls", LOCAL, async () => only(judgePlainHttp(url)));
+  await ward.examination.run("proxy", local(ward), async () => only(verdict));
+  await ward.examination.run("tls", local(ward), async () => only(judgePlainHttp(url)));
   return true;
 }
 
-async function reachSecurely({ examination, context }: Ward, way: Way, limit_ms: number): Promise<boolean> {
+async function reachSecurely(ward: Ward, way: Way, limit_ms: number): Promise<boolean> {
+  const { examination, context } = ward;
   const { files, clock } = context.machine;
   const { proxy } = way;
   const limit = travelLimit(way, limit_ms);
   let trip: Trip | null = null;
   if (proxy === null) {
-    await examination.run("proxy", LOCAL, async () => only(NO_PROXY));
+    await examination.run("proxy", local(ward), async () => only(NO_PROXY));
   } else {
     // What is behind a proxy shows only in one go.
     trip = await examination.run("proxy", limit, async (signal) => {
@@ -153,6 +177,10 @@ async function reachSecurely({ examination, context }: Ward, way: Way, limit_ms:
     examineTls(way, trip ?? (await travel(way, files, signal)), clock, signal),
   );
   return trusted === null ? ended(examination, ["service"], "tls") : true;
+}
+
+async function clockOf({ machine }: CommandContext, answer: Answer | null): Promise<Verdict> {
+  return checkClock(machine.clock, answer, await askTimeService(systemPrograms));
 }
 
 const NO_PROXY = ok("none is used for this service");

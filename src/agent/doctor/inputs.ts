@@ -1,12 +1,10 @@
-import { access, constants } from "node:fs/promises";
-import { dirname } from "node:path";
-
 import type { Credential } from "../../client/credentials.ts";
-import { loadCredential } from "../../client/credentials.ts";
 import { unsuitable, systemTrouble } from "../../fingerprint/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import { explainAccess } from "../../platform/access.ts";
 import { errorCode } from "../../platform/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import { lookAtKey } from "../check-access.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { LocatedFinding } from "../findings.ts";
@@ -14,6 +12,8 @@ import { documentFindings, locate } from "../findings.ts";
 import type { Folders } from "../folders.ts";
 import { openConfiguration, openManifest } from "../open.ts";
 import { checkName, configurationFiles } from "../robot-setup.ts";
+import type { Denial, Vantage } from "../vantage.ts";
+import { explainDenial } from "../vantage.ts";
 import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 
@@ -57,53 +57,57 @@ function judgeFindings(findings: readonly LocatedFinding[], fine: string): Verdi
   return worst.severity === "error" ? fail(EXIT.invalid, what, ALL_FINDINGS) : warn(what, ALL_FINDINGS);
 }
 
-/** Permissions are judged as the user of this process; that says something about the agent only where it is the same user. */
-export async function checkUser({ machine, user_id }: CommandContext, { state_directory }: Folders): Promise<Verdict> {
-  const owner_id = await ownerOf(state_directory, machine.files);
-  if (owner_id === null) return skip(`user ${user_id}; the agent has not run here yet`);
-  if (owner_id === user_id) return ok(`user ${user_id}, as the agent`);
-  return warn(
-    `user ${user_id}, but the agent is user ${owner_id}: what this one may read, the agent perhaps may not`,
-    `sudo -u '#${owner_id}' robot-policy-agent doctor`,
-  );
-}
-
-async function ownerOf(directory: string, files: CommandContext["machine"]["files"]): Promise<number | null> {
-  try {
-    return (await files.stat(directory)).user_id;
-  } catch (error) {
-    if (errorCode(error) === undefined) throw error;
-    return null;
+/** Whose permissions can be judged here. */
+export function judgeUser({ standing, agent_name }: Vantage, user_id: number): Verdict {
+  switch (standing) {
+    case "own":
+      return ok(`${agent_name}, as the agent`);
+    case "root":
+      return ok(`root, who asks in the name of ${agent_name}, as which the agent runs`);
+    case "before":
+      return skip(`user ${user_id}; there is no user ${agent_name} yet, as which the agent will run`);
+    case "stranger":
+      return warn(
+        `user ${user_id}, but the agent runs as ${agent_name}: not everything can be seen from here`,
+        "sudo robot-policy-agent doctor",
+      );
   }
 }
 
-/** Every configuration file is there, is a regular file, and can be opened. Nothing of it is read: `check` hashes them. */
+/** Every configuration file is there, is a regular file, and can be read by the agent. Nothing of it is read: `check` hashes them. */
 export async function checkFiles(
   context: CommandContext,
   configuration: AgentConfiguration,
   manifest: RobotManifest,
+  vantage: Vantage,
 ): Promise<Verdict> {
   const resolved = configurationFiles(configuration, manifest);
   if (resolved.kind === "finding") return fail(EXIT.invalid, resolved.finding.message, ALL_FINDINGS);
-  const { files } = resolved;
+  const paths = resolved.files.map(({ path }) => path);
+  const { judge, standing, agent_name } = vantage;
+  const accesses = judge === null ? new Map() : await explainAccess(context.machine.files, judge, paths);
   const limit_bytes = configuration.watch.file_limit_bytes;
-  const problems = await Promise.all(files.map(({ path }) => examineFile(context, path, limit_bytes)));
-  const bad = problems.filter((problem) => problem !== null);
+  const looks = await Promise.all(
+    paths.map((path) => explainDenial(path, accesses.get(path), vantage) ?? examineFile(context, path, limit_bytes)),
+  );
+  const hidden = looks.filter((look) => look === "hidden");
+  const bad = looks.filter((look) => look !== null && look !== "hidden");
   const [first] = bad;
-  if (first === undefined) return ok(`${files.length} of ${files.length} can be read as user ${context.user_id}`);
-  return fail(EXIT.invalid, `${bad.length} of ${files.length} cannot be used: ${first.what}`, first.remedy);
+  if (first !== undefined)
+    return fail(EXIT.invalid, `${bad.length} of ${paths.length} cannot be used: ${first.what}`, first.remedy);
+  if (hidden.length > 0 && standing === "stranger") {
+    return skip(`${hidden.length} of ${paths.length} cannot be seen as user ${context.user_id}; the agent perhaps can`);
+  }
+  const reader = judge === null || standing === "before" ? `user ${context.user_id}` : agent_name;
+  return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
 }
 
-interface FileProblem {
-  readonly what: string;
-  readonly remedy: string;
-}
-
+/** @returns `hidden` where this process may not look. */
 async function examineFile(
-  { machine: { files }, user_id }: CommandContext,
+  { machine: { files } }: CommandContext,
   path: string,
   limit_bytes: number,
-): Promise<FileProblem | null> {
+): Promise<Denial | "hidden" | null> {
   try {
     const trouble = unsuitable(path, await files.stat(path), limit_bytes);
     if (trouble !== undefined) return split(trouble.message);
@@ -112,67 +116,32 @@ async function examineFile(
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    if (code === "EACCES") return denied(path, user_id);
-    return split((await systemTrouble(files, path, code)).message);
+    return code === "EACCES" ? "hidden" : split((await systemTrouble(files, path, code)).message);
   }
 }
 
 /** Messages of fingerprint/findings.ts are `what; remedy`. */
-function split(message: string): FileProblem {
+function split(message: string): Denial {
   const [what = "", ...remedy] = message.split("; ");
   const fallback = "correct the file, or its path in the manifest";
   return { what, remedy: remedy.length === 0 ? fallback : remedy.join("; ") };
 }
 
-/** Names the one folder that does not let the user pass, or the file itself. */
-async function denied(path: string, user_id: number): Promise<FileProblem> {
-  const folders = ancestors(path);
-  for (const folder of folders) {
-    if (await isClosed(folder)) {
-      const what = `${path}: user ${user_id} may not enter ${folder}`;
-      return { what, remedy: `setfacl -m u:${user_id}:x ${quote(folder)}` };
-    }
-  }
-  return { what: `${path}: user ${user_id} may not read it`, remedy: `setfacl -m u:${user_id}:r ${quote(path)}` };
-}
-
-/** From the top. */
-function ancestors(path: string): readonly string[] {
-  const parent = dirname(path);
-  return parent === path ? [] : [...ancestors(parent), parent];
-}
-
-async function isClosed(folder: string): Promise<boolean> {
-  try {
-    await access(folder, constants.X_OK);
-    return false;
-  } catch {
-    return true;
-  }
-}
-
-/** A path as one word of a shell command. */
-function quote(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
-}
-
 export async function checkKey(
-  { machine, environment, user_id }: CommandContext,
-  { credentials_directory }: Folders,
+  context: CommandContext,
+  folders: Folders,
   configuration: AgentConfiguration,
+  vantage: Vantage,
 ): Promise<Examined<Credential>> {
-  const found = await loadCredential(
-    {
-      credentials_directory: credentials_directory ?? undefined,
-      key_file: configuration.service.key_file ?? undefined,
-      environment_key: environment["ROBOT_POLICY_API_KEY"],
-      service_user_id: user_id,
-    },
-    machine.files,
-  );
+  const found = await lookAtKey(context, folders, configuration.service.key_file, vantage);
   switch (found.kind) {
     case "credential":
       return { verdict: ok(`found in ${found.where}, and in form`), value: found };
+    case "closed":
+      return {
+        verdict: skip(`user ${context.user_id} may not look into ${found.where}, which is as it should be`),
+        value: null,
+      };
     case "credential-problem":
       return { verdict: fail(EXIT.unauthorized, `${found.what} (${found.where})`, found.fix), value: null };
   }

@@ -1,3 +1,4 @@
+import type { StatsFs } from "node:fs";
 import { access, constants, statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
@@ -10,13 +11,17 @@ import type { Folders } from "../folders.ts";
 import { openState } from "../open.ts";
 import type { Registration } from "../registration.ts";
 import { robotName } from "../robot-setup.ts";
+import type { Vantage } from "../vantage.ts";
 import type { Examined, Verdict } from "./check.ts";
-import { fail, ok, warn } from "./check.ts";
+import { fail, ok, skip, warn } from "./check.ts";
+import { findWornDisk } from "./wear.ts";
 
 /** What the agent writes is a few kilobytes; with less than this the next package upgrade or log fills the disk. */
 const LITTLE_SPACE_BYTES = 32 * 1024 * 1024;
 /** About what a registration with many files takes. */
 const PROBE_BYTES = 64 * 1024;
+/** A package upgrade alone makes hundreds of files. */
+const FEW_INODES = 1000;
 const PROBE_NAME = ".doctor-probe";
 
 /** What is left of an earlier registration: readable, ours, of this machine and under this name. */
@@ -24,9 +29,12 @@ export async function checkState(
   { machine }: CommandContext,
   { state_directory }: Folders,
   configuration: AgentConfiguration | null,
+  { standing }: Vantage,
 ): Promise<Examined<Registration>> {
   const state = await openState(machine, state_directory, false);
   if (state.kind === "problem") {
+    if (standing === "stranger" && state.problem.code === "state-unreadable")
+      return { verdict: skip(`this user may not look into ${state_directory}`), value: null };
     const { what, where, fix } = state.problem;
     return { verdict: fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix), value: null };
   }
@@ -69,13 +77,19 @@ function judgeRegistration(
 export async function checkDisk(
   { machine, process_id }: CommandContext,
   { state_directory }: Folders,
+  { standing }: Vantage,
 ): Promise<Verdict> {
   const { files } = machine;
   try {
     await files.stat(state_directory);
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return checkAncestor(state_directory, dirname(state_directory));
-    throw error;
+    if (standing === "stranger" && errorCode(error) === "EACCES")
+      return skip(`this user may not look at ${state_directory}`);
+    if (errorCode(error) !== "ENOENT") throw error;
+    const verdict = await checkAncestor(state_directory, dirname(state_directory));
+    return standing === "before" && verdict.status === "fail"
+      ? skip(`${state_directory} is not there yet; root makes it with the agent's user`)
+      : verdict;
   }
   const path = join(state_directory, `${PROBE_NAME}-${process_id}`);
   try {
@@ -87,13 +101,33 @@ export async function checkDisk(
       await file.close();
     }
   } catch (error) {
+    if (standing === "stranger" && errorCode(error) === "EACCES")
+      return skip(`this user may not write to ${state_directory}, which is as it should be`);
     return unwritable(state_directory, error);
   } finally {
     await removeIfPresent(files, path).catch(() => {});
   }
-  const free_bytes = await freeBytes(state_directory);
-  const free = `${state_directory} can be written; ${Math.floor(free_bytes / 1024 ** 2)} MiB are free`;
-  return free_bytes < LITTLE_SPACE_BYTES ? warn(free, `make room: df -h ${state_directory}`) : ok(free);
+  return judgeRoom(state_directory, await statfs(state_directory), await findWornDisk(files));
+}
+
+/** @param worn name of a disk that says that it is at its end. */
+export function judgeRoom(
+  directory: string,
+  { bavail, bsize, files, ffree }: Pick<StatsFs, "bavail" | "bsize" | "files" | "ffree">,
+  worn: string | null,
+): Verdict {
+  const free_bytes = bavail * bsize;
+  const room = `${directory} can be written; ${Math.floor(free_bytes / 1024 ** 2)} MiB are free`;
+  if (free_bytes < LITTLE_SPACE_BYTES) return warn(room, `make room: df -h ${directory}`);
+  // Some filesystems count none (btrfs).
+  if (files > 0 && ffree < FEW_INODES)
+    return warn(`${room}, but only ${ffree} inodes`, `remove small files: df -i ${directory}`);
+  if (worn !== null)
+    return warn(
+      `${room}, but ${worn} says that it is worn`,
+      `keep a copy and replace it: cat /sys/block/${worn}/device/life_time`,
+    );
+  return ok(room);
 }
 
 /** Nothing is made here only to look: whether the agent could make the folder shows in the nearest one that is there. */
@@ -139,9 +173,4 @@ function unwritable(directory: string, error: unknown): Verdict {
         `look at the disk: dmesg, df -h ${directory}`,
       );
   }
-}
-
-async function freeBytes(directory: string): Promise<number> {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
 }

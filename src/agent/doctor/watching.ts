@@ -1,12 +1,16 @@
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import { explainAccess } from "../../platform/access.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { Folders } from "../folders.ts";
 import { configurationFiles } from "../robot-setup.ts";
+import type { Vantage } from "../vantage.ts";
+import type { PlannedDirectory } from "../watch-plan.ts";
 import { planWatches } from "../watch-plan.ts";
+import { isDispensable } from "../watcher.ts";
 import type { Verdict } from "./check.ts";
-import { ok, warn } from "./check.ts";
+import { ok, skip, warn } from "./check.ts";
 
 const LIMITS_FOLDER = "/proc/sys/fs/inotify";
 /** A limit is a number and a line feed. */
@@ -18,6 +22,7 @@ export async function checkInotify(
   folders: Folders,
   configuration: AgentConfiguration | null,
   manifest: RobotManifest | null,
+  vantage: Vantage,
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { directories } = await planWatches(machine.files, watchedPaths(folders, configuration, manifest));
@@ -27,10 +32,19 @@ export async function checkInotify(
     const what = `${silent[0]} is on a filesystem that reports no changes; the agent polls instead`;
     return warn(what, "nothing, or move the files to a local disk; changes are seen within watch.poll_s");
   }
-  const tried = await Promise.all([...directories.keys()].map((directory) => tryWatching(machine, directory, signal)));
+  const unlisted = await unlistedFolder(machine, configuration, manifest, vantage);
+  if (unlisted !== null) {
+    const what = `${vantage.agent_name} may not list ${unlisted}, without which the kernel tells of no changes there; the agent polls instead`;
+    return warn(what, "sudo robot-policy-agent grant");
+  }
+  const tried = await Promise.all(
+    [...directories].map(([directory, planned]) => tryWatching(machine, directory, planned, signal)),
+  );
   const failure = tried.find((outcome) => outcome !== null);
   if (failure === undefined)
     return ok(`${directories.size} folder${directories.size === 1 ? "" : "s"} can be watched (${limits})`);
+  if (vantage.standing === "stranger" && failure.code === "EACCES")
+    return skip(`this user may not list ${failure.directory}; the agent perhaps may`);
   const what = `${failure.directory} cannot be watched: ${explain(failure.code)} (${limits}); the agent polls instead`;
   return warn(what, remedyFor(failure.code));
 }
@@ -46,13 +60,39 @@ function watchedPaths(
   return [folders.config_path, configuration.manifest, ...files];
 }
 
+/** A folder of a configuration file that the agent's user can read files in, and not list; asked of the kernel in that user's name. */
+async function unlistedFolder(
+  { files }: Machine,
+  configuration: AgentConfiguration | null,
+  manifest: RobotManifest | null,
+  { judge, standing }: Vantage,
+): Promise<string | null> {
+  if (configuration === null || manifest === null || judge === null || standing !== "root") return null;
+  const resolved = configurationFiles(configuration, manifest);
+  if (resolved.kind === "finding") return null;
+  const accesses = await explainAccess(
+    files,
+    judge,
+    resolved.files.map(({ path }) => path),
+  );
+  for (const access of accesses.values()) {
+    if (access.kind === "readable" && access.unlisted !== null) return access.unlisted.path;
+  }
+  return null;
+}
+
 interface Failure {
   readonly directory: string;
   readonly code: string;
 }
 
 /** @returns null when the folder can be watched. */
-function tryWatching({ events }: Machine, directory: string, signal: AbortSignal): Promise<Failure | null> {
+function tryWatching(
+  { events }: Machine,
+  directory: string,
+  planned: PlannedDirectory,
+  signal: AbortSignal,
+): Promise<Failure | null> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void) => {
       watch.close();
@@ -63,7 +103,7 @@ function tryWatching({ events }: Machine, directory: string, signal: AbortSignal
     const watch = events.watch(directory, {
       onEvent() {},
       onReady: () => settle(() => resolve(null)),
-      onFailure: (code) => settle(() => resolve({ directory, code })),
+      onFailure: (code) => settle(() => resolve(isDispensable(planned, code) ? null : { directory, code })),
     });
     signal.addEventListener("abort", onAbort);
   });

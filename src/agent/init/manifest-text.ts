@@ -27,10 +27,16 @@ robot_type_id: ${yamlText(robot_type_id ?? TYPE_PLACEHOLDER)}
 # For people only.
 ${display_name === null ? "# display_name: Packing cell, two YAM arms" : `display_name: ${yamlText(display_name)}`}
 
-# "draft" while you are still writing: checked, but never registered. Then "ready".
-status: ready
+${statusText(files)}
 
 ${filesText(files)}`;
+}
+
+/** Nothing is known of a robot whose files nobody has named: only a person can say that there are none. */
+function statusText(files: ManifestAnswers["files"]): string {
+  const meaning = '# "draft" while you are still writing: checked, but never registered. Then "ready".';
+  if (files.length > 0) return `${meaning}\nstatus: ready`;
+  return `${meaning}\n# A draft, because no configuration files are listed below. List them, then write: ready\nstatus: draft`;
 }
 
 /** What `init` knows of a robot that differs from a type of the catalog, or whose type no service knows by its id. */
@@ -56,8 +62,7 @@ extends: ${robot_type_id}
 # For people.
 # display_name: Bench 2
 
-# "draft" while you are still writing: checked, but never registered. Then "ready".
-status: ready
+${statusText(files)}
 ${unlimited.length === 0 ? "" : `\n${limitsText(unlimited)}`}
 ${cameras === "user" ? CAMERAS_TEXT : CAMERAS_HINT}
 ${filesText(files)}`;

@@ -71,6 +71,7 @@ describe("on a robot in order", () => {
         labels: { line: "a" },
         configuration_digest: await scene.robot.digest(),
       },
+      checked_as: { user_id: process.getuid?.(), is_agent: true },
     });
   });
 
@@ -408,7 +409,7 @@ describe("usage", () => {
   const COMMANDS = agent("--help")
     .stdout.split("Commands:\n")[1]
     ?.split("\n\n")[0]
-    ?.matchAll(/^ {2}([a-z]+)/gm)
+    ?.matchAll(/^ {2}([a-z][a-z-]*)/gm)
     .map(([, name]) => name ?? "")
     .toArray();
 
@@ -422,9 +423,13 @@ describe("usage", () => {
       "reload",
       "rebind",
       "doctor",
+      "set-key",
+      "grant",
       "contract",
       "catalog",
       "schema",
+      "install",
+      "uninstall",
       "completion",
     ]);
     expect(agent("--help").stdout).toMatchInlineSnapshot(`
@@ -466,11 +471,22 @@ describe("usage", () => {
                                       copied image or a new name
         doctor [options]              find out what keeps this robot from being
                                       registered: files, network, key, clock and more
+        set-key [options]             put the API key where the agent reads it,
+                                      readable for nobody else; asks for it, or takes
+                                      it from stdin
+        grant [options] [file]        let the agent's user read the robot's
+                                      configuration files, as little as it takes
         contract [options] [file]     show the contract that is sent for a custom
                                       robot type
         catalog [options] [id]        list the robot types that are known by id, or
                                       show one
         schema [options] <document>   print the JSON Schema of a file, for editors
+        install [options]             install this program as a service, on this
+                                      machine or in an image; a second time, upgrade
+                                      it
+        uninstall [options]           take the installed program off again;
+                                      configuration, key and registration stay unless
+                                      purged
         completion [options] <shell>  print the completion script of a shell
 
       Examples:
@@ -590,7 +606,7 @@ describe("init", () => {
       "Wrote /robot/etc/config.yaml
       Wrote /robot/etc/robot-manifest.yaml
       Next:
-        1. put the API key into /robot/api-key
+        1. robot-policy-agent set-key --config /robot/etc/config.yaml
         2. robot-policy-agent check --config /robot/etc/config.yaml
         3. robot-policy-agent --setup --config /robot/etc/config.yaml
       --- exit 0
@@ -614,9 +630,10 @@ describe("init", () => {
       Wrote /robot/new/etc/robot-manifest.yaml
       Next:
         1. replace the 3 <…> in them
-        2. put the API key into /robot/new/etc/api-key
-        3. robot-policy-agent check --config /robot/new/etc/config.yaml
-        4. robot-policy-agent --setup --config /robot/new/etc/config.yaml
+        2. list the configuration files in robot-manifest.yaml, and set status: ready
+        3. robot-policy-agent set-key --config /robot/new/etc/config.yaml
+        4. robot-policy-agent check --config /robot/new/etc/config.yaml
+        5. robot-policy-agent --setup --config /robot/new/etc/config.yaml
       --- exit 0
       "
     `);
@@ -629,14 +646,25 @@ describe("init", () => {
       /robot/new/etc/config.yaml:31:11: error placeholder: replace the placeholder <cloud region nearest to the robot>
             region: "<cloud region nearest to the robot>"
                     ^
-      /robot/new/etc/robot-manifest.yaml:5:16: error placeholder: replace the placeholder <id from: robot-policy-agent catalog>
+      /robot/new/etc/robot-manifest.yaml:5:16: warning placeholder: replace the placeholder <id from: robot-policy-agent catalog>
           robot_type_id: "<id from: robot-policy-agent catalog>"
                          ^
-      /robot/new/etc/robot-manifest.yaml:15:22: warning no_config_files: no configuration files: the digest covers nothing
+      /robot/new/etc/robot-manifest.yaml:12:9: warning status_draft: draft: the robot will not be registered
+          status: draft
+                  ^
+      /robot/new/etc/robot-manifest.yaml:16:22: warning no_config_files: no configuration files: the digest covers nothing
           configuration_files: []
                                ^
       "
     `);
+  });
+
+  test("init: a slip in the type's id is pointed out, and written all the same", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const slip = ["init", "--type", "yam.bimanual-joint-positon.v1", "--dir", robot.path("etc")];
+    const { code, stderr } = await robot.run(slip);
+    expect([code, stderr]).toEqual([0, expect.stringContaining("did you mean yam.bimanual-joint-position.v1?")]);
   });
 
   test("init: never replaces a file unless told to", async () => {
@@ -691,13 +719,20 @@ describe("init", () => {
       .join(" ");
     await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
     await command.wrote("Address of the service");
-    command.child.stdin?.write("policy.example.com\nhttps://policy.example.com\neu-west\nnonsense\nur.ur5e-2f85.v1\n");
+    const answers = ["policy.example.com", "https://policy.example.com", "eu-west", "nonsense", "ur.ur5e-2f85.v1"];
+    const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", ""];
+    command.child.stdin?.write([...answers, ...files, ""].join("\n"));
     expect(await command.ended()).toBe(0);
+    expect(command.output()).toContain("There is no such file now: /later/arm.yaml");
+    expect(command.output()).not.toContain(`There is no such file now: ${robot.paths[0]}`);
     expect(command.output()).toContain("service address is not a web address; write it as https://HOST");
     const config = await readFile(robot.path("etc/config.yaml"), "utf8");
     expect(config).toContain("\n  url: https://policy.example.com\n");
     expect(config).toContain("\n  region: eu-west\n");
-    expect(await readFile(robot.path("etc/robot-manifest.yaml"), "utf8")).toContain("\nextends: ur.ur5e-2f85.v1\n");
+    const manifest = await readFile(robot.path("etc/robot-manifest.yaml"), "utf8");
+    expect(manifest).toContain("\nextends: ur.ur5e-2f85.v1\n");
+    expect(manifest).toContain("\nstatus: ready\n");
+    expect(manifest).toContain(`configuration_files:\n  - ${robot.paths[0]}\n  - /later/arm.yaml\n`);
   });
 });
 

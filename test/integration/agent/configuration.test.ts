@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import type { Robot } from "../../support/robot.ts";
-import { replaceIn, setupBodies } from "../../support/robot.ts";
+import { eventually, replaceIn, setupBodies } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
 /** Long enough for a wrong request to show. */
@@ -312,3 +312,24 @@ async function treeOf(folder: string): Promise<readonly string[]> {
   });
   return (await Promise.all(lines)).toSorted();
 }
+
+test.concurrent("log: its level and format follow an edit, without a restart", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  await replaceIn(robot.config_path, "log: {level: debug}", "log: {level: warn, format: text}");
+  // Told before it is taken over: at the new level nothing of it would be seen.
+  await eventually(
+    async () => ((await robot.run(["reload"])).code === 0 ? true : undefined),
+    "the edit to be in force",
+  );
+  const told = daemon.output().length;
+  await rm(robot.path("left.yaml"));
+  await daemon.until(({ state }) => state === "invalid");
+  await eventually(
+    async () => (/^\d\d:\d\d:\d\d warn {2}finding /m.test(daemon.output()) ? true : undefined),
+    "a line of text",
+  );
+  expect(daemon.output().slice(told)).not.toMatch(/"level":"(?:debug|info)"/);
+});

@@ -37,7 +37,7 @@ test.concurrent("scenario 7: 401: one request, then visible and quiet; a replace
   expect(Date.parse(failure?.next_attempt_at ?? "") - Date.now()).toBeGreaterThan(4 * 60_000);
   const status = await robot.run(["status"]);
   expect(status.code).toBe(5);
-  expect(status.stderr).toContain("service.key_file");
+  expect(status.stderr).toContain("sudo robot-policy-agent set-key");
   await sleep(QUIET_MS);
   expect(proxy.requests).toHaveLength(1);
 

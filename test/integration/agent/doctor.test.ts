@@ -1,4 +1,5 @@
 import { appendFile, chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -54,7 +55,8 @@ async function diagnose(
     checks,
     failed: those("fail"),
     warned: those("warn"),
-    skipped: those("skip"),
+    // These agents have folders of their own; of the unit, test/unit/agent/doctor-unit.test.ts tells.
+    skipped: those("skip").filter((id) => id !== "unit"),
     check: (id) => checks.find((check) => check.id === id),
   };
 }
@@ -81,6 +83,7 @@ describe("doctor", () => {
       "state",
       "disk",
       "inotify",
+      "unit",
       "daemon",
       "dns",
       "tcp",
@@ -102,18 +105,22 @@ describe("doctor", () => {
       .replaceAll(robot.folder, "/robot")
       .replaceAll(port, "PORT")
       .replaceAll(/\d+ (?=MiB|ms|watches|instances)/g, "… ")
-      .replaceAll(/user \d+/g, "user …");
+      .replaceAll(`${userInfo().username}, as`, "the user, as")
+      .replaceAll(`by ${userInfo().username}`, "by the user")
+      .replaceAll(/ unit {12}.*/g, " unit            …")
+      .replaceAll(", and a time service keeps it so", "");
     expect(shown).toMatchInlineSnapshot(`
       "ok    configuration   /robot/config.yaml
       ok    manifest        /robot/robot-manifest.yaml: yam.bimanual-joint-position.v1
-      ok    user            user …, as the agent
-      ok    files           2 of 2 can be read as user …
+      ok    user            the user, as the agent
+      ok    files           2 of 2 can be read by the user
       ok    key             found in /robot/api-key, and in form
       ok    state           nothing is registered yet
       ok    disk            /robot/state can be written; … MiB are free
       ok    inotify         1 folder can be watched (limits: … watches, … instances)
+      skip  unit            …
       warn  daemon          no agent answers at /robot/run/control.sock; changes are not noticed
-                            → systemctl start robot-policy-agent
+                            → robot-policy-agent run, with the same folders
       ok    dns             127.0.0.1 is an address, no name
       ok    tcp             127.0.0.1 port PORT accepts connections
       ok    proxy           none is used for this service
@@ -200,26 +207,60 @@ describe("configuration, manifest, files", () => {
     expect(check("files")?.remedy).toBe("list the files in it that matter, one by one");
   });
 
-  test.skipIf(!canBecomeNobody)(
-    "files, user: permissions are those of the user who asks, and the closed folder is named",
-    async () => {
-      await using scene = await createScene({ files: { "open/a.yaml": "a: 1\n", "closed/b.yaml": "b: 1\n" } });
+  /** A robot of which one file lies in a folder that only root enters. */
+  async function closedScene() {
+    const scene = await createScene({ files: { "open/a.yaml": "a: 1\n", "closed/b.yaml": "b: 1\n" } });
+    await chmod(scene.robot.folder, 0o755);
+    await chmod(scene.robot.path("closed"), 0o700);
+    return scene;
+  }
+
+  test.skipIf(!canBecomeNobody).each([
+    ["as that user", asNobody],
+    ["as root, in its name", []],
+  ])(
+    "files, user (needs root): permissions are the agent's, and the closed folder is named: %s",
+    async (_who, through) => {
+      await using scene = await closedScene();
       const { robot } = scene;
-      await chmod(robot.folder, 0o755);
-      await chmod(robot.path("closed"), 0o700);
+      await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
       await chown(robot.key_path, NOBODY_ID, NOBODY_ID);
-      const { code, failed, check } = await diagnose(robot, {}, asNobody);
-      expect({ code, failed }).toEqual({ code: 3, failed: ["files", "disk"] });
+      const { code, failed, check } = await diagnose(robot, {}, through);
+      expect({ code, failed }).toEqual({ code: 3, failed: ["files"] });
       expect(check("files")).toMatchObject({
-        what: `1 of 2 cannot be used: ${robot.path("closed/b.yaml")}: user ${NOBODY_ID} may not enter ${robot.path("closed")}`,
-        remedy: `setfacl -m u:${NOBODY_ID}:x ${robot.path("closed")}`,
+        what: expect.stringContaining(
+          `1 of 2 cannot be used: Cannot read ${robot.path("closed/b.yaml")}: nobody may not enter ${robot.path("closed")} (mode 0700, of user 0)`,
+        ),
+        remedy: expect.stringContaining("robot-policy-agent grant"),
       });
-      expect(check("user")).toMatchObject({
-        status: "warn",
-        what: expect.stringContaining(`user ${NOBODY_ID}, but the agent is user 0`),
-        remedy: "sudo -u '#0' robot-policy-agent doctor",
-      });
-      expect(check("disk")?.what).toContain("may not be written by this user");
+      expect(check("user")?.status).toBe("ok");
+    },
+  );
+
+  test.skipIf(!canBecomeNobody)(
+    "a stranger (needs root) is told what cannot be seen, and no false failure",
+    async () => {
+      await using scene = await closedScene();
+      const { robot } = scene;
+      await chmod(robot.state_directory, 0o700);
+      const { code, failed, skipped, check } = await diagnose(robot, {}, asNobody);
+      expect({ code, failed }).toEqual({ code: 0, failed: [] });
+      expect(skipped).toEqual(["files", "key", "state", "disk", "inotify", "tls", "authentication"]);
+      expect(check("user")).toMatchObject({ status: "warn", remedy: "sudo robot-policy-agent doctor" });
+      // It would take the key away from the agent.
+      for (const { remedy } of [check("key"), check("files")].filter((each) => each !== undefined))
+        expect(remedy).toBeNull();
+    },
+  );
+
+  test.skipIf(!canBecomeNobody)(
+    "scenario 17 (needs root): a key that is not the agent's, with the chown for the agent's user",
+    async () => {
+      await using scene = await createScene();
+      const { robot } = scene;
+      await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
+      const { check } = await diagnose(robot);
+      expect(check("key")).toMatchObject({ status: "fail", remedy: `chown nobody ${robot.key_path}` });
     },
   );
 });

@@ -83,6 +83,34 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     await expectOneRobot(scene, daemon);
   });
 
+  test("with an invalid configuration it is ready, says so once, and goes to work when the file is mended", async () => {
+    await using scene = await createScene();
+    const { robot, service } = scene;
+    await replaceIn(robot.config_path, "region:", "regoin:");
+    await using systemd = await openNotifySocket(robot.path("notify"));
+    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "600000" });
+    await systemd.awaits("READY=1");
+    await systemd.awaits("STATUS=Configuration is invalid; robot-policy-agent check says why: ");
+    for (let pings = 0; pings < 3; pings += 1) await systemd.awaits("WATCHDOG=1", systemd.received.length);
+    expect(daemon.output().split("regoin").length - 1).toBe(2);
+    expect(storedRobots(service)).toEqual([]);
+
+    await replaceIn(robot.config_path, "regoin:", "region:");
+    await systemd.awaits("STATUS=Registered as arm-7");
+    await expectOneRobot(scene, daemon);
+    expect(await daemon.stop()).toBe(0);
+  });
+
+  test("stopped while it waits for a configuration, it ends at once", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await replaceIn(robot.config_path, "region:", "regoin:");
+    await using systemd = await openNotifySocket(robot.path("notify"));
+    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path });
+    await systemd.awaits("READY=1");
+    expect(await daemon.stop()).toBe(0);
+  });
+
   test("a watchdog meant for another process is not fed", async () => {
     await using scene = await createScene();
     const { robot } = scene;

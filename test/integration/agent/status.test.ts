@@ -90,6 +90,19 @@ describe("scenario 32: with the daemon down", () => {
     );
   });
 
+  test("after the name changed, or on another machine: that too, because starting it would not mend it", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    expect((await robot.run(["--setup"])).code).toBe(0);
+    await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
+    const renamed = await robot.run(["status"]);
+    expect(renamed.code).toBe(1);
+    expect(renamed.stderr).toContain("error other_name: registered as arm-7, but the name is now arm-8");
+    expect(renamed.stderr).toContain("robot-policy-agent rebind");
+    await replaceIn(robot.config_path, "name: arm-8", "name: arm-7");
+    expect((await robot.run(["status"])).stderr).not.toContain("other_");
+  });
+
   test("with findings of the manifest: shown all the same", async () => {
     await using scene = await createScene();
     await rm(scene.robot.path("left.yaml"));

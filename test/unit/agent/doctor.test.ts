@@ -112,16 +112,23 @@ describe("startExamination", () => {
 
 describe("checkClock", () => {
   test("scenario 3: a clock that lost its battery, without any answer to compare with", () => {
-    expect(checkClock(clockAt("1970-01-01T00:01:00Z"), null)).toMatchObject({
+    expect(checkClock(clockAt("1970-01-01T00:01:00Z"), null, "unknown")).toMatchObject({
       status: "fail",
       exit_code: 4,
       what: "the clock says 1970-01-01T00:01, before this program was written",
     });
   });
 
-  test("checkClock: a plausible one cannot be judged alone", () => {
-    expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null).status).toBe("skip");
-  });
+  test.each([
+    ["unknown", "skip"],
+    ["synchronized", "skip"],
+    ["not-synchronized", "warn"],
+  ] as const)(
+    "checkClock: a plausible one cannot be judged alone; a time service that is %s: %s",
+    (service, status) => {
+      expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null, service).status).toBe(status);
+    },
+  );
 
   test("checkClock: the day this program was written is in the past", () => {
     expect(RELEASED_AT_MS).toBeLessThan(Date.now());

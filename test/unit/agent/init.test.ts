@@ -70,7 +70,7 @@ describe("manifestText", () => {
   });
 
   test.each([
-    [[], ["no_config_files"]],
+    [[], ["status_draft", "no_config_files"]],
     [["/opt/a b/c: d #e.yaml", "~/x.json"], []],
   ])("manifestText: with files %j has the findings %j", async (paths, ids) => {
     const files = paths.map((path) => ({ label: null, path }));

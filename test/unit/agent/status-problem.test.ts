@@ -12,7 +12,7 @@ function statusOf(state: StatusDocument["state"], reason: string): StatusDocumen
 test.each([
   ["unreachable", "connect", "robot-policy-agent doctor"],
   ["unreachable", "http-503", "tell whoever runs the service"],
-  ["unauthorized", "http-401", "a valid key"],
+  ["unauthorized", "http-401", "a valid key, then: sudo robot-policy-agent set-key"],
   ["unauthorized", "http-403", "scope robots:setup"],
 ] as const)("statusProblem: %s because of %s: %s", (state, reason, remedy) => {
   expect(statusProblem(statusOf(state, reason))?.fix).toContain(remedy);

@@ -7,7 +7,7 @@ import type { DirectoryListener, FileEvents } from "../../../src/platform/file-e
 function planOf(directories: Readonly<Record<string, Partial<PlannedDirectory>>>): WatchPlan {
   const whole = Object.entries(directories).map(([path, planned]): [string, PlannedDirectory] => [
     path,
-    { id: "one", names: new Set(["file"]), reports_changes: true, ...planned },
+    { id: "one", names: new Set(["file"]), holds_target: true, reports_changes: true, ...planned },
   ]);
   return { directories: new Map(whole) };
 }
@@ -128,5 +128,28 @@ describe("watcher", () => {
     watcher.renew();
     watcher.follow(plan);
     expect(counts.started).toBe(4);
+  });
+
+  test.each(["EACCES", "EPERM"])("a folder above that may be entered and not listed (%s): done without", (code) => {
+    const { watcher, listeners, counts } = watcherUnderTest();
+    const plan = planOf({ "/home/ann": { holds_target: false }, "/home/ann/cal": {} });
+    watcher.follow(plan);
+    listeners.get("/home/ann")?.onFailure(code);
+    expect(watcher.mode()).toEqual({ mode: "events" });
+    watcher.follow(plan);
+    watcher.retry();
+    expect(counts.started).toBe(2);
+    watcher.follow(planOf({ "/home/ann": { holds_target: false, id: "another" }, "/home/ann/cal": {} }));
+    expect(counts.started).toBe(3);
+  });
+
+  test("the file's own folder that may not be listed: polling, with the reason", () => {
+    const { watcher, listeners } = watcherUnderTest();
+    watcher.follow(planOf({ "/home/ann/cal": {} }));
+    listeners.get("/home/ann/cal")?.onFailure("EACCES");
+    expect(watcher.mode()).toEqual({
+      mode: "polling",
+      reason: "/home/ann/cal cannot be watched: no permission to read it",
+    });
   });
 });

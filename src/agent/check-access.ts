@@ -1,0 +1,112 @@
+import type { Credential, CredentialProblem } from "../client/credentials.ts";
+import { loadCredential } from "../client/credentials.ts";
+import { explainAccess } from "../platform/access.ts";
+import { SERVICE_NAME } from "../platform/service-unit.ts";
+import type { CommandContext } from "./commands/context.ts";
+import type { Collector } from "./collector.ts";
+import type { LocatedFinding } from "./findings.ts";
+import { locate } from "./findings.ts";
+import type { Folders } from "./folders.ts";
+import { hasStandardState } from "./folders.ts";
+import { configurationFiles } from "./robot-setup.ts";
+import type { Vantage } from "./vantage.ts";
+import { explainDenial } from "./vantage.ts";
+
+/** What the agent's user cannot read of what it has to, each at the line that names it. Nothing is read here but modes and access lists. */
+export async function accessFindings(
+  { machine }: CommandContext,
+  folders: Pick<Folders, "config_path">,
+  collector: Collector,
+  vantage: Vantage,
+): Promise<readonly LocatedFinding[]> {
+  const { judge } = vantage;
+  if (judge === null) return [];
+  const { configuration, manifest } = collector.documents;
+  const places = [
+    { path: folders.config_path, document: configuration, loc: "" },
+    { path: manifest.path, document: manifest, loc: "" },
+    ...listedFiles(collector).map(({ path, loc }) => ({ path, document: manifest, loc })),
+  ];
+  const accesses = await explainAccess(
+    machine.files,
+    judge,
+    places.map(({ path }) => path),
+  );
+  return places.flatMap(({ path, document, loc }) => {
+    const denial = explainDenial(path, accesses.get(path), vantage);
+    if (denial === null) return [];
+    return [locate(document, { id: "file_unreadable", loc, message: `${denial.what}; ${denial.remedy}` })];
+  });
+}
+
+/** What the agent's user cannot read is told with what stands in the way, and not twice. */
+export function withoutRepeats(
+  findings: readonly LocatedFinding[],
+  denials: readonly LocatedFinding[],
+): readonly LocatedFinding[] {
+  const told = new Set(denials.map(({ id, file, loc }) => `${id} ${file}${loc}`));
+  return findings.filter(({ id, file, loc }) => !told.has(`${id} ${file}${loc}`));
+}
+
+function listedFiles({
+  configuration,
+  manifest,
+}: Collector): readonly { readonly path: string; readonly loc: string }[] {
+  if (manifest === null) return [];
+  const resolved = configurationFiles(configuration, manifest);
+  if (resolved.kind === "finding") return [];
+  return resolved.files.map(({ path }, index) => ({ path, loc: manifest.configuration_files[index]?.loc ?? "" }));
+}
+
+/** The key as the agent's user will find it. */
+export type KeyLook =
+  | Credential
+  | CredentialProblem
+  /** This user may not look, which is as it should be. */
+  | { readonly kind: "closed"; readonly where: string };
+
+/** Looks at the key in the agent's place: whose it has to be, and whether that user can read it. */
+export async function lookAtKey(
+  { machine, environment, user_id }: Pick<CommandContext, "machine" | "environment" | "user_id">,
+  folders: Pick<Folders, "credentials_directory" | "state_directory">,
+  key_file: string | null,
+  vantage: Vantage,
+): Promise<KeyLook> {
+  const { account, judge, standing, unit } = vantage;
+  const found = await loadCredential(
+    {
+      credentials_directory: folders.credentials_directory ?? credentialsOfUnit(folders, vantage) ?? undefined,
+      key_file: key_file ?? undefined,
+      environment_key: environment["ROBOT_POLICY_API_KEY"],
+      service_user_id: account?.user_id ?? user_id,
+      service_user_name: account?.name,
+    },
+    machine.files,
+  );
+  if (found.kind === "credential-problem") {
+    return standing === "stranger" && found.code === "key-unreadable" ? { kind: "closed", where: found.where } : found;
+  }
+  const is_for_systemd = unit.kind === "unit" && unit.unit.credential_paths.includes(found.where);
+  if (found.source !== "key-file" || standing !== "root" || judge === null || is_for_systemd) return found;
+  const rights = await judge.byPath([found.where]);
+  if (rights.get(found.where)?.reads !== false) return found;
+  const owner = account?.name === undefined || account.name === "" ? String(account?.user_id) : account.name;
+  return {
+    kind: "credential-problem",
+    code: "key-unreadable",
+    what: `user ${owner}, as which the agent runs, may not read the key file`,
+    where: found.where,
+    fix: `chown ${owner} ${shellWord(found.where)}`,
+  };
+}
+
+/** What systemd handed the running agent (systemd.exec(5), `$CREDENTIALS_DIRECTORY`): root and the agent's user may look. */
+export function credentialsOfUnit(folders: Pick<Folders, "state_directory">, { unit }: Vantage): string | null {
+  const is_running = unit.kind === "unit" && unit.unit.active_state === "active";
+  return is_running && hasStandardState(folders) ? `/run/credentials/${SERVICE_NAME}.service` : null;
+}
+
+/** A path as one word of a shell command. */
+function shellWord(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}

@@ -1,0 +1,153 @@
+import { dirname, resolve } from "node:path";
+
+import type { Credential, CredentialProblem } from "../../client/credentials.ts";
+import { parseKey } from "../../client/credentials.ts";
+import { readBounded, replaceDurably } from "../../platform/durable-file.ts";
+import { errorCode } from "../../platform/files.ts";
+import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { documentFindings } from "../findings.ts";
+import { resolveFolders } from "../folders.ts";
+import { openConfiguration } from "../open.ts";
+import type { Vantage } from "../vantage.ts";
+import { takeVantage } from "../vantage.ts";
+import type { CommandContext, CommonOptions } from "./context.ts";
+import { showProblem } from "./show-problem.ts";
+
+export interface SetKeyOptions extends CommonOptions {
+  /** A file to take the key from, in place of stdin. */
+  readonly from?: string;
+}
+
+export interface SetKeyContext extends CommandContext {
+  readSecret(prompt: string, limit_length: number): Promise<string | "too-large" | null>;
+}
+
+const MODE = 0o600;
+/** More is no key, whatever editors put around it. */
+const LIMIT = 4096;
+
+/** `set-key`: puts the API key where the agent reads it, for nobody else to read. The key comes from stdin or a file, never as an argument. */
+export async function setKey(options: SetKeyOptions, context: SetKeyContext): Promise<ExitCode> {
+  const { machine, terminal } = context;
+  const folders = resolveFolders(options, context.environment);
+  const refuse = (problem: Problem) => showProblem(problem, { key_file: null }, options, terminal);
+
+  const configuration = openConfiguration(machine, folders.config_path);
+  await configuration.refresh(false);
+  const current = configuration.reading.value;
+  if (current === null)
+    return refuse(badConfiguration(documentFindings(configuration)[0]?.message, folders.config_path));
+  const path = current.service.key_file;
+  if (path === null) return refuse(noPlace(folders.config_path));
+  const vantage = await takeVantage(context, folders);
+  if (vantage.standing === "stranger") return refuse(notAllowed(vantage, path));
+
+  const key = await readKey(options, context);
+  context.signal.throwIfAborted();
+  if (key.kind === "credential-problem")
+    return refuse({ code: key.code, what: key.what, where: key.where, fix: key.fix });
+  const problem = await putInPlace(context, path, key, vantage);
+  if (problem !== null) return refuse(problem);
+  const owner = vantage.account?.user_id ?? context.user_id;
+  if (options.json === true) terminal.json({ key_file: path, user_id: owner, mode: "0600" });
+  else
+    terminal.print(
+      `The key is in ${path}, for ${vantage.standing === "before" ? "root" : vantage.agent_name} alone. A running agent uses it at once.`,
+    );
+  if (vantage.standing === "before")
+    terminal.note(`There is no user ${vantage.agent_name} yet. Once there is: chown ${vantage.agent_name} ${path}`);
+  return EXIT.ok;
+}
+
+async function readKey(
+  { from }: SetKeyOptions,
+  { machine, readSecret }: SetKeyContext,
+): Promise<Credential | CredentialProblem> {
+  const where = from ?? "stdin";
+  try {
+    const read =
+      from === undefined
+        ? await readSecret("API key: ", LIMIT)
+        : await readBounded(machine.files, resolve(from), LIMIT);
+    if (read === "too-large") return unusable("key-too-large", "there is more in it than a key", where);
+    if (read === null) return unusable("key-empty", "there is no key in it", where);
+    return parseKey(typeof read === "string" ? read : Buffer.from(read).toString("utf8"), "key-file", where);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    if (code === "ENOENT" || code === "ENOTDIR")
+      return { ...unusable("key-missing", "there is no such file", where), fix: "correct the path after --from" };
+    return { ...unusable("key-unreadable", `it cannot be read (${code})`, where), fix: `look at it: ls -ld ${where}` };
+  }
+}
+
+function unusable(code: CredentialProblem["code"], what: string, where: string): CredentialProblem {
+  return { kind: "credential-problem", code, what, where, fix: "give the key alone, on one line" };
+}
+
+/** @returns what went wrong; the old key then still stands. */
+async function putInPlace(
+  { machine: { files } }: CommandContext,
+  path: string,
+  { secret }: Credential,
+  { standing, account }: Vantage,
+): Promise<Problem | null> {
+  const owner = standing === "root" && account !== null ? account : undefined;
+  try {
+    const before = await files.linkStat(path).catch(() => null);
+    // Somebody else's tool manages such a key; in its place a file would be forgotten at the next rotation.
+    if (before !== null && before.kind !== "file")
+      return problem(
+        "key-not-a-file",
+        "it is no regular file, and is left as it is",
+        path,
+        "replace what it leads to, or name another service.key_file",
+      );
+    await files.makeDirectory(dirname(path), 0o755);
+    await replaceDurably(files, path, Buffer.from(`${secret.reveal()}\n`), MODE, owner);
+    const { user_id } = await files.stat(path);
+    if (owner === undefined || user_id === owner.user_id) return null;
+    return problem(
+      "key-owner",
+      `the key is there, but belongs to user ${user_id}`,
+      path,
+      `chown ${owner.user_id} ${path}`,
+    );
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    const fix =
+      code === "EACCES" || code === "EPERM"
+        ? "sudo robot-policy-agent set-key"
+        : `look at the disk: df -h ${dirname(path)}`;
+    return problem("key-not-writable", `the key cannot be written (${code})`, path, fix);
+  }
+}
+
+function badConfiguration(what: string | undefined, where: string): Problem {
+  const fix = "correct it, with the help of: robot-policy-agent check";
+  return problem("configuration-invalid", what ?? "the configuration cannot be read", where, fix);
+}
+
+function noPlace(where: string): Problem {
+  return problem(
+    "no-key-file",
+    "the configuration names no key file",
+    where,
+    "set service.key_file, for example /etc/robot-policy-agent/api-key",
+  );
+}
+
+function notAllowed({ agent_name }: Vantage, where: string): Problem {
+  return problem(
+    "key-not-writable",
+    `the key is ${agent_name}'s to read, and root's to set`,
+    where,
+    "sudo robot-policy-agent set-key",
+  );
+}
+
+function problem(code: string, what: string, where: string, fix: string): Problem {
+  return { code, what, where, fix };
+}

@@ -1,0 +1,153 @@
+import { EXIT } from "../../platform/terminal.ts";
+import type { FoundUnit, ServiceUnit } from "../../platform/service-unit.ts";
+import { SERVICE_NAME } from "../../platform/service-unit.ts";
+import type { Verdict } from "./check.ts";
+import { fail, ok, skip, warn } from "./check.ts";
+
+const LOG = `journalctl -u ${SERVICE_NAME} -n 50`;
+
+/**
+ * The unit as systemd holds it: there, switched on, running, and not starting over and over.
+ *
+ * @param is_unit_of_these_folders false for an agent with folders of its own, which somebody runs without a unit.
+ */
+export function judgeUnit(found: FoundUnit, is_unit_of_these_folders: boolean): Verdict {
+  switch (found.kind) {
+    case "no-systemd":
+      return skip("this machine does not run systemd");
+    case "silent":
+      return warn(`systemd does not answer: ${found.detail}`, "see whether it is well: systemctl is-system-running");
+    case "unit":
+      break;
+  }
+  if (!is_unit_of_these_folders) return skip("an agent with folders of its own has no unit");
+  const { unit } = found;
+  return judgeLoaded(unit) ?? judgeActive(unit);
+}
+
+/** What brings an agent up that is down. */
+export function howToStart(found: FoundUnit, is_unit_of_these_folders: boolean): string {
+  if (!is_unit_of_these_folders) return "robot-policy-agent run, with the same folders";
+  if (found.kind !== "unit") return "robot-policy-agent run, under what starts services here";
+  const verdict = judgeUnit(found, true);
+  return "remedy" in verdict ? verdict.remedy : `systemctl restart ${SERVICE_NAME}`;
+}
+
+/** @returns null for a unit that systemd can work with. */
+function judgeLoaded({ load_state, unit_file_state, needs_reload }: ServiceUnit): Verdict | null {
+  switch (load_state) {
+    case "loaded":
+      break;
+    case "not-found":
+      return warn(
+        "there is no unit: nothing starts the agent when the robot does",
+        "robot-policy-agent install, or its package",
+      );
+    case "masked":
+      return fail(EXIT.failed, "the unit is masked, so that it cannot start", unmasking(unit_file_state));
+    default:
+      return fail(
+        EXIT.failed,
+        `systemd cannot use the unit (${load_state})`,
+        `systemd-analyze verify ${SERVICE_NAME}.service`,
+      );
+  }
+  return needs_reload
+    ? warn(
+        "the unit or a drop-in was edited, and systemd has not read it yet",
+        `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`,
+      )
+    : null;
+}
+
+function judgeActive(unit: ServiceUnit): Verdict {
+  const { active_state, sub_state, restarts, unit_file_state } = unit;
+  const is_enabled = unit_file_state !== "disabled";
+  switch (active_state) {
+    case "failed":
+      return fail(EXIT.failed, `it ended and stays down: ${describeEnd(unit)}`, LOG);
+    case "activating":
+    case "deactivating":
+      if (sub_state.startsWith("auto-restart"))
+        return fail(EXIT.failed, `it ends and is started again${soFar(restarts)}: ${describeEnd(unit)}`, LOG);
+      return warn(`it is ${active_state}`, "look again in a moment");
+    case "inactive":
+      if (unit.condition_failed)
+        return warn(
+          "it was not started: the configuration was not there yet",
+          `once it is there (robot-policy-agent init): systemctl start ${SERVICE_NAME}`,
+        );
+      return warn(
+        `it is not running${is_enabled ? "" : ", and not started with the robot"}`,
+        `systemctl ${is_enabled ? "start" : "enable --now"} ${SERVICE_NAME}`,
+      );
+  }
+  if (!is_enabled)
+    return warn("it runs, and does not after the next boot: it is disabled", `systemctl enable ${SERVICE_NAME}`);
+  if (restarts > 0)
+    return warn(
+      `it runs, after systemd had to start it again ${times(restarts)}`,
+      `see why: journalctl -u ${SERVICE_NAME} -b | grep -i -e watchdog -e 'main process'`,
+    );
+  return ok(`${unit_file_state === "" ? "" : `${unit_file_state} and `}running${describeDropIns(unit)}`);
+}
+
+/** systemd.exec(5), `$SERVICE_RESULT`. */
+function describeEnd({ result, exit_status }: ServiceUnit): string {
+  switch (result) {
+    case "watchdog":
+      return "it hung, and the watchdog ended it";
+    case "oom-kill":
+      return "it used more memory than it may";
+    case "timeout":
+      return "it did not start or stop in time";
+    case "start-limit-hit":
+      return "it was started too often";
+    case "exit-code":
+      return describeExit(exit_status);
+    case "signal":
+    case "core-dump":
+      return `killed by signal ${exit_status}`;
+    case "resources":
+      return "systemd could not prepare it (a folder, a credential, a limit)";
+    default:
+      return result;
+  }
+}
+
+/** systemd.exec(5), "Process exit codes": those that systemd ends a service with before its program runs. */
+const BEFORE_THE_PROGRAM: ReadonlyMap<string, string> = new Map([
+  ["203", "the program cannot be executed"],
+  ["216", "its group is not there"],
+  ["217", "its user is not there"],
+  ["226", "its view of the files cannot be made"],
+  ["228", "the kernel refuses its system call filter"],
+  ["233", "its runtime directory cannot be made"],
+  ["238", "its state directory cannot be made"],
+  ["239", "its cache directory cannot be made"],
+  ["241", "its configuration directory cannot be made"],
+  ["243", "its credentials cannot be loaded"],
+]);
+
+function describeExit(exit_status: string): string {
+  const why = BEFORE_THE_PROGRAM.get(exit_status);
+  return why === undefined ? `exit code ${exit_status}` : `systemd could not start it: ${why} (${exit_status})`;
+}
+
+function unmasking(unit_file_state: string): string {
+  return `systemctl unmask ${unit_file_state === "masked-runtime" ? "--runtime " : ""}${SERVICE_NAME}`;
+}
+
+function soFar(restarts: number): string {
+  return restarts === 0 ? "" : `, ${times(restarts)} so far`;
+}
+
+/** Those of persons: what lies elsewhere came with the program. */
+function describeDropIns({ drop_in_paths }: ServiceUnit): string {
+  const edits = drop_in_paths.filter((path) => path.startsWith("/etc/") || path.startsWith("/run/"));
+  return edits.length === 0 ? "" : `, changed by ${edits.join(", ")}`;
+}
+
+function times(count: number): string {
+  return count === 1 ? "once" : `${count} times`;
+}

@@ -1,0 +1,23 @@
+import { readBounded } from "../../platform/durable-file.ts";
+import type { Files } from "../../platform/files.ts";
+
+const BLOCK_DEVICES = "/sys/block";
+const VALUE_LIMIT_BYTES = 64;
+/** Of JEDEC eMMC 5.0, DEVICE_LIFE_TIME_EST: 0x0A is 90 to 100 % used, 0x0B is beyond. */
+const NEARLY_WORN = 0x0a;
+
+/** An eMMC that says of itself that it is worn, as most robots' boards have soldered in; null where none does. */
+export async function findWornDisk(files: Files, folder: string = BLOCK_DEVICES): Promise<string | null> {
+  const names = await files.list(folder).catch(() => []);
+  for (const name of names.filter((each) => /^mmcblk\d+$/.test(each)).toSorted()) {
+    const used = await readText(files, `${folder}/${name}/device/life_time`);
+    const estimates = used.split(/\s+/).map(Number);
+    if (estimates.some((estimate) => estimate >= NEARLY_WORN)) return name;
+  }
+  return null;
+}
+
+async function readText(files: Files, path: string): Promise<string> {
+  const bytes = await readBounded(files, path, VALUE_LIMIT_BYTES).catch(() => "too-large" as const);
+  return bytes === "too-large" ? "" : Buffer.from(bytes).toString("latin1").trim();
+}

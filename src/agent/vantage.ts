@@ -1,0 +1,93 @@
+import type { Access, AccessJudge, Obstacle } from "../platform/access.ts";
+import { hasProc, judgeAs, judgeAsSelf } from "../platform/access.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { Machine } from "../platform/machine.ts";
+import { systemPrograms } from "../platform/programs.ts";
+import type { Account } from "../platform/service-account.ts";
+import { accountName, findServiceAccount } from "../platform/service-account.ts";
+import type { FoundUnit } from "../platform/service-unit.ts";
+import { hiddenBy, readServiceUnit } from "../platform/service-unit.ts";
+import type { Folders } from "./folders.ts";
+
+/**
+ * From where a command looks at the agent's files: what this process may read says something about the agent only where both are the
+ * same user, or where this one may ask in the other's name.
+ */
+export interface Vantage {
+  readonly unit: FoundUnit;
+  /** The user the agent runs as; null where it is not made yet. */
+  readonly account: Account | null;
+  /** `own`: this process is that user. `root`: it can ask as that user. `stranger`: neither. `before`: there is no such user yet. */
+  readonly standing: "own" | "root" | "stranger" | "before";
+  /** null for a stranger, and where the kernel cannot be asked in another's name. */
+  readonly judge: AccessJudge | null;
+  /** For people. */
+  readonly agent_name: string;
+}
+
+export async function takeVantage(
+  { machine, user_id, signal }: { readonly machine: Machine; readonly user_id: number; readonly signal: AbortSignal },
+  { state_directory }: Pick<Folders, "state_directory">,
+): Promise<Vantage> {
+  const { files, clock } = machine;
+  const unit = await readServiceUnit(files, systemPrograms);
+  const asked = findServiceAccount({ files, runProgram: systemPrograms, unit, state_directory, user_id });
+  const found = await within(asked, ACCOUNT_LIMIT_MS, clock, signal);
+  if (found === null) {
+    const agent_name = `the owner of ${state_directory}, which does not answer`;
+    return { unit, account: null, standing: "stranger", judge: null, agent_name };
+  }
+  if (found.kind === "absent")
+    return { unit, account: null, standing: "before", judge: judgeAsSelf, agent_name: found.name };
+  const { account } = found;
+  const agent_name = accountName(account);
+  if (account.user_id === user_id) return { unit, account, standing: "own", judge: judgeAsSelf, agent_name };
+  if (user_id === 0 && !(await hasProc(files))) return { unit, account, standing: "root", judge: null, agent_name };
+  if (user_id === 0) return { unit, account, standing: "root", judge: judgeAs(account, systemPrograms), agent_name };
+  return { unit, account, standing: "stranger", judge: null, agent_name };
+}
+
+/** Programs that are asked have limits of their own; a folder on a network drive whose server is gone has none. */
+const ACCOUNT_LIMIT_MS = 5000;
+
+/** @returns null when the time is up. @throws the signal's reason. */
+async function within<T>(work: Promise<T>, limit_ms: number, clock: Clock, signal: AbortSignal): Promise<T | null> {
+  const done = new AbortController();
+  const over = clock.sleep(limit_ms, AbortSignal.any([signal, done.signal])).then(() => null);
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    done.abort();
+    over.catch(() => {});
+  }
+}
+
+export interface Denial {
+  readonly what: string;
+  readonly remedy: string;
+}
+
+/** Why the agent cannot read a file, and the command that mends it; null where it can, where it is not there, or where nobody could be asked. */
+export function explainDenial(path: string, access: Access | undefined, { unit, agent_name }: Vantage): Denial | null {
+  const setting = unit.kind === "unit" ? hiddenBy(unit.unit, path) : null;
+  if (setting !== null) {
+    const what = `Cannot read ${path}: the unit hides it from the agent (${setting})`;
+    return { what, remedy: "move the file, or change that: systemctl edit robot-policy-agent" };
+  }
+  if (access?.kind !== "blocked") return null;
+  const [first, ...more] = access.obstacles;
+  const remedy = "sudo robot-policy-agent grant --dry-run shows the smallest right that it needs, grant gives it";
+  if (first === undefined) {
+    const what = `Cannot read ${path}: the kernel keeps ${agent_name} from it, and modes and owners do not say why`;
+    return { what, remedy: "look at security modules and mounts: aa-status; findmnt -T FILE" };
+  }
+  const beside = more.map((obstacle) => obstacle.path).join(", ");
+  const and = beside === "" ? "" : `; nor ${beside}`;
+  const perhaps = access.is_partial ? "; what is behind it this user cannot see" : "";
+  return { what: `Cannot read ${path}: ${agent_name} may not ${describeObstacle(first)}${and}${perhaps}`, remedy };
+}
+
+function describeObstacle({ path, is_directory, stat }: Obstacle): string {
+  const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
+  return `${is_directory ? "enter" : "read"} ${path} (mode ${mode}, of user ${stat.user_id})`;
+}

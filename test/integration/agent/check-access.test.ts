@@ -1,0 +1,119 @@
+/** `check` in the agent's name: what its user cannot read, what is wrong with the key, and what nobody could look at. */
+import { chmod, chown, rm, writeFile } from "node:fs/promises";
+
+import { describe, expect, test } from "vitest";
+
+import { asNobody, canBecomeNobody, canMount, inShell, NOBODY_ID, withOwnMounts } from "../../support/programs.ts";
+import { createScene } from "../../support/scene.ts";
+
+interface Checked {
+  readonly valid: boolean;
+  readonly findings: readonly {
+    readonly id: string;
+    readonly severity: string;
+    readonly line: number;
+    readonly message: string;
+  }[];
+  readonly checked_as: { readonly user_id: number; readonly is_agent: boolean };
+}
+
+describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
+  /** A robot whose agent is `nobody`, with one file in a folder that only root enters. */
+  async function closedScene() {
+    const scene = await createScene({ files: { "open.yaml": "a: 1\n", "closed/arm.json": "{}\n" } });
+    const { robot } = scene;
+    await chmod(robot.folder, 0o755);
+    await chmod(robot.path("closed"), 0o700);
+    await chmod(robot.path("closed/arm.json"), 0o600);
+    for (const path of [robot.state_directory, robot.key_path]) await chown(path, NOBODY_ID, NOBODY_ID);
+    return scene;
+  }
+
+  test.each([
+    ["root, in the agent's name", []],
+    ["the agent's user", asNobody],
+  ])(
+    "asked by %s: what stands in the way, at the line that lists the file, with the command that mends it",
+    async (_who, through) => {
+      await using scene = await closedScene();
+      const { code, stdout } = await scene.robot.run(["check", "--json"], {}, through);
+      const { findings, checked_as } = JSON.parse(stdout) as Checked;
+      expect([code, checked_as]).toEqual([3, { user_id: NOBODY_ID, is_agent: true }]);
+      expect(findings).toHaveLength(1);
+      expect(findings[0]).toMatchObject({ id: "file_unreadable", severity: "error", line: 4 });
+      const { message = "" } = findings[0] ?? {};
+      expect(message).toContain(`nobody may not enter ${scene.robot.path("closed")} (mode 0700, of user 0)`);
+      expect(message).toContain("sudo robot-policy-agent grant");
+      // Behind the closed folder only root sees.
+      expect(message).toContain(
+        through.length === 0 ? `nor ${scene.robot.path("closed/arm.json")}` : "this user cannot see",
+      );
+    },
+  );
+
+  test("all files readable: valid, in the agent's name", async () => {
+    await using scene = await closedScene();
+    await chmod(scene.robot.path("closed"), 0o711);
+    await chmod(scene.robot.path("closed/arm.json"), 0o644);
+    expect((await scene.robot.run(["check"])).code).toBe(0);
+  });
+
+  test.each([
+    ["--setup", ["--setup"]],
+    ["--setup --dry-run", ["--setup", "--dry-run"]],
+  ])("%s by root: nothing that the agent's user cannot read is registered", async (_what, args) => {
+    await using scene = await closedScene();
+    const { code, stderr } = await scene.robot.run(args);
+    expect(code).toBe(3);
+    expect(stderr).toContain("nobody may not enter");
+    expect(stderr).toContain("sudo robot-policy-agent grant");
+    expect(scene.proxy.requests).toEqual([]);
+  });
+
+  test.skipIf(!canMount)("in a chroot without /proc: says so, and refuses nothing and grants nothing", async () => {
+    await using scene = await closedScene();
+    const without = inShell(withOwnMounts, "mount -t tmpfs none /proc");
+    const check = await scene.robot.run(["check"], {}, without);
+    expect([check.code, check.stderr]).toEqual([0, expect.stringContaining("/proc is not mounted")]);
+    const grant = await scene.robot.run(["grant"], {}, without);
+    expect([grant.code, grant.stderr]).toEqual([1, expect.stringContaining("[no-proc]")]);
+  });
+
+  test("asked by somebody else: says so, and judges no key that is none of theirs", async () => {
+    await using scene = await closedScene();
+    const { robot } = scene;
+    const ben = ["setpriv", "--reuid=41002", "--regid=41002", "--clear-groups"];
+    const { stderr, code } = await robot.run(["check"], {}, ben);
+    expect(code).toBe(3);
+    expect(stderr).toContain(`Checked as user 41002, and could not look at the key (${robot.key_path}).`);
+    expect(stderr).toContain("sudo robot-policy-agent check");
+    expect(stderr).not.toContain("chown");
+  });
+
+  test("scenario 17: a key that the agent's user may not read, though root may", async () => {
+    await using scene = await closedScene();
+    await chown(scene.robot.key_path, 0, 0);
+    const { stdout } = await scene.robot.run(["check", "--json"]);
+    const { findings } = JSON.parse(stdout) as Checked;
+    const key = findings.find(({ id }) => id === "key_unreadable");
+    expect(key?.message).toContain(`chown nobody ${scene.robot.key_path}`);
+  });
+});
+
+describe("check: the key", () => {
+  test.each([
+    ["readable by others", async (path: string) => chmod(path, 0o644), "key_exposed", "error", 3],
+    ["no key", async (path: string) => writeFile(path, "CANARY not a key"), "key_space", "error", 3],
+    ["absent", async (path: string) => rm(path), "key_missing", "warning", 0],
+  ])("%s", async (_what, spoil, id, severity, exit_code) => {
+    await using scene = await createScene();
+    await spoil(scene.robot.key_path);
+    const { code, stdout, stderr } = await scene.robot.run(["check", "--json"]);
+    const { findings } = JSON.parse(stdout) as Checked;
+    expect(findings.map((finding) => [finding.id, finding.severity, finding.line])).toEqual([[id, severity, 3]]);
+    expect(code).toBe(exit_code);
+    expect(stdout + stderr).not.toContain("CANARY");
+    expect((await scene.robot.run(["check", "--strict"])).code).toBe(3);
+    expect(scene.proxy.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+/** A network drive whose server is gone: it answers nothing, not even an error. FUSE with a server that is stopped does the same. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+
+import { describe, expect, test } from "vitest";
+
+import type { StatusDocument } from "../../../src/agent/status.ts";
+import { endWithTest } from "../../support/children.ts";
+import { agentWords, startWords } from "../../support/command.ts";
+import { canMount, withOwnMounts } from "../../support/programs.ts";
+import type { Robot } from "../../support/robot.ts";
+import { eventually } from "../../support/robot.ts";
+import type { Scene } from "../../support/scene.ts";
+import { createScene, expectOneRobot } from "../../support/scene.ts";
+
+/** The wait for a person's patience, with room for a slow machine. */
+const PROMPTLY_MS = 9000;
+
+/** The same for all that `doctor` looks at, with what the drive keeps from an answer. */
+const DOCTOR_MS = 12_000;
+
+interface Drive extends AsyncDisposable {
+  /** Words before those of a program that is to see the drive. */
+  readonly words: readonly string[];
+  hang(): Promise<void>;
+  answer(): void;
+}
+
+describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
+  test.concurrent("while the agent runs: status, log and watchdog's loop go on, and it goes on itself once the drive answers", async () => {
+    await using scene = await sceneOnDrive();
+    const { robot, proxy } = scene;
+    await using drive = await mountDrive(robot);
+    await using daemon = await robot.start({}, drive.words);
+    await daemon.until(({ state }) => state === "registered");
+    await drive.hang();
+    const { summary, healthy } = await daemon.until(isWaiting);
+    expect([summary.replace(robot.folder, ""), healthy]).toEqual([
+      expect.stringMatching(/^Waiting for \/drive.*: the disk or network drive does not answer$/),
+      false,
+    ]);
+    await eventually(async () => daemon.logged("disk-hangs")[0], "the log line");
+    const sent = proxy.requests.length;
+    drive.answer();
+    await daemon.until((status) => status.healthy);
+    await eventually(async () => daemon.logged("disk-answers-again")[0], "the log line");
+    expect(proxy.requests.length).toBe(sent);
+    await writeFile(robot.path("kept/arm.yaml"), "a: 2\n");
+    await expectOneRobot(scene, daemon);
+  });
+
+  test.concurrent("SIGTERM is not held up", async () => {
+    await using scene = await sceneOnDrive();
+    const { robot } = scene;
+    await using drive = await mountDrive(robot);
+    await using daemon = await robot.start({}, drive.words);
+    await daemon.until(({ state }) => state === "registered");
+    await drive.hang();
+    await daemon.until(isWaiting);
+    const asked_at_ms = performance.now();
+    expect(await daemon.stop()).toBe(0);
+    expect(performance.now() - asked_at_ms).toBeLessThan(PROMPTLY_MS);
+  });
+
+  test.concurrent("at the start: it is up all the same, says what it waits for, and registers once the drive answers", async () => {
+    await using scene = await sceneOnDrive();
+    const { robot } = scene;
+    await using drive = await mountDrive(robot);
+    await drive.hang();
+    await using daemon = await robot.start({}, drive.words);
+    await daemon.until(isWaiting);
+    drive.answer();
+    await expectOneRobot(scene, daemon);
+  });
+
+  test.concurrent("a command that is interrupted ends", async () => {
+    await using scene = await sceneOnDrive();
+    const { robot } = scene;
+    await using drive = await mountDrive(robot);
+    await drive.hang();
+    await using command = startWords([...drive.words, ...agentWords(robot, ["digest"])]);
+    await eventually(async () => ((await isBusy(command.child)) ? true : undefined), "the command to hang");
+    command.child.kill("SIGINT");
+    expect(await command.ended()).toBe(130);
+  });
+
+  test.concurrent("doctor: the file's check is late, the others are not, and it ends", async () => {
+    await using scene = await sceneOnDrive();
+    const { robot } = scene;
+    await using drive = await mountDrive(robot);
+    await drive.hang();
+    const asked_at_ms = performance.now();
+    const { code, stdout } = await robot.run(["doctor"], {}, drive.words);
+    expect(performance.now() - asked_at_ms).toBeLessThan(DOCTOR_MS);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^fail {2}files +no result within 8 s$/m);
+    expect(stdout).toMatch(/^ok {4}service /m);
+  });
+});
+
+function isWaiting({ summary }: StatusDocument): boolean {
+  return summary.endsWith("does not answer");
+}
+
+/** A robot whose file lies on a drive: what is in `kept` shows there. */
+async function sceneOnDrive(): Promise<Scene> {
+  const scene = await createScene({
+    files: { "drive/arm.yaml": "a: 1\n" },
+    watch: "{settle_ms: 150, poll_s: 1, resync_s: 5}",
+  });
+  await mkdir(scene.robot.path("kept"));
+  await writeFile(scene.robot.path("kept/arm.yaml"), "a: 1\n");
+  return scene;
+}
+
+async function mountDrive(robot: Robot): Promise<Drive> {
+  const program = new URL("../../support/silent-filesystem.ts", import.meta.url);
+  const [unshare, ...words] = withOwnMounts;
+  const child = spawn(
+    unshare,
+    [...words, process.execPath, program.pathname, robot.path("kept"), robot.path("drive")],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
+  endWithTest(child);
+  const ended = once(child, "exit");
+  if (child.stdout !== null) await Promise.race([once(child.stdout, "data"), ended]);
+  return {
+    words: ["nsenter", `--target=${child.pid}`, "--mount"],
+    async hang() {
+      // Not while it has a request in hand: for that one the kernel waits whatever happens, kill -9 included, as network drives do not.
+      await eventually(
+        async () => ((await waitOf(child.pid, child.pid)).startsWith("fuse_dev") ? true : undefined),
+        "a quiet drive",
+      );
+      child.kill("SIGSTOP");
+    },
+    answer: () => void child.kill("SIGCONT"),
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGCONT");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+/** One of its threads waits for the drive. */
+async function isBusy({ pid }: ChildProcess): Promise<boolean> {
+  const tasks = await readdir(`/proc/${pid}/task`).catch(() => []);
+  const waits = await Promise.all(tasks.map((task) => waitOf(pid, task)));
+  return waits.some((wait) => wait.includes("fuse") || wait.includes("request_wait_answer"));
+}
+
+/** Where in the kernel a thread waits (proc(5), wchan). */
+function waitOf(process_id: number | undefined, task: number | string | undefined): Promise<string> {
+  return readFile(`/proc/${process_id}/task/${task}/wchan`, "utf8").catch(() => "");
+}
