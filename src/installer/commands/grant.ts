@@ -1,0 +1,131 @@
+import { resolve } from "node:path";
+
+import { hasProc } from "../../platform/access.ts";
+import type { Files } from "../../platform/files.ts";
+import { systemPrograms } from "../../platform/programs.ts";
+import { findServiceAccount } from "../../platform/service-account.ts";
+import { readServiceUnit } from "../../platform/service-unit.ts";
+import type { ExitCode, Problem, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { FILE_LIMIT } from "../grant.ts";
+import { grantOnFiles } from "../grant-on-files.ts";
+import { grantOnUnit } from "../grant-on-unit.ts";
+import type { GrantRecord } from "../grant-record.ts";
+import { GRANT_RECORD_DIRECTORY, grantRecordPath, readGrantRecord } from "../grant-record.ts";
+import { revokeGrant } from "../grant-revoke.ts";
+import type { GrantOptions, GrantRun } from "../grant-run.ts";
+import { planGroups, planOwner, restartUnit } from "../grant-unit.ts";
+import { SCHEMA_VERSION, showGrant, showRefusal } from "../show-grant.ts";
+
+/** What the agent's configuration says of it. */
+export interface GrantInputs {
+  /** The robot's configuration files, absolute. */
+  readonly paths: readonly string[];
+  readonly key_file: string | null;
+  readonly state_directory: string;
+}
+
+export interface GrantContext {
+  readonly terminal: Terminal;
+  readonly machine: { readonly files: Files };
+  readonly user_id: number;
+  /** Not in a revocation, which needs none. */
+  readInputs(): Promise<GrantInputs | Problem>;
+  /** Where grants are on record; root's own folder unless a test has another. */
+  readonly record_directory?: string;
+}
+
+/** `grant`: lets the agent's user read the robot's configuration files, as little as it takes; shows everything before it is done. */
+export async function grant(options: GrantOptions, context: GrantContext, file: string | undefined): Promise<ExitCode> {
+  const run: GrantRun = {
+    options,
+    terminal: context.terminal,
+    machine: { files: context.machine.files, runProgram: systemPrograms },
+    directory: context.record_directory ?? GRANT_RECORD_DIRECTORY,
+    unit: await readServiceUnit(context.machine.files, systemPrograms),
+  };
+  if (context.user_id !== 0) return showRefusal(run, NOT_ROOT);
+  if (!(await hasProc(context.machine.files))) return showRefusal(run, NO_PROC);
+  const record = await readGrantRecord(run.machine.files, run.directory);
+  if (record === null) return showRefusal(run, unknownRecord(run.directory));
+  if (options.revoke === true) return revoke(run, record);
+
+  const inputs = await context.readInputs();
+  if ("code" in inputs) return showRefusal(run, inputs);
+  const found = await findServiceAccount({
+    ...run.machine,
+    unit: run.unit,
+    state_directory: inputs.state_directory,
+    user_id: context.user_id,
+  });
+  if (found.kind === "absent") return showRefusal(run, noUser(found.name));
+  const { account } = found;
+  const paths = file === undefined ? inputs.paths : [resolve(file)];
+  if (account.user_id === 0) return showGrant(run, { account, paths, changes: [], applied: false, unreadable: [] });
+  if (paths.length > FILE_LIMIT) return showRefusal(run, tooMany(paths.length));
+  const asked = { ...run, record, account, paths, key_file: inputs.key_file };
+  switch (options.method) {
+    case "group":
+      return grantOnUnit(asked, await planGroups(run.machine, account, paths));
+    case "owner":
+      return grantOnUnit(asked, await planOwner(run.machine, paths));
+    default:
+      return grantOnFiles(asked);
+  }
+}
+
+async function revoke(run: GrantRun, record: GrantRecord): Promise<ExitCode> {
+  const { options, terminal, machine, directory, unit } = run;
+  const paths = [...record.entries.map(({ path }) => path), ...(record.drop_in === null ? [] : [record.drop_in.path])];
+  if (options.dryRun === true) {
+    if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, would_revoke: paths });
+    else for (const path of paths) terminal.print(`would be as before: ${path}`);
+    return EXIT.ok;
+  }
+  const { revoked, problems } = await revokeGrant(machine, record, directory);
+  if (record.drop_in !== null) await restartUnit(machine, unit);
+  if (options.json === true) terminal.json({ schema_version: SCHEMA_VERSION, revoked, problems });
+  else {
+    for (const path of revoked) terminal.print(`as before: ${path}`);
+    if (paths.length === 0) terminal.print("Nothing was granted.");
+  }
+  for (const problem of problems) terminal.problem(problem);
+  return problems.length === 0 ? EXIT.ok : EXIT.failed;
+}
+
+const NOT_ROOT: Problem = {
+  code: "not-root",
+  what: "only root may grant rights on other people's files",
+  fix: "sudo robot-policy-agent grant --dry-run shows what it would do",
+};
+
+const NO_PROC: Problem = {
+  code: "no-proc",
+  what: "/proc is not mounted, so rights can be neither looked at nor changed",
+  fix: "mount it, as in a chroot: mount -t proc proc /proc",
+};
+
+function noUser(name: string): Problem {
+  return {
+    code: "no-service-user",
+    what: `there is no user ${name} yet to grant anything to`,
+    fix: "install the agent first: robot-policy-agent install, or its package",
+  };
+}
+
+function tooMany(count: number): Problem {
+  return {
+    code: "too-many-files",
+    what: `${count} files are more than the ${FILE_LIMIT} that are granted at once`,
+    fix: "let a group read their folder, and join it: --method group",
+  };
+}
+
+function unknownRecord(directory: string): Problem {
+  return {
+    code: "grant-record-unknown",
+    what: "what was granted is on record in a form that this version does not know",
+    where: grantRecordPath(directory),
+    fix: "use the version of the agent that wrote it",
+  };
+}

@@ -1,0 +1,89 @@
+/**
+ * A tree of files that is installed into: the machine's own, or an image that is going to be one. Paths are absolute and mean what they
+ * mean to a process that has the root of the tree as its root: no link and no `..` leads out of it.
+ *
+ * Every method rejects with a `DiskError`.
+ */
+export interface Disk {
+  /** Where the tree lies on this machine: `/`, or the folder of an image. */
+  readonly root: string;
+  /** Tells this tree from all others of this machine. */
+  readonly id: string;
+  /** Does not follow a link in the last component. */
+  look(path: string): Promise<Sight>;
+  /** As `look`, of what a link in the last component leads to. */
+  lookThrough(path: string): Promise<Sight>;
+  /** At most `length_bytes` of a regular file from `position` on; fewer where it ends. Follows links. */
+  readPart(path: string, position: number, length_bytes: number): Promise<Uint8Array>;
+  /** The whole of a regular file in pieces. */
+  pieces(path: string): AsyncIterable<Uint8Array>;
+  /** Names in the folder, unordered. */
+  list(path: string): Promise<readonly string[]>;
+  /** The parent has to be there. */
+  makeDirectory(path: string, access: Access): Promise<void>;
+  /** Creates the file and writes it, durably but for its name; fails with EEXIST when something is there. */
+  create(path: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, access: Access): Promise<void>;
+  /** Of a regular file or a folder. */
+  setAccess(path: string, access: Access): Promise<void>;
+  /** A second name for a file. */
+  link(from: string, to: string): Promise<void>;
+  makeSymbolicLink(path: string, target: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** Fails with ENOTEMPTY when something is in it. */
+  removeDirectory(path: string): Promise<void>;
+  /** Makes completed changes of names in the folder durable. */
+  syncDirectory(path: string): Promise<void>;
+  /** What can be written where the path is, or would be. */
+  room(path: string): Promise<Room>;
+}
+
+/** Who may do what with a file; the mode is 0o7777. */
+export interface Access {
+  readonly mode: number;
+  readonly user_id: number;
+  readonly group_id: number;
+}
+
+export type Sight =
+  | { readonly kind: "absent" }
+  | ({ readonly kind: "file"; readonly size_bytes: number } & Access)
+  | ({ readonly kind: "directory" } & Access)
+  | { readonly kind: "link"; readonly target: string }
+  /** A device, a socket, a FIFO. */
+  | { readonly kind: "other" };
+
+export interface Room {
+  /** The same for all paths of one filesystem. */
+  readonly filesystem: string;
+  readonly available_bytes: number;
+  /** Null where the filesystem does not count them. */
+  readonly available_files: number | null;
+  readonly is_read_only: boolean;
+}
+
+/** A failed system call, with the path as it is inside the tree. */
+export class DiskError extends Error {
+  override readonly name = "DiskError";
+  readonly code: string;
+  readonly path: string;
+
+  constructor(code: string, path: string, cause?: unknown) {
+    super(`${path}: ${code}`, { cause });
+    this.code = code;
+    this.path = path;
+  }
+}
+
+/** What a file says that is read whole. Null where there is none, or something that is no file. */
+export async function readText(disk: Disk, path: string, limit_bytes: number): Promise<string | "too-large" | null> {
+  const sight = await disk.lookThrough(path);
+  if (sight.kind !== "file") return null;
+  const bytes = await disk.readPart(path, 0, limit_bytes + 1);
+  return bytes.byteLength > limit_bytes ? "too-large" : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+}
+
+/** True where the error is a failed system call with one of the codes. */
+export function isDiskError(error: unknown, ...codes: readonly string[]): error is DiskError {
+  return error instanceof DiskError && codes.includes(error.code);
+}

@@ -1,0 +1,90 @@
+import { basename, dirname, join } from "node:path";
+
+import type { Measured } from "./content.ts";
+import { measure } from "./content.ts";
+import type { Disk } from "./disk.ts";
+import { readText } from "./disk.ts";
+import type { InstallerProblem } from "./installer.ts";
+import { refusal } from "./installer.ts";
+import { NAME } from "./layout.ts";
+
+/** The program as it was built, and the files that belong to it: what `scripts/build` writes to dist/, and what an installation has. */
+export interface Distribution {
+  readonly kind: "distribution";
+  /** The launcher but for its first line, which names the Node that runs it. */
+  readonly launcher: string;
+  /** By name inside the program's folder, such as `lib/zod.cjs`. */
+  readonly files: ReadonlyMap<string, Measured>;
+  /** Units as they are shipped, for /usr/bin. */
+  readonly units: Readonly<Record<"service" | "first_boot", string>>;
+}
+
+/** Beside the program, in the folder share/. */
+export const SHARED = {
+  service: "share/systemd/robot-policy-agent.service",
+  first_boot: "share/systemd/robot-policy-agent-setup.service",
+  growing_delay: "share/systemd/growing-delay.conf",
+  credential_store: "share/systemd/00-credential-store.conf",
+  sysusers: "share/systemd/robot-policy-agent.sysusers",
+  configuration: "share/config/config.example.yaml",
+  manifest: "share/config/robot-manifest.example.yaml",
+} as const;
+
+const TEXT_LIMIT_BYTES = 1024 * 1024;
+const BUNDLE_LIMIT_BYTES = 32 * 1024 * 1024;
+/** How a bundle names a package that lies in a file of its own. */
+const LATE_PACKAGE = /\brequire\("\.\/([a-z-]+\.cjs)"\)/g;
+const SHEBANG = /^#![^\n]*\n/;
+
+/**
+ * Finds what to install: the program that is running.
+ *
+ * @param program_path the launcher, in dist/ or in an installation; links followed.
+ * @throws DiskError where files of it cannot be read.
+ */
+export async function findDistribution(host: Disk, program_path: string): Promise<Distribution | InstallerProblem> {
+  const folder = dirname(program_path);
+  const is_launcher = [NAME, `${NAME}.cjs`].includes(basename(program_path));
+  if (!is_launcher || (await host.look(join(folder, "lib"))).kind !== "directory") {
+    return refusal({
+      code: "not-built",
+      what: "this runs from its sources, and only the built program can be installed",
+      where: program_path,
+      fix: `npm run build, then: dist/${NAME}.cjs install`,
+    });
+  }
+  const launcher = await readText(host, program_path, TEXT_LIMIT_BYTES);
+  if (launcher === null || launcher === "too-large" || !SHEBANG.test(launcher)) return incomplete(program_path);
+
+  const files = new Map<string, Measured>();
+  const ahead = [`${NAME}.cjs`];
+  for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
+    const path = join(folder, "lib", name);
+    const bundle = await readText(host, path, BUNDLE_LIMIT_BYTES);
+    if (bundle === null || bundle === "too-large") return incomplete(path);
+    files.set(`lib/${name}`, await measure({ kind: "copy", from: path }, host));
+    const named = [...bundle.matchAll(LATE_PACKAGE)].map(([, late = ""]) => late);
+    ahead.push(...new Set(named.filter((late) => !files.has(`lib/${late}`) && !ahead.includes(late))));
+  }
+
+  const texts = new Map<string, string>();
+  for (const name of Object.values(SHARED)) {
+    const path = join(folder, name);
+    const text = await readText(host, path, TEXT_LIMIT_BYTES);
+    if (text === null || text === "too-large") return incomplete(path);
+    texts.set(name, text);
+    files.set(name, await measure({ kind: "text", text }, host));
+  }
+  const { service: service_name, first_boot: first_boot_name } = SHARED;
+  const units = { service: texts.get(service_name) ?? "", first_boot: texts.get(first_boot_name) ?? "" };
+  return { kind: "distribution", launcher: launcher.replace(SHEBANG, ""), files, units };
+}
+
+function incomplete(where: string): InstallerProblem {
+  return refusal({
+    code: "incomplete-program",
+    what: "a part of the program is missing",
+    where,
+    fix: "unpack it again, the whole folder; in a checkout: npm run build",
+  });
+}

@@ -1,0 +1,118 @@
+/** Access control lists as getfacl(1) prints them and setfacl(1) takes them (acl(5)). Pure. */
+
+/** Bits as in a mode: read 4, write 2, execute 1. */
+export type Permissions = number;
+
+/** One list: that of the entry itself, or the default one of a folder for what is made in it. */
+export interface AccessList {
+  readonly owner: Permissions;
+  readonly group: Permissions;
+  readonly other: Permissions;
+  /** null where there is nobody named. */
+  readonly mask: Permissions | null;
+  /** `u:1000` or `g:1000` → permissions, before the mask. */
+  readonly named: ReadonlyMap<string, Permissions>;
+}
+
+export interface EntryLists {
+  readonly access: AccessList;
+  readonly default: AccessList | null;
+}
+
+const READ = 4;
+const WRITE = 2;
+const EXECUTE = 1;
+export const PERMISSIONS = { read: READ, write: WRITE, execute: EXECUTE } as const;
+
+/** Reads one block of `getfacl --omit-header --numeric --no-effective`. @returns null for what is none. */
+export function parseLists(text: string): EntryLists | null {
+  const lines = text.split("\n").filter((line) => line !== "");
+  const access = parseList(lines.filter((line) => !line.startsWith("default:")));
+  if (access === null) return null;
+  const preset = lines.filter((line) => line.startsWith("default:")).map((line) => line.slice("default:".length));
+  return { access, default: preset.length === 0 ? null : parseList(preset) };
+}
+
+function parseList(lines: readonly string[]): AccessList | null {
+  const entries = new Map<string, Permissions>();
+  for (const line of lines) {
+    const [, kind = "", id = "", permissions = ""] = /^(user|group|mask|other):(\d*):([r-][w-][x-])$/.exec(line) ?? [];
+    if (kind === "") return null;
+    entries.set(`${kind[0]}:${id}`, parsePermissions(permissions));
+  }
+  const [owner, group, other] = [entries.get("u:"), entries.get("g:"), entries.get("o:")];
+  if (owner === undefined || group === undefined || other === undefined) return null;
+  const named = new Map([...entries].filter(([key]) => !key.endsWith(":")));
+  return { owner, group, other, mask: entries.get("m:") ?? null, named };
+}
+
+/**
+ * What setfacl has to be told so that the user has `wanted`, and nobody else any right that they did not have: a mask that grows would
+ * give others back what it keeps from them, so their entries are cut to what they have.
+ *
+ * @returns entries for `setfacl --no-mask --modify`.
+ */
+export function grantEntries(list: AccessList, user_id: number, wanted: Permissions): readonly string[] {
+  const key = `u:${user_id}`;
+  const old_mask = list.mask ?? list.group;
+  const others = [["g:", list.group] as const, ...list.named].filter(([each]) => each !== key);
+  const mine = ((list.named.get(key) ?? 0) & old_mask) | wanted;
+  const mask = old_mask | mine;
+  const cut = others
+    .filter(([, permissions]) => (permissions & mask) !== (permissions & old_mask))
+    .map(([each, permissions]) => entry(each, permissions & old_mask));
+  return [entry(key, mine), ...cut, entry("m:", mask)];
+}
+
+/**
+ * The default list that a folder needs so that the user can read what is made in it. Where a folder has one the umask no longer counts,
+ * so a new one is as closed to group and others as the file is that is there.
+ */
+export function defaultEntries(list: AccessList | null, user_id: number, like_mode: number): readonly string[] {
+  if (list !== null) return grantEntries(list, user_id, READ).map((each) => `d:${each}`);
+  const group = withEntering((like_mode >> 3) & 7);
+  const other = withEntering(like_mode & 7);
+  const entries = [
+    entry("u:", 7),
+    entry("g:", group),
+    entry("o:", other),
+    entry(`u:${user_id}`, READ),
+    entry("m:", group | READ),
+  ];
+  return entries.map((each) => `d:${each}`);
+}
+
+/** The whole list, for `setfacl --set`. */
+export function listEntries({ owner, group, other, mask, named }: AccessList): readonly string[] {
+  return [
+    entry("u:", owner),
+    entry("g:", group),
+    entry("o:", other),
+    ...(mask === null ? [] : [entry("m:", mask)]),
+    ...[...named].map(([key, permissions]) => entry(key, permissions)),
+  ];
+}
+
+export function sameLists(one: AccessList | null, other: AccessList | null): boolean {
+  const text = (list: AccessList | null) => (list === null ? "" : listEntries(list).toSorted().join());
+  return text(one) === text(other);
+}
+
+/** Files of a folder do not run; folders in it are entered by whoever may read them. */
+function withEntering(permissions: Permissions): Permissions {
+  return (permissions & READ) === 0 ? permissions : permissions | EXECUTE;
+}
+
+function entry(key: string, permissions: Permissions): string {
+  const [kind, id = ""] = key.split(":");
+  const separator = id === "" ? "::" : `:${id}:`;
+  return `${kind}${separator}${permissionsText(permissions)}`;
+}
+
+export function permissionsText(permissions: Permissions): string {
+  return `${(permissions & READ) === 0 ? "-" : "r"}${(permissions & WRITE) === 0 ? "-" : "w"}${(permissions & EXECUTE) === 0 ? "-" : "x"}`;
+}
+
+function parsePermissions(text: string): Permissions {
+  return (text[0] === "r" ? READ : 0) | (text[1] === "w" ? WRITE : 0) | (text[2] === "x" ? EXECUTE : 0);
+}

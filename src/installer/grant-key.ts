@@ -1,0 +1,43 @@
+import { chownSync } from "node:fs";
+
+import type { Account } from "../platform/service-account.ts";
+import type { GrantRecord } from "./grant-record.ts";
+import type { People } from "./grant-walk.ts";
+import { walkTrusted } from "./grant-walk.ts";
+
+/** The API key's file, and whose it is to become. */
+export interface KeyToGive {
+  readonly path: string;
+  readonly given: NonNullable<GrantRecord["given"]>;
+}
+
+/**
+ * The key is its reader's or root's (0600), so that it goes along when the agent becomes another user.
+ *
+ * @param account the user that the agent is. @param next the one that it becomes.
+ * @returns null where the file stays whose it is.
+ */
+export function planKey(key_file: string | null, account: Account, next: Account, people: People): KeyToGive | null {
+  if (key_file === null || next.user_id === account.user_id) return null;
+  using stack = new DisposableStack();
+  const way = walkTrusted(key_file, people, stack);
+  if (way.kind !== "way") return null;
+  const { stat, path } = way.file.handle;
+  // Somebody else's key is no key of the agent's.
+  if (stat.user_id !== 0 && stat.user_id !== account.user_id) return null;
+  return { path, given: { path, from_user_id: stat.user_id, from_group_id: stat.group_id, to_user_id: next.user_id } };
+}
+
+/** Given on from one user to the next, it goes back to the first one. */
+export function chainGiven(known: GrantRecord["given"], given: KeyToGive["given"]): KeyToGive["given"] {
+  if (known === null || known.path !== given.path || known.to_user_id !== given.from_user_id) return given;
+  const { from_user_id, from_group_id } = known;
+  return { ...given, from_user_id, from_group_id };
+}
+
+/** @throws Node system errors. */
+export function giveKey({ path, from_group_id, to_user_id }: KeyToGive["given"], people: People): void {
+  using stack = new DisposableStack();
+  const way = walkTrusted(path, people, stack);
+  if (way.kind === "way") chownSync(`/proc/self/fd/${way.file.handle.descriptor}`, to_user_id, from_group_id);
+}

@@ -1,0 +1,227 @@
+/**
+ * The grant: the smallest right to read that lets the agent's user reach the robot's configuration files, and nothing more.
+ *
+ *     walk    the way to each file, held open entry by entry                              grant-walk.ts
+ *     plan    what the user lacks on the way → changes of access control lists            here, grant-acl.ts; or a drop-in, grant-unit.ts
+ *     apply   written down first, so that whatever was done can be taken back             grant-apply.ts, grant-record.ts, grant-revoke.ts
+ *
+ * Root works here in folders of people who may be hostile to it: every change is made on an open handle, never on a name, and where a
+ * person could have sent us elsewhere, only what is that person's is touched. What everybody may do never changes.
+ */
+import type { Rights } from "../platform/access.ts";
+import { judgeHandles } from "../platform/access.ts";
+import type { EntryHandle } from "../platform/entry-handle.ts";
+import type { Files } from "../platform/files.ts";
+import type { RunProgram } from "../platform/programs.ts";
+import { FIRST_DESCRIPTOR } from "../platform/programs.ts";
+import type { Account } from "../platform/service-account.ts";
+import { accountName, readGroups, readUsers } from "../platform/service-account.ts";
+import type { Problem } from "../platform/terminal.ts";
+import type { EntryLists, Permissions } from "./grant-acl.ts";
+import { PERMISSIONS, defaultEntries, grantEntries, parseLists, permissionsText } from "./grant-acl.ts";
+import type { GrantWalk } from "./grant-walk.ts";
+import { walkTrusted } from "./grant-walk.ts";
+
+export interface GrantMachine {
+  readonly files: Files;
+  readonly runProgram: RunProgram;
+}
+
+/** A change of one entry's access control list. */
+export interface GrantStep {
+  readonly entry: EntryHandle;
+  /** What the user gets: `r-x` on a folder lists and enters it. */
+  readonly right: Permissions;
+  /** The default list of a folder is changed too, so that what is made in it later can be read. */
+  readonly for_new_files: boolean;
+  /** As getfacl printed it. */
+  readonly before: string;
+  /** For `setfacl --no-mask --modify`. */
+  readonly entries: readonly string[];
+}
+
+export interface GrantPlan {
+  readonly steps: readonly GrantStep[];
+  /** Files for which nothing can be done in this way, and why. */
+  readonly refusals: readonly Problem[];
+}
+
+/** More would be a mistake, and would need too many handles. */
+export const FILE_LIMIT = 64;
+
+/** @param stack closes the handles of the plan; it has to be applied before. */
+export async function planGrant(
+  machine: GrantMachine,
+  account: Account,
+  paths: readonly string[],
+  stack: DisposableStack,
+): Promise<GrantPlan> {
+  const people = { groups: await readGroups(machine.files), users: await readUsers(machine.files) };
+  const wishes = new Map<string, Wish>();
+  const refusals: Problem[] = [];
+  for (const path of paths) {
+    const way = walkTrusted(path, people, stack);
+    const planned = way.kind === "way" ? await planFile(machine, account, path, way) : refusalOf(way, path);
+    if (planned.kind === "refused") {
+      refusals.push({ code: "grant-refused", what: planned.what, where: path, fix: planned.fix });
+      continue;
+    }
+    for (const wish of planned.wishes) wishes.set(wish.entry.path, joined(wishes.get(wish.entry.path), wish));
+  }
+  return { steps: [...wishes.values()].map((wish) => stepOf(wish, account)), refusals };
+}
+
+function refusalOf(way: Exclude<GrantWalk, { kind: "way" }>, path: string): Refused {
+  return way.kind === "refused"
+    ? way
+    : refused(`${path} does not exist`, "create it, or correct the path in the manifest");
+}
+
+/** What one file asks of an entry on its way; several files may ask of the same folder. */
+interface Wish {
+  readonly entry: EntryHandle;
+  readonly right: Permissions;
+  /** The mode of the file whose successors are to be readable; null where new files do not matter. */
+  readonly new_files_like: number | null;
+  readonly listed: Listed;
+}
+
+function joined(known: Wish | undefined, wish: Wish): Wish {
+  if (known === undefined) return wish;
+  const { new_files_like } = known;
+  return { ...known, right: known.right | wish.right, new_files_like: new_files_like ?? wish.new_files_like };
+}
+
+function stepOf({ entry, right, new_files_like, listed }: Wish, account: Account): GrantStep {
+  const { access, default: preset } = listed.lists;
+  const now = right === 0 ? [] : grantEntries(access, account.user_id, right);
+  const later = new_files_like === null ? [] : defaultEntries(preset, account.user_id, new_files_like);
+  return { entry, right, for_new_files: later.length > 0, before: listed.text, entries: [...now, ...later] };
+}
+
+interface Refused {
+  readonly kind: "refused";
+  readonly what: string;
+  readonly fix: string;
+}
+
+interface PlannedFile {
+  readonly kind: "planned";
+  readonly wishes: readonly Wish[];
+}
+
+async function planFile(
+  { runProgram }: GrantMachine,
+  account: Account,
+  path: string,
+  way: Extract<GrantWalk, { kind: "way" }>,
+): Promise<PlannedFile | Refused> {
+  const passed = [...way.folders, way.file];
+  const handles = passed.map(({ handle }) => handle);
+  const rights = await judgeHandles(account, runProgram, handles);
+  const lists = await readLists(runProgram, handles);
+  if (lists.kind === "refused") return lists;
+
+  const file = way.file.handle;
+  const home = way.folders.at(-1)?.handle;
+  const is_file_closed = rights.get(file.path)?.reads === false;
+  const wishes: Wish[] = [];
+  for (const { handle, sent_by } of passed) {
+    const listed = lists.of.get(handle.path);
+    const right = rights.get(handle.path);
+    if (listed === undefined || right === undefined)
+      return refused(
+        `${handle.path}: the kernel could not be asked as ${accountName(account)}`,
+        "setpriv is missing: install util-linux",
+      );
+    const shared = sharedWith(handle, sent_by, listed.lists);
+    if (shared !== null)
+      return refused(
+        `${path}: the access list of ${handle.path} lets ${shared} put something else in place there`,
+        "take that right away, or: --method group",
+      );
+    const missing = missingRight(right, handle === file ? "file" : handle === home ? "home" : "folder");
+    const new_files_like = handle === home && is_file_closed ? file.stat.mode : null;
+    if (missing === 0 && new_files_like === null) continue;
+    if (sent_by !== null && handle.stat.user_id !== sent_by) {
+      const what = `${path}: user ${sent_by} leads to ${handle.path}, which belongs to user ${handle.stat.user_id}`;
+      return refused(what, "name the file by a path that leads through nobody else's folders and links");
+    }
+    wishes.push({ entry: handle, right: missing, new_files_like, listed });
+  }
+  return { kind: "planned", wishes };
+}
+
+/** A folder's own right is to be entered; the file's folder is listed too, without which the kernel tells of no changes in it (inotify(7)). */
+function missingRight({ reads, enters }: Rights, what: "folder" | "home" | "file"): Permissions {
+  const { read, execute } = PERMISSIONS;
+  switch (what) {
+    case "folder":
+      return enters ? 0 : execute;
+    case "home":
+      return enters && reads ? 0 : read | execute;
+    case "file":
+      return reads ? 0 : read;
+  }
+}
+
+/** Somebody beside root and the owner whom an access list lets put one thing in another's place; modes are looked at on the walk. */
+function sharedWith({ stat }: EntryHandle, sent_by: number | null, { access }: EntryLists): string | null {
+  if (stat.kind !== "directory" || (stat.mode & 0o1000) !== 0) return null;
+  const writer = [...access.named].find(([key, permissions]) => {
+    const is_owner = key === `u:${stat.user_id}` || key === "u:0" || key === `u:${sent_by}`;
+    return !is_owner && (permissions & (access.mask ?? 7) & PERMISSIONS.write) !== 0;
+  });
+  return writer?.[0] ?? null;
+}
+
+interface Listed {
+  readonly text: string;
+  readonly lists: EntryLists;
+}
+
+const HANDLES_AT_ONCE = 32;
+const WITHOUT_ACL = "install the package acl, or choose another way: --method group, --method owner";
+
+/** The access control lists of entries, as getfacl(1) tells them. */
+export async function readLists(
+  runProgram: RunProgram,
+  handles: readonly EntryHandle[],
+): Promise<{ readonly kind: "lists"; readonly of: ReadonlyMap<string, Listed> } | Refused> {
+  const of = new Map<string, Listed>();
+  for (let start = 0; start < handles.length; start += HANDLES_AT_ONCE) {
+    const some = handles.slice(start, start + HANDLES_AT_ONCE);
+    const shown = some.map((_handle, index) => `/proc/self/fd/${FIRST_DESCRIPTOR + index}`);
+    const words = ["getfacl", "--omit-header", "--absolute-names", "--numeric", "--no-effective", "--", ...shown];
+    const result = await runProgram(words, { descriptors: some.map(({ descriptor }) => descriptor) });
+    if (result.kind === "missing") return refused("this machine has no getfacl and setfacl", WITHOUT_ACL);
+    if (result.kind !== "ended" || result.exit_code !== 0)
+      return refused("getfacl cannot read the access lists", WITHOUT_ACL);
+    const blocks = result.stdout.split("\n\n");
+    for (const [index, { path }] of some.entries()) {
+      const text = `${blocks[index] ?? ""}\n`;
+      const lists = parseLists(text);
+      if (lists === null) return refused(`the access list of ${path} cannot be understood`, WITHOUT_ACL);
+      of.set(path, { text, lists });
+    }
+  }
+  return { kind: "lists", of };
+}
+
+/** The change as a person would type it. */
+export function commandOf({ entry, entries }: GrantStep): string {
+  return `setfacl -n -m ${entries.join(",")} ${entry.path}`;
+}
+
+/** In words. */
+export function describeStep({ entry, right, for_new_files }: GrantStep, account: Account): string {
+  const verb =
+    entry.stat.kind === "directory" ? ((right & PERMISSIONS.read) === 0 ? "enter" : "list and enter") : "read";
+  const may = right === 0 ? "" : `${accountName(account)} may ${verb} (${permissionsText(right)})`;
+  const later = for_new_files ? `${accountName(account)} may read what is made in it later (default r--)` : "";
+  return [may, later].filter((part) => part !== "").join("; ");
+}
+
+function refused(what: string, fix: string): Refused {
+  return { kind: "refused", what, fix };
+}

@@ -1,0 +1,80 @@
+import { loadCredential } from "../client/credentials.ts";
+import { systemFiles } from "../platform/files.ts";
+import type { Content } from "./content.ts";
+import type { Disk } from "./disk.ts";
+import { isDiskError } from "./disk.ts";
+import type { InstallerProblem } from "./installer.ts";
+import { refusal } from "./installer.ts";
+
+/** Larger than any key with what editors put around it. */
+const KEY_LIMIT_BYTES = 4096;
+const READABLE_BY_OTHERS = 0o044;
+
+export interface GivenKey {
+  readonly kind: "key";
+  readonly content: Content;
+  /** What a person should know about where it came from. */
+  readonly warning: string | null;
+}
+
+/** All of stdin, `too-large` beyond the limit. No key is that text. */
+export type ReadInput = (limit_bytes: number) => Promise<string>;
+
+/**
+ * Reads the key that a person hands over. The file may be anybody's and have any mode: sticks and shares know none.
+ *
+ * @param from a path, or `-` for stdin.
+ */
+export async function readGivenKey(
+  from: string,
+  readInput: ReadInput,
+  host: Disk,
+): Promise<GivenKey | InstallerProblem> {
+  const where = from === "-" ? "stdin" : from;
+  const read = from === "-" ? await readInput(KEY_LIMIT_BYTES) : await readKeyFile(from, host);
+  if (typeof read === "object") return read;
+  if (read === "too-large") {
+    return refusal({ code: "key-too-large", what: "there is more in it than a key", where, fix: "give the key alone" });
+  }
+  const found = await parseKey(read, where);
+  if (found.kind === "problem") return found;
+  return { ...found, warning: from === "-" ? null : await warnOf(from, host) };
+}
+
+async function readKeyFile(path: string, host: Disk): Promise<string | InstallerProblem> {
+  try {
+    const bytes = await host.readPart(path, 0, KEY_LIMIT_BYTES + 1);
+    return bytes.byteLength > KEY_LIMIT_BYTES
+      ? "too-large"
+      : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (!isDiskError(error, "ENOENT", "ENOTDIR", "EACCES", "EINVAL", "ELOOP", "EIO")) throw error;
+    const what = `the key file cannot be read (${error.code})`;
+    return refusal({
+      code: "key-unreadable",
+      what,
+      where: path,
+      fix: "name a file that holds the key, or give it on stdin: --key-file -",
+    });
+  }
+}
+
+/** As the agent reads it, so that a key that is taken here is taken there. */
+async function parseKey(text: string, where: string): Promise<Omit<GivenKey, "warning"> | InstallerProblem> {
+  const found = await loadCredential({ environment_key: text, service_user_id: 0 }, systemFiles);
+  switch (found.kind) {
+    case "credential":
+      return { kind: "key", content: { kind: "secret", secret: found.secret } };
+    case "credential-problem":
+      // An empty variable counts as none.
+      return found.code === "key-missing"
+        ? refusal({ code: "key-empty", what: "there is no key in it", where, fix: "give the key alone, on one line" })
+        : refusal({ code: found.code, what: found.what, where, fix: "give the key alone, on one line" });
+  }
+}
+
+async function warnOf(path: string, host: Disk): Promise<string | null> {
+  const sight = await host.lookThrough(path);
+  if (sight.kind !== "file" || (sight.mode & READABLE_BY_OTHERS) === 0) return null;
+  return `${path} can be read by others; remove it once the robot is registered`;
+}

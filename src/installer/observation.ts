@@ -1,0 +1,39 @@
+import { digestOf } from "./content.ts";
+import type { Disk, Sight } from "./disk.ts";
+import { SHIPPED_SUFFIX } from "./layout.ts";
+import type { Item } from "./wanted.ts";
+
+/** What lies at a path, with the digest of a file's content (hex). */
+export type Seen =
+  | Exclude<Sight, { readonly kind: "file" }>
+  | (Extract<Sight, { readonly kind: "file" }> & { readonly sha256: string });
+
+export type Observation = ReadonlyMap<string, Seen>;
+
+export const ABSENT: Seen = { kind: "absent" };
+
+/** Looks where the items belong, and at what an earlier installation put beside those that a person edited. */
+export async function observe(disk: Disk, items: readonly Item[]): Promise<Observation> {
+  const observation = new Map<string, Seen>();
+  for (const item of items) {
+    if (item.kind === "directory") observation.set(item.path, await seeThrough(disk, item.path));
+    else observation.set(item.path, await see(disk, item.path));
+    if (item.kind === "file" && item.keeping === "kept") {
+      const shipped = item.path + SHIPPED_SUFFIX;
+      observation.set(shipped, await see(disk, shipped));
+    }
+  }
+  return observation;
+}
+
+export async function see(disk: Disk, path: string): Promise<Seen> {
+  const sight = await disk.look(path);
+  return sight.kind === "file" ? { ...sight, sha256: await digestOf(disk, path) } : sight;
+}
+
+/** A folder may as well be a link to one; a file, or a link that leads nowhere, is in the way. */
+async function seeThrough(disk: Disk, path: string): Promise<Seen> {
+  const sight = await disk.lookThrough(path);
+  if (sight.kind === "absent") return (await disk.look(path)).kind === "link" ? { kind: "other" } : sight;
+  return sight.kind === "file" ? { kind: "other" } : sight;
+}

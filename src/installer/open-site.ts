@@ -1,0 +1,127 @@
+import { resolve } from "node:path";
+
+import { errorCode } from "../platform/files.ts";
+import type { Site } from "./apply.ts";
+import type { Problem } from "../platform/terminal.ts";
+import type { Disk } from "./disk.ts";
+import { readText } from "./disk.ts";
+import type { InstallerContext, InstallerMachine, InstallerProblem } from "./installer.ts";
+import { refusal } from "./installer.ts";
+import { NAME } from "./layout.ts";
+import { lockTree } from "./lock.ts";
+import { readMachine } from "./node-runtime.ts";
+import { openSystem } from "./system.ts";
+
+/** A tree of files that is worked on, by nobody else at the same time. */
+export interface OpenSite extends Site, AsyncDisposable {
+  readonly kind: "site";
+  /** Why nothing can be installed here, though everything can be planned; only in a rehearsal. */
+  readonly obstacle: Problem | null;
+}
+
+/** sd_booted(3). */
+const BOOTED = "/run/systemd/system";
+const PACKAGE_FILES = `/var/lib/dpkg/info/${NAME}.list`;
+const PACKAGE_FILES_LIMIT_BYTES = 1024 * 1024;
+
+/**
+ * Opens the tree that a command is about, and refuses politely what cannot work.
+ *
+ * @param root of `--root`: an image, even where it is `/`; undefined for this machine with its running systemd.
+ * @param dryRun a machine without a running systemd is then opened like an image, with what is in the way.
+ * @param command for what people are told to type.
+ */
+export async function openSite(
+  { root, dryRun }: { readonly root?: string; readonly dryRun?: boolean },
+  command: "install" | "uninstall",
+  { user_id }: InstallerContext,
+  { openDisk, own, ...machine }: InstallerMachine,
+): Promise<OpenSite | InstallerProblem> {
+  if (own.platform !== "linux") {
+    const what = `robots run Linux, and this is ${own.platform}`;
+    return refusal({ code: "not-linux", what, fix: "run it on the robot, or build its image on Linux: --root DIR" });
+  }
+  if (user_id !== 0) {
+    return refusal({ code: "not-root", what: `${command} changes the system`, fix: "run it as root: sudo …" });
+  }
+  await using opened = new AsyncDisposableStack();
+  let disk: Disk;
+  let host: Disk;
+  try {
+    host = opened.use(await openDisk("/"));
+    disk = opened.use(await openDisk(root === undefined ? machine.root : resolve(root)));
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === undefined) throw error;
+    return refusal({
+      code: "no-root",
+      what: `the folder of the image cannot be opened (${code})`,
+      where: root ?? "/",
+      fix: "name the folder in which the image is mounted or unpacked",
+    });
+  }
+  const lock = await lockTree(disk);
+  if (lock === null) {
+    const what = "another install or uninstall is at work there";
+    return refusal({ code: "busy", what, where: disk.root, fix: "wait until it is done, then run this again" });
+  }
+  opened.use(lock);
+
+  const no_systemd = root === undefined ? await findNoSystemd(disk, command) : null;
+  const is_rehearsal = dryRun === true && command === "install";
+  const unfit =
+    (await findPackage(disk, command)) ??
+    (is_rehearsal ? null : no_systemd) ??
+    (root === undefined ? null : await findNoImage(disk));
+  if (unfit !== null) return unfit;
+  const system = root === undefined && no_systemd === null ? openSystem(machine, disk) : null;
+  const resources = opened.move();
+  return {
+    kind: "site",
+    obstacle: no_systemd?.problem ?? null,
+    disk,
+    host,
+    system,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
+}
+
+/** Two installations of one service would take turns at being the one that runs. */
+async function findPackage(disk: Disk, command: "install" | "uninstall"): Promise<InstallerProblem | null> {
+  const list = await readText(disk, PACKAGE_FILES, PACKAGE_FILES_LIMIT_BYTES);
+  // A package that was removed and not purged lists its configuration alone.
+  if (list === null || list === "too-large" || !list.split("\n").includes(`/usr/bin/${NAME}`)) return null;
+  const fix = {
+    install: `apt-get install ./${NAME}_<version>_<architecture>.deb brings another version; apt-get remove ${NAME} makes room for this one`,
+    uninstall: `apt-get remove ${NAME}; with everything that belongs to it: apt-get purge ${NAME}`,
+  };
+  return refusal({
+    code: "package-installed",
+    what: "the Debian package is installed, and looks after these files",
+    where: `/usr/bin/${NAME}`,
+    fix: fix[command],
+  });
+}
+
+async function findNoSystemd(disk: Disk, command: "install" | "uninstall"): Promise<InstallerProblem | null> {
+  if ((await disk.lookThrough(BOOTED)).kind === "directory") return null;
+  const fix = {
+    install: `to build an image from within: --root /; under another service manager start: ${NAME} run`,
+    uninstall: "from within an image that it was installed into: --root /",
+  };
+  return refusal({
+    code: "no-systemd",
+    what: "this machine does not run systemd",
+    fix: fix[command],
+  });
+}
+
+async function findNoImage(disk: Disk): Promise<InstallerProblem | null> {
+  if ((await readMachine(disk)) !== null) return null;
+  return refusal({
+    code: "no-image",
+    what: "this is no root of a Linux machine with systemd",
+    where: disk.root,
+    fix: "name the folder that holds etc, usr and var of the image: --root DIR",
+  });
+}

@@ -1,0 +1,180 @@
+import type { BigIntStats } from "node:fs";
+import { constants } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import * as fs from "node:fs/promises";
+import { dirname } from "node:path";
+
+import { errorCode } from "../platform/files.ts";
+import type { Access, Disk, Room, Sight } from "./disk.ts";
+import { DiskError } from "./disk.ts";
+import { components, LINK_LIMIT, Trail } from "./trail.ts";
+
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_WRONLY, O_CREAT, O_EXCL } = constants;
+
+const PIECE_BYTES = 1024 * 1024;
+
+/**
+ * Opens the tree under `root`.
+ *
+ * The way to each path is gone as trail.ts says: no link leads out, whoever put it there and whenever.
+ *
+ * @throws Node system errors: `root` cannot be opened, or is no folder.
+ */
+export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposable> {
+  const top = await fs.open(root, O_RDONLY | O_DIRECTORY);
+  const { dev, ino } = await top.stat({ bigint: true });
+
+  /** Runs `use` with a name of the path's last component that no link leads away from. */
+  async function at<T>(path: string, use: (name: string) => Promise<T>): Promise<T> {
+    try {
+      await using trail = new Trail(top);
+      const names = components(path);
+      // `..` at the end is followed like any other: the kernel would take it from the root to what lies above.
+      const last = names.at(-1) === ".." ? "." : (names.pop() ?? ".");
+      await trail.follow(names);
+      return await use(trail.nameOf(last));
+    } catch (error) {
+      throw diskError(error, path);
+    }
+  }
+
+  async function look(path: string): Promise<Sight> {
+    try {
+      return await at(path, lookAt);
+    } catch (error) {
+      if (errorCode(error) === "ENOENT") return { kind: "absent" };
+      throw error;
+    }
+  }
+
+  async function lookThrough(path: string): Promise<Sight> {
+    return look(await destination(path));
+  }
+
+  /** Where the links in the last component end; the path itself where there is none. */
+  async function destination(path: string): Promise<string> {
+    let where = path;
+    for (let links = 0; links <= LINK_LIMIT; links += 1) {
+      const sight = await look(where);
+      if (sight.kind !== "link") return where;
+      where = sight.target.startsWith("/") ? sight.target : `${dirname(where)}/${sight.target}`;
+    }
+    throw new DiskError("ELOOP", path);
+  }
+
+  async function openFile(path: string): Promise<FileHandle> {
+    const file = await at(path, (name) => fs.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+    throw new DiskError("EINVAL", path);
+  }
+
+  async function room(path: string): Promise<Room> {
+    try {
+      return await at(path, async (name) => {
+        const [{ dev }, { bavail, bsize, files, ffree }, is_read_only] = await Promise.all([
+          fs.stat(name, { bigint: true }),
+          fs.statfs(name),
+          isReadOnly(name),
+        ]);
+        const available_files = files === 0 ? null : ffree;
+        return { filesystem: `${dev}`, available_bytes: bavail * bsize, available_files, is_read_only };
+      });
+    } catch (error) {
+      if (errorCode(error) !== "ENOENT" || path === "/") throw error;
+      return room(dirname(path));
+    }
+  }
+
+  return {
+    root,
+    id: `${dev}:${ino}`,
+    look,
+    lookThrough,
+    async readPart(path, position, length_bytes) {
+      await using file = await openFile(await destination(path));
+      // A limit is not a size: what is read is small, most of the time.
+      const buffer = new Uint8Array(
+        Math.min(length_bytes, Math.max(0, (await file.stat()).size - position) + PIECE_BYTES),
+      );
+      let length = 0;
+      while (length < buffer.byteLength) {
+        const { bytesRead } = await file.read(buffer, length, buffer.byteLength - length, position + length);
+        if (bytesRead === 0) break;
+        length += bytesRead;
+      }
+      return buffer.subarray(0, length);
+    },
+    async *pieces(path) {
+      await using file = await openFile(path);
+      const buffer = new Uint8Array(PIECE_BYTES);
+      for (;;) {
+        const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, null);
+        if (bytesRead === 0) return;
+        yield buffer.subarray(0, bytesRead);
+      }
+    },
+    list: (path) => at(`${path}/.`, (name) => fs.readdir(name)),
+    makeDirectory: (path, access) =>
+      at(path, async (name) => {
+        await fs.mkdir(name, { mode: 0o700 });
+        await using directory = await fs.open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+        await grant(directory, access);
+      }),
+    create: (path, content, access) =>
+      at(path, async (name) => {
+        await using file = await fs.open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
+        for await (const piece of content) await file.writeFile(piece);
+        await grant(file, access);
+        await file.sync();
+      }),
+    setAccess: (path, access) =>
+      at(path, async (name) => {
+        await using file = await fs.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+        await grant(file, access);
+      }),
+    link: (from, to) => at(from, (old_name) => at(to, (new_name) => fs.link(old_name, new_name))),
+    makeSymbolicLink: (path, target) => at(path, (name) => fs.symlink(target, name)),
+    rename: (from, to) => at(from, (old_name) => at(to, (new_name) => fs.rename(old_name, new_name))),
+    remove: (path) => at(path, (name) => fs.unlink(name)),
+    removeDirectory: (path) => at(path, (name) => fs.rmdir(name)),
+    syncDirectory: (path) =>
+      at(`${path}/.`, async (name) => {
+        await using directory = await fs.open(name, O_RDONLY | O_DIRECTORY);
+        await directory.sync();
+      }),
+    room,
+    [Symbol.asyncDispose]: () => top.close(),
+  };
+}
+
+async function lookAt(name: string): Promise<Sight> {
+  const stats = await fs.lstat(name, { bigint: true });
+  if (stats.isSymbolicLink()) return { kind: "link", target: await fs.readlink(name) };
+  if (stats.isDirectory()) return { kind: "directory", ...accessOf(stats) };
+  if (stats.isFile()) return { kind: "file", size_bytes: Number(stats.size), ...accessOf(stats) };
+  return { kind: "other" };
+}
+
+function accessOf({ mode, uid, gid }: BigIntStats): Access {
+  return { mode: Number(mode & 0o7777n), user_id: Number(uid), group_id: Number(gid) };
+}
+
+/** The owner first: chown(2) takes set-user-id bits away. */
+async function grant(file: FileHandle, { mode, user_id, group_id }: Access): Promise<void> {
+  await file.chown(user_id, group_id);
+  await file.chmod(mode);
+}
+
+/** access(2) says EROFS to root too, whom it refuses nothing else. */
+async function isReadOnly(name: string): Promise<boolean> {
+  return fs.access(name, constants.W_OK).then(
+    () => false,
+    (error: unknown) => errorCode(error) === "EROFS",
+  );
+}
+
+function diskError(error: unknown, path: string): unknown {
+  const code = errorCode(error);
+  return error instanceof DiskError || code === undefined ? error : new DiskError(code, path, error);
+}

@@ -1,0 +1,131 @@
+import { join } from "node:path";
+
+import type { ExitCode, Terminal } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+import type { ServiceOutcome } from "./apply.ts";
+import { CONFIGURATION_FOLDER, NAME, SERVICE_UNIT, VERSIONS_FOLDER } from "./layout.ts";
+import type { Provisioned } from "./observe-machine.ts";
+import type { Installation } from "./prepare.ts";
+import { describeStep, stepForJson } from "./step.ts";
+import type { UnitSeen } from "./system.ts";
+
+export interface Shown {
+  readonly terminal: Terminal;
+  readonly is_json: boolean;
+  /** Version of an installation that was cut short. */
+  readonly interrupted: string | null;
+}
+
+/** `--dry-run`: every change, and none made. */
+export function showPlanned(installation: Installation, { terminal, is_json, interrupted }: Shown): void {
+  if (is_json) {
+    terminal.json({ ...describe(installation, interrupted), dry_run: true });
+    return;
+  }
+  if (interrupted !== null) terminal.print(`would first put back the interrupted installation of ${interrupted}`);
+  for (const step of installation.steps) terminal.print(`would ${describeStep(step)}`);
+  for (const text of outdatedTexts(installation)) terminal.print(`would ${text}`);
+  if (!isChange(installation)) terminal.print(nothingToChange(installation));
+  showNotes(installation, terminal);
+}
+
+export interface Done {
+  readonly outcome: ServiceOutcome;
+  /** As it is now; null in an image. */
+  readonly service: UnitSeen | null;
+  readonly provisioned: Provisioned;
+}
+
+export function showInstalled(
+  installation: Installation,
+  done: Done,
+  { terminal, is_json, interrupted }: Shown,
+): ExitCode {
+  const { outcome, service } = done;
+  const next = nextSteps(installation.image, done);
+  if (is_json) {
+    const shown_service =
+      service === null
+        ? null
+        : { outcome: outcome.kind, active: service.active_state, enabled: service.unit_file_state };
+    terminal.json({ ...describe(installation, interrupted), dry_run: false, service: shown_service, next });
+  } else {
+    for (const text of outdatedTexts(installation)) terminal.print(text);
+    const conclusion = isChange(installation)
+      ? `${terminal.style("good", "ok")} ${NAME} ${installation.version} is installed${imageText(installation)}`
+      : nothingToChange(installation);
+    terminal.print(conclusion);
+    showNotes(installation, terminal);
+    if (outcome.kind === "configuration-invalid") {
+      terminal.note("The agent was not started: its configuration is not complete yet.");
+    }
+    if (next.length > 0) terminal.print("Next:");
+    for (const [index, text] of next.entries()) terminal.print(`  ${index + 1}. ${text}`);
+  }
+  if (outcome.kind !== "start-failed") return EXIT.ok;
+  terminal.problem({
+    code: "start-failed",
+    what: `the agent is installed, and did not start: ${outcome.reason}`,
+    fix: `journalctl -u ${NAME} -n 30 says why; ${NAME} doctor helps`,
+  });
+  return EXIT.failed;
+}
+
+function describe(installation: Installation, interrupted: string | null): Readonly<Record<string, unknown>> {
+  const { version, image, steps, plan, outdated, warnings } = installation;
+  return {
+    changed: isChange(installation),
+    version,
+    root: image ?? "/",
+    changes: [...steps.map(stepForJson), ...outdated.map((path) => ({ action: "remove", path }))],
+    kept: plan.kept,
+    warnings,
+    put_back: interrupted,
+  };
+}
+
+function isChange({ steps, outdated }: Installation): boolean {
+  return steps.length > 0 || outdated.length > 0;
+}
+
+function nothingToChange(installation: Installation): string {
+  return `Nothing to change: ${NAME} ${installation.version} is installed${imageText(installation)}`;
+}
+
+function imageText({ image }: Installation): string {
+  return image === null ? "" : ` in ${image}`;
+}
+
+function showNotes({ plan, warnings }: Installation, terminal: Terminal): void {
+  for (const { path, shipped } of plan.kept) {
+    const beside = shipped === null ? "" : `; the one of this version lies beside it: ${shipped}`;
+    terminal.note(`${terminal.style("warn", "kept")}: ${path} is yours and stays as it is${beside}`);
+  }
+  for (const warning of warnings) terminal.note(`${terminal.style("warn", "warning")}: ${warning}`);
+}
+
+/** A version's files go together. */
+function outdatedTexts({ outdated }: Installation): readonly string[] {
+  const places = outdated.map((path) => {
+    if (!path.startsWith(`${VERSIONS_FOLDER}/`)) return path;
+    const [id = ""] = path.slice(VERSIONS_FOLDER.length + 1).split("/");
+    return `${VERSIONS_FOLDER}/${id}/`;
+  });
+  return [...new Set(places)].map((place) => `remove ${place}`);
+}
+
+function nextSteps(image: string | null, { outcome, service, provisioned }: Done): readonly string[] {
+  const { has_configuration, has_manifest, has_key } = provisioned;
+  const is_written = has_configuration && has_manifest;
+  const folder = image === null ? "" : ` --dir ${join(image, CONFIGURATION_FOLDER)}`;
+  const writing = [
+    ...(is_written ? [] : [`${NAME} init${folder}`]),
+    ...(has_key ? [] : [image === null ? `${NAME} set-key` : `${NAME} install --root ${image} --key-file FILE`]),
+  ];
+  if (service === null) return writing;
+  const is_running = ["active", "activating", "reloading"].includes(service.active_state);
+  if (is_running) return outcome.kind === "started" ? [`${NAME} status`] : writing;
+  if (service.load_state === "masked") return [...writing, `systemctl unmask ${SERVICE_UNIT}`];
+  const enabling = service.unit_file_state === "enabled" ? "start" : "enable --now";
+  return [...writing, `${NAME} check`, `systemctl ${enabling} ${NAME}`];
+}

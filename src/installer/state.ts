@@ -1,0 +1,23 @@
+import type { Disk } from "./disk.ts";
+import { readText } from "./disk.ts";
+import type { InstallerProblem } from "./installer.ts";
+import { refusal } from "./installer.ts";
+import { REGISTRATION_FILE } from "./layout.ts";
+import { parseJson } from "./record.ts";
+
+const STATE_LIMIT_BYTES = 4 * 1024 * 1024;
+
+/** A version that cannot read the registration would leave the robot unregistered at its next change: better the newer one stays. */
+export async function findNewerState(disk: Disk, known: number): Promise<InstallerProblem | null> {
+  const text = await readText(disk, REGISTRATION_FILE, STATE_LIMIT_BYTES);
+  const state = text === null ? null : parseJson(text);
+  if (typeof state !== "object" || state === null || !("schema_version" in state)) return null;
+  const { schema_version } = state;
+  if (typeof schema_version !== "number" || schema_version <= known) return null;
+  return refusal({
+    code: "newer-state",
+    what: `the registration was written by a newer agent (form ${schema_version}, this one reads up to ${known}); nothing was changed`,
+    where: REGISTRATION_FILE,
+    fix: "keep the newer version, or move that file away: the robot is then registered anew",
+  });
+}

@@ -1,0 +1,66 @@
+import type { Disk } from "../../../src/installer/disk.ts";
+import { DiskError } from "../../../src/installer/disk.ts";
+import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
+
+/** The process is gone: nothing that comes after is done. */
+export class Killed extends Error {
+  override readonly name = "Killed";
+}
+
+export type Break =
+  /** kill -9 or a power cut at the change of that number; a file that is being written is left half. */
+  | { readonly kind: "killed"; readonly at: number }
+  /** That one change fails. */
+  | { readonly kind: "failing"; readonly at: number; readonly code: string };
+
+export interface BreakingDisk {
+  readonly openDisk: (root: string) => Promise<Disk & AsyncDisposable>;
+  /** Changes so far. */
+  count(): number;
+}
+
+/** The disk of `image` breaks at one of its changes; what others write, `/` among them, is whole. */
+export function breakingDisk(image: string, broken: Break | null): BreakingDisk {
+  let count = 0;
+  let is_killed = false;
+
+  async function change<T>(
+    path: string,
+    work: () => Promise<T>,
+    half: () => Promise<unknown> = async () => {},
+  ): Promise<T> {
+    if (is_killed) throw new Killed();
+    const number = count;
+    count += 1;
+    if (number !== broken?.at) return work();
+    if (broken.kind === "failing") throw new DiskError(broken.code, path);
+    is_killed = true;
+    await half();
+    throw new Killed();
+  }
+
+  return {
+    count: () => count,
+    async openDisk(root) {
+      const disk = await openRootedDisk(root);
+      if (root !== image) return disk;
+      return {
+        ...disk,
+        makeDirectory: (path, access) => change(path, () => disk.makeDirectory(path, access)),
+        create: (path, content, access) =>
+          change(
+            path,
+            () => disk.create(path, content, access),
+            () => disk.create(path, [Buffer.from("half")], access),
+          ),
+        setAccess: (path, access) => change(path, () => disk.setAccess(path, access)),
+        link: (from, to) => change(to, () => disk.link(from, to)),
+        makeSymbolicLink: (path, target) => change(path, () => disk.makeSymbolicLink(path, target)),
+        rename: (from, to) => change(to, () => disk.rename(from, to)),
+        remove: (path) => change(path, () => disk.remove(path)),
+        removeDirectory: (path) => change(path, () => disk.removeDirectory(path)),
+        syncDirectory: (path) => change(path, () => disk.syncDirectory(path)),
+      };
+    },
+  };
+}

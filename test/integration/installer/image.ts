@@ -1,0 +1,191 @@
+/** Small machines to install on: real files, of a program and a Node that are just large enough. */
+import { cp, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+import type { InstallContext, InstallOptions } from "../../../src/installer/commands/install.ts";
+import { install } from "../../../src/installer/commands/install.ts";
+import type { UninstallOptions } from "../../../src/installer/commands/uninstall.ts";
+import { uninstall } from "../../../src/installer/commands/uninstall.ts";
+import type { InstallerMachine } from "../../../src/installer/installer.ts";
+import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
+import { createTerminal } from "../../../src/cli/terminal.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import type { RunProgram } from "../../../src/platform/programs.ts";
+
+const sources = join(import.meta.dirname, "../../..");
+
+/** Memory, where there is some: hundreds of installations wait for the disk otherwise. */
+const temporary = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+export interface Workshop extends AsyncDisposable {
+  readonly folder: string;
+  /** A root with systemd, users and nothing else. */
+  makeImage(): Promise<string>;
+  /** What the build writes, of a program that says its version. */
+  makeDistribution(version: string): Promise<string>;
+  /** A Node for an architecture. */
+  makeNode(machine?: number): Promise<string>;
+}
+
+export const X86_64 = 62;
+export const ARM64 = 183;
+
+export async function openWorkshop(): Promise<Workshop> {
+  const folder = await mkdtemp(join(temporary, "installer-"));
+  let count = 0;
+  const next = (name: string) => join(folder, `${name}-${(count += 1)}`);
+  return {
+    folder,
+    async makeImage() {
+      const root = next("image");
+      for (const each of ["etc", "usr/lib/systemd", "usr/bin", "var/lib", "tmp"]) {
+        await mkdir(join(root, each), { recursive: true });
+      }
+      await symlink("usr/lib", join(root, "lib"));
+      await writeFile(join(root, "usr/lib/systemd/systemd"), elf(X86_64));
+      await writeFile(join(root, "usr/lib/systemd/libsystemd-shared-257.so"), "");
+      await writeFile(
+        join(root, "etc/passwd"),
+        "root:x:0:0:root:/root:/bin/bash\nmessagebus:x:999:998::/:/bin/false\n",
+      );
+      await writeFile(join(root, "etc/group"), "root:x:0:\nmessagebus:x:998:\n");
+      await writeFile(join(root, "etc/shadow"), "root:*:19000:0:99999:7:::\n", { mode: 0o640 });
+      return root;
+    },
+    async makeDistribution(version) {
+      const dist = next("dist");
+      await mkdir(join(dist, "lib"), { recursive: true });
+      await writeFile(
+        join(dist, "robot-policy-agent.cjs"),
+        `#!/usr/bin/env node\nrequire("./lib/robot-policy-agent.cjs");\n`,
+      );
+      await writeFile(join(dist, "lib/robot-policy-agent.cjs"), `require("./zod.cjs"); // ${version}\n`);
+      await writeFile(join(dist, "lib/zod.cjs"), `exports.version = "${version}";\n`);
+      await writeFile(join(dist, "lib/undici-whole.cjs"), "");
+      for (const part of [
+        "robot-policy-agent.service",
+        "robot-policy-agent-setup.service",
+        "robot-policy-agent.sysusers",
+        "growing-delay.conf",
+        "00-credential-store.conf",
+      ]) {
+        await cp(join(sources, "systemd", part), join(dist, "share/systemd", part));
+      }
+      for (const part of ["config.example.yaml", "robot-manifest.example.yaml"]) {
+        await cp(join(sources, "config", part), join(dist, "share/config", part));
+      }
+      return dist;
+    },
+    async makeNode(machine = X86_64) {
+      const path = next("node");
+      await writeFile(path, Buffer.concat([elf(machine), Buffer.from("node.js/v26.0.0\0")]), { mode: 0o755 });
+      return path;
+    },
+    async [Symbol.asyncDispose]() {
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The header of a static program for a 64-bit machine. */
+function elf(machine: number): Buffer {
+  const bytes = Buffer.alloc(4096);
+  bytes.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
+  bytes.writeUInt16LE(2, 16);
+  bytes.writeUInt16LE(machine, 18);
+  bytes.writeUInt16LE(56, 54);
+  return bytes;
+}
+
+export interface Ran {
+  readonly exit_code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Setting {
+  readonly dist: string;
+  readonly node: string;
+  readonly version?: string;
+  readonly openDisk?: InstallerMachine["openDisk"];
+  readonly runProgram?: RunProgram;
+  /** The machine's own root, for commands without `--root`. */
+  readonly root?: string;
+  readonly user_id?: number;
+  readonly input?: string;
+  readonly signal?: AbortSignal;
+}
+
+const noPrograms: RunProgram = async () => ({ kind: "missing" });
+
+/** `robot-policy-agent install` on real files. */
+export function runInstall(options: InstallOptions, setting: Setting): Promise<Ran> {
+  return run(setting, (context, machine) => install(options, context, machine));
+}
+
+/** `robot-policy-agent uninstall` on real files. */
+export function runUninstall(options: UninstallOptions, setting: Setting): Promise<Ran> {
+  return run(setting, (context, machine) => uninstall(options, context, machine));
+}
+
+async function run(
+  setting: Setting,
+  command: (context: InstallContext, machine: InstallerMachine) => Promise<number>,
+): Promise<Ran> {
+  let stdout = "";
+  let stderr = "";
+  const terminal = createTerminal({
+    stdout: { write: (text) => void (stdout += text) },
+    stderr: { write: (text) => void (stderr += text) },
+    environment: {},
+  });
+  const context: InstallContext = {
+    terminal,
+    signal: setting.signal ?? new AbortController().signal,
+    version: setting.version ?? "1.0.0",
+    user_id: setting.user_id ?? 0,
+    completions: new Map([
+      ["bash", "# bash\n"],
+      ["zsh", "# zsh\n"],
+    ]),
+    readInput: async () => setting.input ?? "",
+    state_schema_version: 1,
+  };
+  const exit_code = await command(context, {
+    openDisk: setting.openDisk ?? openRootedDisk,
+    root: setting.root ?? "/nowhere",
+    files: systemFiles,
+    runProgram: setting.runProgram ?? noPrograms,
+    own: {
+      platform: "linux",
+      programPath: async () => join(setting.dist, "robot-policy-agent.cjs"),
+      nodePath: async () => setting.node,
+      nodeLibraries: () => [],
+    },
+  });
+  return { exit_code, stdout, stderr };
+}
+
+/** Every path below the folder with kind, mode, owner and content, so that two trees can be compared. */
+export async function describeTree(root: string, below = ""): Promise<readonly string[]> {
+  const names = (await readdir(join(root, below))).toSorted();
+  const lines: string[] = [];
+  for (const name of names) {
+    const path = `${below}/${name}`;
+    const stats = await lstat(join(root, path));
+    const access = `${(stats.mode & 0o7777).toString(8)} ${stats.uid}:${stats.gid}`;
+    if (stats.isSymbolicLink()) lines.push(`${path} -> ${await readlink(join(root, path))}`);
+    else if (stats.isDirectory()) lines.push(`${path}/ ${access}`, ...(await describeTree(root, path)));
+    else {
+      const digest = createHash("sha256")
+        .update(await readFile(join(root, path)))
+        .digest("hex")
+        .slice(0, 16);
+      lines.push(`${path} ${access} ${digest}`);
+    }
+  }
+  return lines;
+}

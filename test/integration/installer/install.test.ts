@@ -1,0 +1,450 @@
+import { appendFile, chmod, mkdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { systemPrograms } from "../../../src/platform/programs.ts";
+import { isRoot } from "../../support/programs.ts";
+import type { Setting, Workshop } from "./image.ts";
+import { ARM64, describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
+
+const UNIT = "usr/local/lib/systemd/system/robot-policy-agent.service";
+const CURRENT = "usr/local/lib/robot-policy-agent/current";
+const WANTS = "etc/systemd/system/multi-user.target.wants";
+const KEY = "sk_test_0123456789abcdef";
+
+describe.runIf(isRoot)("install --root (needs root)", () => {
+  let workshop: Workshop;
+  let setting: Setting;
+  beforeAll(async () => {
+    workshop = await openWorkshop();
+    setting = { dist: await workshop.makeDistribution("1.0.0"), node: await workshop.makeNode() };
+  });
+  afterAll(async () => workshop[Symbol.asyncDispose]());
+
+  test("lays down program, Node, units, user, examples and completion, with their modes", async () => {
+    const root = await workshop.makeImage();
+    const before = new Set(await describeTree(root));
+    const { exit_code } = await runInstall({ root }, setting);
+    expect(exit_code).toBe(0);
+    const tree = (await describeTree(root)).filter((line) => !before.has(line));
+    const shown = tree.map((line) => line.replaceAll(/[0-9a-f]{16}$|(?<=1\.0\.0-)[0-9a-f]{12}/g, "…"));
+    expect(shown).toMatchInlineSnapshot(`
+      [
+        "/etc/group 644 0:0 …",
+        "/etc/passwd 644 0:0 …",
+        "/etc/robot-policy-agent/ 755 0:0",
+        "/etc/robot-policy-agent/config.example.yaml 644 0:0 …",
+        "/etc/robot-policy-agent/robot-manifest.example.yaml 644 0:0 …",
+        "/etc/shadow 640 0:0 …",
+        "/etc/systemd/ 755 0:0",
+        "/etc/systemd/system/ 755 0:0",
+        "/etc/systemd/system/multi-user.target.wants/ 755 0:0",
+        "/etc/systemd/system/multi-user.target.wants/robot-policy-agent.service -> /usr/local/lib/systemd/system/robot-policy-agent.service",
+        "/etc/sysusers.d/ 755 0:0",
+        "/etc/sysusers.d/robot-policy-agent.conf 644 0:0 …",
+        "/usr/local/ 755 0:0",
+        "/usr/local/bin/ 755 0:0",
+        "/usr/local/bin/robot-policy-agent -> ../lib/robot-policy-agent/current/robot-policy-agent",
+        "/usr/local/lib/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/current -> versions/1.0.0-…",
+        "/usr/local/lib/robot-policy-agent/versions/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/robot-policy-agent.cjs 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/lib/zod.cjs 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/node 755 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/robot-policy-agent 755 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/config/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/config/config.example.yaml 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/config/robot-manifest.example.yaml 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/ 755 0:0",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/00-credential-store.conf 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/growing-delay.conf 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent-setup.service 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent.service 644 0:0 …",
+        "/usr/local/lib/robot-policy-agent/versions/1.0.0-…/share/systemd/robot-policy-agent.sysusers 644 0:0 …",
+        "/usr/local/lib/systemd/ 755 0:0",
+        "/usr/local/lib/systemd/system/ 755 0:0",
+        "/usr/local/lib/systemd/system/robot-policy-agent-setup.service 644 0:0 …",
+        "/usr/local/lib/systemd/system/robot-policy-agent-setup.service.d/ 755 0:0",
+        "/usr/local/lib/systemd/system/robot-policy-agent-setup.service.d/00-credential-store.conf 644 0:0 …",
+        "/usr/local/lib/systemd/system/robot-policy-agent.service 644 0:0 …",
+        "/usr/local/lib/systemd/system/robot-policy-agent.service.d/ 755 0:0",
+        "/usr/local/lib/systemd/system/robot-policy-agent.service.d/00-credential-store.conf 644 0:0 …",
+        "/usr/local/lib/systemd/system/robot-policy-agent.service.d/growing-delay.conf 644 0:0 …",
+        "/usr/local/share/ 755 0:0",
+        "/usr/local/share/bash-completion/ 755 0:0",
+        "/usr/local/share/bash-completion/completions/ 755 0:0",
+        "/usr/local/share/bash-completion/completions/robot-policy-agent 644 0:0 …",
+        "/usr/local/share/zsh/ 755 0:0",
+        "/usr/local/share/zsh/site-functions/ 755 0:0",
+        "/usr/local/share/zsh/site-functions/_robot-policy-agent 644 0:0 …",
+        "/var/lib/robot-policy-agent/ 750 997:997",
+        "/var/lib/robot-policy-agent-install/ 700 0:0",
+        "/var/lib/robot-policy-agent-install/record.json 600 0:0 …",
+      ]
+    `);
+    expect(await readFile(join(root, "etc/passwd"), "utf8")).toContain(
+      "robot-policy-agent:x:997:997:Robot policy agent:/nonexistent:/usr/sbin/nologin\n",
+    );
+    expect(await readFile(join(root, "etc/shadow"), "utf8")).toContain("robot-policy-agent:!*:::::::\n");
+  });
+
+  test("the unit starts the installed program, with the Node beside it", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root }, setting);
+    const unit = await readFile(join(root, UNIT), "utf8");
+    expect(unit).toContain("\nExecStart=/usr/local/lib/robot-policy-agent/current/robot-policy-agent run\n");
+    expect(unit).not.toContain("/usr/bin/robot-policy-agent");
+    // The manual comes with the packages.
+    expect(unit).not.toContain("Documentation=");
+    const folder = `/usr/local/lib/robot-policy-agent/${await readlink(join(root, CURRENT))}`;
+    const [shebang] = (await readFile(join(root, folder, "robot-policy-agent"), "utf8")).split("\n");
+    expect(shebang).toBe(`#!${folder}/node`);
+  });
+
+  test("a second run changes nothing and says so", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root }, setting);
+    const tree = await describeTree(root);
+    const { exit_code, stdout } = await runInstall({ root, json: true }, setting);
+    expect(exit_code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ changed: false, changes: [], kept: [] });
+    expect(await describeTree(root)).toEqual(tree);
+  });
+
+  test("the installed program can install itself again", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root }, setting);
+    const folder = join(root, CURRENT, "..", await readlink(join(root, CURRENT)));
+    await symlink("robot-policy-agent", join(folder, "robot-policy-agent.cjs"));
+    const { stdout } = await runInstall({ root, json: true }, { ...setting, dist: folder, node: join(folder, "node") });
+    expect(JSON.parse(stdout)).toMatchObject({ changed: false });
+  });
+
+  test("--dry-run names every change and makes none", async () => {
+    const root = await workshop.makeImage();
+    const tree = await describeTree(root);
+    const dry = await runInstall({ root, dryRun: true, firstBoot: true, json: true }, setting);
+    expect(await describeTree(root)).toEqual(tree);
+    const wet = await runInstall({ root, firstBoot: true, json: true }, setting);
+    expect(JSON.parse(dry.stdout).changes).toEqual(JSON.parse(wet.stdout).changes);
+    const made = (await describeTree(root)).filter((line) => !tree.includes(line));
+    // The folder of the record is the installer's own notebook, and comes with the record.
+    expect(made.length - 1).toBe(JSON.parse(wet.stdout).changes.length);
+  });
+
+  test.each([
+    [{}, ["robot-policy-agent.service"]],
+    [{ firstBoot: true }, ["robot-policy-agent-setup.service", "robot-policy-agent.service"]],
+    [{ enable: false }, []],
+  ])("units enabled in an image with %o: %o", async (options, units) => {
+    const root = await workshop.makeImage();
+    await runInstall({ root, ...options }, setting);
+    const links = (await describeTree(root)).filter((line) => line.startsWith(`/${WANTS}/`) && line.includes(" -> "));
+    expect(links).toEqual(units.map((unit) => `/${WANTS}/${unit} -> /usr/local/lib/systemd/system/${unit}`));
+  });
+
+  test("what a person disabled stays disabled, what a person masked stays masked", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root }, setting);
+    await rm(join(root, WANTS, "robot-policy-agent.service"));
+    const next = { ...setting, dist: await workshop.makeDistribution("1.1.0"), version: "1.1.0" };
+    await runInstall({ root }, next);
+    await expect(readlink(join(root, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
+
+    const masked = await workshop.makeImage();
+    await mkdir(join(masked, "etc/systemd/system"), { recursive: true });
+    await symlink("/dev/null", join(masked, "etc/systemd/system/robot-policy-agent.service"));
+    await runInstall({ root: masked }, setting);
+    expect(await readlink(join(masked, "etc/systemd/system/robot-policy-agent.service"))).toBe("/dev/null");
+    await expect(readlink(join(masked, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
+  });
+
+  test("an edited unit is kept; the new one lies beside it, once", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root }, setting);
+    await appendFile(join(root, UNIT), "# mine\n");
+    const edited = await readFile(join(root, UNIT), "utf8");
+    const untouched = await runInstall({ root, json: true }, setting);
+    expect(JSON.parse(untouched.stdout)).toMatchObject({ changed: false, kept: [{ path: `/${UNIT}`, shipped: null }] });
+
+    const dist = await workshop.makeDistribution("1.1.0");
+    await appendFile(join(dist, "share/systemd/robot-policy-agent.service"), "# theirs\n");
+    const next = { ...setting, dist, version: "1.1.0" };
+    const upgraded = await runInstall({ root }, next);
+    expect(await readFile(join(root, UNIT), "utf8")).toBe(edited);
+    expect(await readFile(join(root, `${UNIT}.shipped`), "utf8")).toContain("# theirs\n");
+    expect(upgraded.stderr).toBe(
+      `kept: /${UNIT} is yours and stays as it is; the one of this version lies beside it: /${UNIT}.shipped\n`,
+    );
+    // Compared and taken away, it does not come back.
+    await rm(join(root, `${UNIT}.shipped`));
+    const again = await runInstall({ root, json: true }, next);
+    expect(JSON.parse(again.stdout).kept).toEqual([{ path: `/${UNIT}`, shipped: null }]);
+  });
+
+  test("configuration, manifest and a command of somebody else's are left alone", async () => {
+    const root = await workshop.makeImage();
+    await mkdir(join(root, "etc/robot-policy-agent"), { recursive: true });
+    await mkdir(join(root, "usr/local/bin"), { recursive: true });
+    await writeFile(join(root, "etc/robot-policy-agent/config.yaml"), "mine\n");
+    await symlink(
+      "../lib/node_modules/robot-policy-agent/dist/robot-policy-agent.cjs",
+      join(root, "usr/local/bin/robot-policy-agent"),
+    );
+    const before = await describeTree(root);
+    const { stdout } = await runInstall({ root, json: true }, setting);
+    expect(JSON.parse(stdout).kept).toEqual([{ path: "/usr/local/bin/robot-policy-agent", shipped: null }]);
+    const after = await describeTree(root);
+    const accounts = ["/etc/passwd", "/etc/group", "/etc/shadow"];
+    const kept = before.filter((line) => !accounts.some((path) => line.startsWith(`${path} `)));
+    expect(after).toEqual(expect.arrayContaining(kept));
+    await runUninstall({ root, purge: true }, setting);
+    expect(await readlink(join(root, "usr/local/bin/robot-policy-agent"))).toContain("node_modules");
+  });
+
+  test("an upgrade switches at once, keeps the version before for the way back, and takes older ones away", async () => {
+    const root = await workshop.makeImage();
+    const seen: string[][] = [];
+    for (const version of ["1.0.0", "1.1.0", "1.2.0", "1.3.0"]) {
+      const dist = await workshop.makeDistribution(version);
+      await runInstall({ root }, { ...setting, dist, version });
+      const folders = (await describeTree(join(root, "usr/local/lib/robot-policy-agent/versions")))
+        .filter((line) => /^\/[^/]+\/ /.test(line))
+        .map((line) => line.slice(1, 6));
+      seen.push([(await readlink(join(root, CURRENT))).slice(9, 14), ...folders]);
+    }
+    expect(seen).toEqual([
+      ["1.0.0", "1.0.0"],
+      ["1.1.0", "1.0.0", "1.1.0"],
+      ["1.2.0", "1.1.0", "1.2.0"],
+      ["1.3.0", "1.2.0", "1.3.0"],
+    ]);
+  });
+
+  test.each(["file", "stdin"])(
+    "the key comes from a %s, for the service user alone, and is shown nowhere",
+    async (from) => {
+      const root = await workshop.makeImage();
+      const path = join(workshop.folder, "stick-key");
+      await writeFile(path, `${KEY}\n`, { mode: 0o600 });
+      const options = from === "file" ? { keyFile: path } : { keyStdin: true };
+      const { exit_code, stdout, stderr } = await runInstall(
+        { root, ...options, json: true },
+        { ...setting, input: `${KEY}\n` },
+      );
+      expect(exit_code).toBe(0);
+      expect(await readFile(join(root, "etc/robot-policy-agent/api-key"), "utf8")).toBe(`${KEY}\n`);
+      const line = (await describeTree(root)).find((each) => each.startsWith("/etc/robot-policy-agent/api-key"));
+      expect(line).toMatch(/ 600 997:997 /);
+      expect(stdout + stderr).not.toContain(KEY);
+      expect(await readFile(join(root, "var/lib/robot-policy-agent-install/record.json"), "utf8")).not.toContain(
+        "api-key",
+      );
+    },
+  );
+
+  test.each([
+    ["nothing", "\n", "key-empty"],
+    ["a Windows line ending", `${KEY}\r\n`, "key-line-ending"],
+    ["something else", "hello\n", "key-form"],
+    ["a novel", "x".repeat(5000), "key-too-large"],
+  ])("a key that is %s is refused before anything is changed", async (_what, text, code) => {
+    const root = await workshop.makeImage();
+    const tree = await describeTree(root);
+    const path = join(workshop.folder, "bad-key");
+    await writeFile(path, text);
+    const { exit_code, stderr } = await runInstall({ root, keyFile: path }, setting);
+    expect(exit_code).toBe(1);
+    expect(stderr).toContain(`[${code}]`);
+    expect(await describeTree(root)).toEqual(tree);
+  });
+
+  test("links in a hostile image lead nowhere but into the image", async () => {
+    const root = await workshop.makeImage();
+    const outside = join(workshop.folder, "outside");
+    await mkdir(outside, { recursive: true });
+    await mkdir(join(root, "usr/local"));
+    await symlink(outside, join(root, "usr/local/lib"));
+    await symlink("../../../../../../../../../../../../../../tmp", join(root, "usr/local/bin"));
+    await symlink(`${outside}/etc`, join(root, "etc/robot-policy-agent"));
+    await mkdir(join(root, outside, "etc"), { recursive: true });
+    await symlink(`${"../".repeat(20)}${outside.slice(1)}/shadow`, join(root, "etc/gshadow"));
+    await runInstall({ root }, setting);
+    expect(await describeTree(outside)).toEqual([]);
+    // As a machine with that root would see it.
+    expect(await readFile(join(root, outside, "systemd/system/robot-policy-agent.service"), "utf8")).toContain(
+      "[Unit]",
+    );
+    expect(await readlink(join(root, "tmp/robot-policy-agent"))).toContain("current");
+    await runUninstall({ root, purge: true }, setting);
+    expect(await describeTree(outside)).toEqual([]);
+  });
+
+  test.each([
+    ["not root", {}, { user_id: 1000 }, "not-root"],
+    ["a folder that is no image", { root: "/dev/shm" }, {}, "no-image"],
+    ["a folder that is not there", { root: "/nonexistent" }, {}, "no-root"],
+    ["a Node that is not there", { node: "/nonexistent" }, {}, "node-missing"],
+    ["a program that is no Node", { node: "/bin/ls" }, {}, "not-a-node"],
+    ["a program that is no Node, and runs here", { node: "/bin/true" }, { runProgram: systemPrograms }, "not-a-node"],
+    ["two keys", { keyFile: "/key", keyStdin: true }, {}, "two-keys"],
+    ["a configuration elsewhere", { config: "/tmp/config.yaml" }, {}, "fixed-places"],
+  ])("%s is refused, and nothing changes", async (_what, options, more, code) => {
+    const root = await workshop.makeImage();
+    const tree = await describeTree(root);
+    const { exit_code, stderr } = await runInstall({ root, ...options }, { ...setting, ...more });
+    expect(stderr).toContain(`[${code}]`);
+    expect(exit_code).not.toBe(0);
+    expect(await describeTree(root)).toEqual(tree);
+  });
+
+  test("an image for another processor is refused, and taken with its own Node", async () => {
+    const root = await workshop.makeImage();
+    const node = await workshop.makeNode(ARM64);
+    const refused = await runInstall({ root }, { ...setting, node });
+    // Its version is found in the file, which runs nowhere here.
+    expect((await runInstall({ root, node }, setting)).stderr).toContain("[wrong-architecture]");
+    expect(refused.stderr).toContain("the Node is for arm64, and the machine is x86-64");
+    expect((await runInstall({ root, node: setting.node }, { ...setting, node })).exit_code).toBe(0);
+  });
+
+  test("a Debian package that is installed is not disturbed; one that was removed is no obstacle", async () => {
+    const root = await workshop.makeImage();
+    await mkdir(join(root, "var/lib/dpkg/info"), { recursive: true });
+    const list = join(root, "var/lib/dpkg/info/robot-policy-agent.list");
+    await writeFile(list, "/.\n/usr/bin/robot-policy-agent\n");
+    expect((await runInstall({ root }, setting)).stderr).toContain("[package-installed]");
+    expect((await runUninstall({ root }, setting)).stderr).toContain("apt-get purge robot-policy-agent");
+    await writeFile(list, "/.\n/etc/robot-policy-agent/config.example.yaml\n");
+    expect((await runInstall({ root }, setting)).exit_code).toBe(0);
+  });
+
+  test("the state of a newer agent is neither touched nor left to a program that cannot read it", async () => {
+    const root = await workshop.makeImage();
+    await mkdir(join(root, "var/lib/robot-policy-agent"));
+    await writeFile(
+      join(root, "var/lib/robot-policy-agent/registration.json"),
+      '{\n  "schema_version": 2,\n  "x": 1\n}\n',
+    );
+    const tree = await describeTree(root);
+    const { exit_code, stderr } = await runInstall({ root }, setting);
+    expect(exit_code).toBe(1);
+    expect(stderr).toContain("[newer-state]");
+    expect(await describeTree(root)).toEqual(tree);
+  });
+
+  test.each(["usr/local/lib/robot-policy-agent", UNIT.slice(0, -"/robot-policy-agent.service".length)])(
+    "a file where %s belongs is named, and nothing changes",
+    async (path) => {
+      const root = await workshop.makeImage();
+      await mkdir(join(root, path, ".."), { recursive: true });
+      await writeFile(join(root, path), "in the way");
+      const tree = await describeTree(root);
+      const { stderr } = await runInstall({ root }, setting);
+      expect(stderr).toContain(`/${path}`);
+      expect(await describeTree(root)).toEqual(tree);
+    },
+  );
+
+  test("modes of the program that somebody loosened are set right again", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root }, setting);
+    const node = join(root, CURRENT, "..", await readlink(join(root, CURRENT)), "node");
+    await chmod(node, 0o777);
+    const { stdout } = await runInstall({ root, json: true }, setting);
+    expect(JSON.parse(stdout).changes).toMatchObject([{ action: "set-access", mode: "0755" }]);
+  });
+});
+
+describe.runIf(isRoot)("uninstall --root (needs root)", () => {
+  let workshop: Workshop;
+  let setting: Setting;
+  beforeAll(async () => {
+    workshop = await openWorkshop();
+    setting = { dist: await workshop.makeDistribution("1.0.0"), node: await workshop.makeNode() };
+  });
+  afterAll(async () => workshop[Symbol.asyncDispose]());
+
+  test("--purge leaves nothing, byte for byte, and a repeat finds nothing to do", async () => {
+    const root = await workshop.makeImage();
+    const before = await describeTree(root);
+    await runInstall({ root, keyStdin: true, firstBoot: true }, { ...setting, input: KEY });
+    expect((await runUninstall({ root, purge: true }, setting)).exit_code).toBe(0);
+    expect(await describeTree(root)).toEqual(before);
+    const repeat = await runUninstall({ root, purge: true }, setting);
+    expect(repeat).toMatchObject({ exit_code: 0, stderr: "" });
+    expect(repeat.stdout).toContain("Nothing to remove");
+  });
+
+  test("without --purge configuration, key, registration and edits stay, and the way to remove them is told", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root, keyStdin: true }, { ...setting, input: KEY });
+    await writeFile(join(root, "etc/robot-policy-agent/config.yaml"), "mine\n");
+    await writeFile(join(root, "var/lib/robot-policy-agent/registration.json"), "{}\n");
+    await appendFile(join(root, UNIT), "# mine\n");
+    const { stdout, stderr } = await runUninstall({ root }, setting);
+    expect(stderr).toBe(`kept: /${UNIT} was edited and stays\n`);
+    expect(stdout).toContain(
+      "Left: /etc/robot-policy-agent, /var/lib/robot-policy-agent, the user robot-policy-agent.",
+    );
+    const left = (await describeTree(root)).filter((line) => line.includes("robot-policy") && !line.endsWith("/"));
+    expect(left.map((line) => line.split(" ")[0])).toEqual([
+      "/etc/robot-policy-agent/",
+      "/etc/robot-policy-agent/api-key",
+      "/etc/robot-policy-agent/config.yaml",
+      `/${UNIT}`,
+      "/var/lib/robot-policy-agent/",
+      "/var/lib/robot-policy-agent/registration.json",
+      // What stays is remembered, so that it can be purged one day.
+      "/var/lib/robot-policy-agent-install/",
+      "/var/lib/robot-policy-agent-install/record.json",
+    ]);
+    const repeat = await runUninstall({ root }, setting);
+    expect(repeat.stdout).toContain("Nothing to remove");
+  });
+
+  test("purged after it was taken off and installed again, with an edit that was kept all the time, nothing is left", async () => {
+    const root = await workshop.makeImage();
+    const before = await describeTree(root);
+    await runInstall({ root }, setting);
+    await appendFile(join(root, UNIT), "# mine\n");
+    await runUninstall({ root }, setting);
+    await runInstall({ root }, setting);
+    expect(await readFile(join(root, UNIT), "utf8")).toContain("# mine\n");
+    await runUninstall({ root, purge: true }, setting);
+    expect(await describeTree(root)).toEqual(before);
+  });
+
+  test("--dry-run removes nothing", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root }, setting);
+    const tree = await describeTree(root);
+    const { stdout } = await runUninstall({ root, dryRun: true, purge: true }, setting);
+    expect(stdout).toContain("would remove /usr/local/bin/robot-policy-agent\n");
+    expect(await describeTree(root)).toEqual(tree);
+  });
+
+  test("a unit that was enabled later is disabled too", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root, enable: false }, setting);
+    await mkdir(join(root, WANTS), { recursive: true });
+    await symlink(
+      "/usr/local/lib/systemd/system/robot-policy-agent.service",
+      join(root, WANTS, "robot-policy-agent.service"),
+    );
+    await runUninstall({ root }, setting);
+    await expect(readlink(join(root, WANTS, "robot-policy-agent.service"))).rejects.toThrow("ENOENT");
+  });
+
+  test("installed again over what was left, it is a first installation", async () => {
+    const root = await workshop.makeImage();
+    await runInstall({ root, enable: false }, setting);
+    await runUninstall({ root }, setting);
+    await runInstall({ root }, setting);
+    expect(await readlink(join(root, WANTS, "robot-policy-agent.service"))).toContain("/usr/local/lib/systemd/system");
+  });
+});

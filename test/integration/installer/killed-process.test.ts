@@ -1,0 +1,96 @@
+/** The built program itself, killed by the kernel: the same as in interrupted.test.ts, with nothing simulated. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { startWords } from "../../support/command.ts";
+import { canMount, inShell, isRoot, withOwnMounts } from "../../support/programs.ts";
+import type { Workshop } from "./image.ts";
+import { describeTree, openWorkshop } from "./image.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../../..");
+
+describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", () => {
+  let workshop: Workshop;
+  let dist: string;
+  let node: string;
+  beforeAll(async () => {
+    workshop = await openWorkshop();
+    dist = await mkdtemp(join(tmpdir(), "installer-dist-"));
+    const build = [join(root, "scripts/build.ts"), "--program", "robot-policy-agent", "--out", dist];
+    await run(process.execPath, build, { cwd: root });
+    node = await workshop.makeNode();
+  }, 60_000);
+  afterAll(async () => {
+    await workshop[Symbol.asyncDispose]();
+    await rm(dist, { recursive: true });
+  });
+
+  const words = (image: string) => [
+    process.execPath,
+    join(dist, "robot-policy-agent.cjs"),
+    "install",
+    "--root",
+    image,
+    "--node",
+    node,
+  ];
+
+  test.each(["usr/local/lib/robot-policy-agent", "etc/sysusers.d", "usr/local/bin"])(
+    "killed once it wrote %s, completed by the next run",
+    async (place) => {
+      const whole = await workshop.makeImage();
+      const [program = "", ...args] = words(whole);
+      await run(program, args);
+      const image = await workshop.makeImage();
+      await using killed = startWords(words(image));
+      await expect.poll(() => existsSync(join(image, place)), { timeout: 20_000, interval: 1 }).toBe(true);
+      killed.child.kill("SIGKILL");
+      await killed.ended();
+      const [, ...again] = words(image);
+      const { stdout } = await run(program, again);
+      expect(stdout).toMatch(/^(put back the interrupted|Nothing to change)/m);
+      expect(await describeTree(image)).toEqual(await describeTree(whole));
+    },
+  );
+
+  test("the installed program is whole: it tells its version", async () => {
+    const image = await workshop.makeImage();
+    const [program = "", ...args] = words(image);
+    await run(program, args);
+    const installed = join(image, "usr/local/lib/robot-policy-agent/current/robot-policy-agent");
+    const { stdout } = await run(process.execPath, [installed, "--version"]);
+    expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test.runIf(canMount).each([
+    ["-o ro", "[read-only]"],
+    ["-o size=1m", "[no-room]"],
+    ["-o nr_inodes=50", "[no-room]"],
+  ])("a filesystem mounted with %s is found out before anything is written (needs mounts)", async (mount, code) => {
+    const image = await workshop.makeImage();
+    await mkdir(join(image, "usr/local"));
+    const before = await describeTree(image);
+    const [program = "", ...args] = inShell(
+      withOwnMounts,
+      `mount -t tmpfs ${mount} none ${image}/usr/local`,
+      words(image),
+    );
+    await expect(run(program, args)).rejects.toThrow(code);
+    expect(await describeTree(image)).toEqual(before);
+  });
+
+  test("two at once: the second says so", async () => {
+    const image = await workshop.makeImage();
+    const [program = "", ...args] = words(image);
+    const ends = await Promise.allSettled([run(program, args), run(program, args), run(program, args)]);
+    expect(ends.some(({ status }) => status === "fulfilled")).toBe(true);
+    for (const end of ends) if (end.status === "rejected") expect(String(end.reason)).toContain("[busy]");
+    expect((await run(program, args)).stdout).toContain("Nothing to change");
+  });
+});

@@ -1,0 +1,245 @@
+import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+
+import { isRoot } from "../../support/programs.ts";
+import { breakingDisk, Killed } from "./breaking-disk.ts";
+import type { Setting, Workshop } from "./image.ts";
+import { describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
+import type { SimulatedSystemd } from "./simulated-systemd.ts";
+import { simulateSystemd } from "./simulated-systemd.ts";
+
+const SERVICE = "robot-policy-agent.service";
+
+describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
+  let workshop: Workshop;
+  let root: string;
+  let systemd: SimulatedSystemd;
+  let first: Setting;
+  let second: Setting;
+  beforeAll(async () => {
+    workshop = await openWorkshop();
+    const node = await workshop.makeNode();
+    const later = await workshop.makeDistribution("1.1.0");
+    await appendFile(join(later, "share/systemd", SERVICE), "# 1.1.0\n");
+    first = { dist: await workshop.makeDistribution("1.0.0"), node };
+    second = { dist: later, node, version: "1.1.0" };
+  });
+  beforeEach(async () => {
+    root = await workshop.makeImage();
+    systemd = await simulateSystemd(root);
+  });
+  afterAll(async () => workshop[Symbol.asyncDispose]());
+
+  const here = (setting: Setting): Setting => ({ ...setting, root, runProgram: systemd.runProgram });
+  async function configure(): Promise<void> {
+    await mkdir(join(root, "etc/robot-policy-agent"), { recursive: true });
+    await writeFile(join(root, "etc/robot-policy-agent/config.yaml"), "");
+    await writeFile(join(root, "etc/robot-policy-agent/robot-manifest.yaml"), "");
+  }
+
+  test("the first time: user, units, enabled, and not started before there is a configuration", async () => {
+    const { exit_code, stdout } = await runInstall({}, here(first));
+    expect(exit_code).toBe(0);
+    expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload", `enable ${SERVICE}`]);
+    expect(stdout).toMatchInlineSnapshot(`
+      "add the system user robot-policy-agent
+      systemctl enable robot-policy-agent.service
+      ok robot-policy-agent 1.0.0 is installed
+      Next:
+        1. robot-policy-agent init
+        2. robot-policy-agent set-key
+        3. robot-policy-agent check
+        4. systemctl start robot-policy-agent
+      "
+    `);
+  });
+
+  test("--dry-run without a running systemd: the whole plan, and why nothing of it can be done", async () => {
+    await rm(join(root, "run/systemd/system"), { recursive: true });
+    const before = await describeTree(root);
+    const { exit_code, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
+    expect(exit_code).toBe(1);
+    expect(stdout).toContain("would add the system user robot-policy-agent, in /etc/passwd\n");
+    expect(stdout).toContain("would link /usr/local/bin/robot-policy-agent");
+    expect(stderr).toContain("[no-systemd]");
+    expect(await describeTree(root)).toEqual(before);
+    expect(systemd.done).toEqual([]);
+    expect((await runInstall({}, here(first))).stdout).toBe("");
+  });
+
+  test.each([
+    ["valid: it is started", true, ["start"]],
+    ["not valid: it is not started, and that is no failure", false, []],
+  ])("a configuration that is there and %s", async (_what, is_valid, verbs) => {
+    await configure();
+    systemd.isConfigurationValid = is_valid;
+    const { exit_code } = await runInstall({}, here(first));
+    expect(exit_code).toBe(0);
+    expect(systemd.done.slice(3)).toEqual(verbs.map((verb) => `${verb} ${SERVICE}`));
+  });
+
+  test.each([
+    [{ start: false }, ["systemd-sysusers", "daemon-reload", `enable ${SERVICE}`]],
+    [{ enable: false }, ["systemd-sysusers", "daemon-reload", `start ${SERVICE}`]],
+    [
+      { firstBoot: true, start: false },
+      ["systemd-sysusers", "daemon-reload", "enable robot-policy-agent-setup.service", `enable ${SERVICE}`],
+    ],
+  ])("with %o", async (options, commands) => {
+    await configure();
+    await runInstall(options, here(first));
+    expect(systemd.done).toEqual(commands);
+  });
+
+  test("a second run asks systemd for nothing", async () => {
+    await runInstall({}, here(first));
+    systemd.done.splice(0);
+    const { stdout } = await runInstall({}, here(first));
+    expect(stdout).toContain("Nothing to change");
+    expect(systemd.done).toEqual([]);
+  });
+
+  test("an upgrade restarts a running agent, with the new program, and clears the compiled code of the old one", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    await mkdir(join(root, "var/cache/robot-policy-agent/v26"), { recursive: true });
+    await writeFile(join(root, "var/cache/robot-policy-agent/v26/code"), "old");
+    systemd.done.splice(0);
+    await runInstall({}, here(second));
+    expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
+    expect(systemd.running.get(SERVICE)).toContain("1.1.0");
+    expect(await describeTree(join(root, "var/cache/robot-policy-agent"))).toEqual([]);
+  });
+
+  test("an upgrade neither starts what was stopped nor enables what was disabled", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    systemd.running.clear();
+    await rm(join(root, "etc/systemd/system/multi-user.target.wants", SERVICE));
+    systemd.done.splice(0);
+    await runInstall({}, here(second));
+    expect(systemd.done).toEqual(["daemon-reload"]);
+  });
+
+  test("a masked unit is neither enabled nor started", async () => {
+    await configure();
+    await mkdir(join(root, "etc/systemd/system"), { recursive: true });
+    await symlink("/dev/null", join(root, "etc/systemd/system", SERVICE));
+    const { stdout } = await runInstall({}, here(first));
+    expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload"]);
+    expect(stdout).toContain(`systemctl unmask ${SERVICE}`);
+  });
+
+  test("a version that does not come up is taken back, and the one before runs again", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    const before = await describeTree(root);
+    systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
+    const running = runInstall({}, here({ ...second, runProgram: systemd.runProgram }));
+    // The second restart is that of the version before.
+    const { exit_code, stderr } = await running;
+    expect(exit_code).toBe(1);
+    expect(stderr).toContain("Job for robot-policy-agent.service failed.");
+    expect(systemd.done.slice(-3)).toEqual([`restart ${SERVICE}`, "daemon-reload", `restart ${SERVICE}`]);
+    const journal = (line: string) => line.startsWith("/var/lib/robot-policy-agent-install/journal.json");
+    expect((await describeTree(root)).filter((line) => !journal(line))).toEqual(before);
+    systemd.refusals.clear();
+    expect((await runInstall({}, here(second))).exit_code).toBe(0);
+    expect(systemd.running.get(SERVICE)).toContain("1.1.0");
+  });
+
+  test.each([
+    ["daemon-reload", "Failed to reload daemon: Access denied"],
+    [`enable ${SERVICE}`, "Failed to enable unit: Read-only file system"],
+  ])("systemctl refuses %s: the first installation leaves nothing behind", async (command, reason) => {
+    const before = await describeTree(root);
+    const refused = systemd.runProgram;
+    let is_first = true;
+    const once: typeof refused = async (words, options) => {
+      if (!is_first || !words.join(" ").endsWith(command)) return refused(words, options);
+      is_first = false;
+      return { kind: "ended", exit_code: 1, stdout: "", stderr: `${reason}\n` };
+    };
+    const { exit_code, stderr } = await runInstall({}, { ...here(first), runProgram: once });
+    expect(exit_code).toBe(1);
+    expect(stderr).toContain(`${reason}; everything is as it was before`);
+    expect(await describeTree(root)).toEqual(before);
+  });
+
+  test("a start that fails leaves the installation, says so and fails", async () => {
+    await configure();
+    systemd.refusals.set(`start ${SERVICE}`, "Job failed.");
+    const { exit_code, stderr } = await runInstall({}, here(first));
+    expect(exit_code).toBe(1);
+    expect(stderr).toContain("[start-failed]");
+    systemd.refusals.clear();
+    expect((await runInstall({}, here(first))).stdout).toContain("Nothing to change");
+  });
+
+  test("killed after the service was asked for everything, the next run begins with the old one", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    const counting = breakingDisk(root, null);
+    await runInstall({}, here({ ...second, openDisk: counting.openDisk }));
+    await runInstall({}, here(first));
+    systemd.done.splice(0);
+    // `done` is written to the journal after the restart; the next change is never made.
+    for (let at = counting.count(); systemd.done.length < 2; at -= 1) {
+      const { openDisk } = breakingDisk(root, { kind: "killed", at });
+      await runInstall({}, here({ ...second, openDisk })).catch((error: unknown) =>
+        expect(error).toBeInstanceOf(Killed),
+      );
+    }
+    expect((await runInstall({}, here(second))).exit_code).toBe(0);
+    expect(systemd.running.get(SERVICE)).toContain("1.1.0");
+    const tree = await describeTree(root);
+    expect(tree.filter((line) => line.includes("robot-policy-agent-") && /-(?:before|new) /.test(line))).toEqual([]);
+  });
+
+  test("uninstall stops, disables and removes, and needs no program for what is not there", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    systemd.done.splice(0);
+    const { exit_code, stdout } = await runUninstall({}, here(first));
+    expect(exit_code).toBe(0);
+    expect(systemd.done).toEqual([`stop ${SERVICE}`, `disable ${SERVICE}`, "daemon-reload"]);
+    expect(stdout.slice(stdout.indexOf("ok "))).toMatchInlineSnapshot(`
+      "ok robot-policy-agent is removed
+      Left: /etc/robot-policy-agent, /var/lib/robot-policy-agent, the user robot-policy-agent. To remove that too:
+        rm -r /etc/robot-policy-agent /var/lib/robot-policy-agent; userdel robot-policy-agent
+      "
+    `);
+    systemd.done.splice(0);
+    expect((await runUninstall({}, here(first))).stdout).toContain("Nothing to remove");
+    expect(systemd.done).toEqual([]);
+  });
+
+  test("uninstall --purge leaves the machine as it was", async () => {
+    const before = await describeTree(root);
+    await runInstall({ keyStdin: true }, here({ ...first, input: "sk_test_0123456789abcdef" }));
+    await configure();
+    await mkdir(join(root, "etc/systemd/system", `${SERVICE}.d`), { recursive: true });
+    await writeFile(join(root, "etc/systemd/system", `${SERVICE}.d/local.conf`), "[Service]\n");
+    await runUninstall({ purge: true }, here(first));
+    const left = (await describeTree(root)).filter((line) => !before.includes(line));
+    // Made by systemctl enable and systemctl edit, and empty.
+    expect(left.map((line) => line.split(" ")[0])).toEqual([
+      "/etc/systemd/",
+      "/etc/systemd/system/",
+      "/etc/systemd/system/multi-user.target.wants/",
+    ]);
+    expect(await readFile(join(root, "etc/passwd"), "utf8")).not.toContain("robot-policy-agent");
+  });
+
+  test("a service that does not stop keeps the installation, and a repeat goes on", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    systemd.refusals.set(`stop ${SERVICE}`, "Job timed out.");
+    const { exit_code, stderr } = await runUninstall({}, here(first));
+    expect(exit_code).toBe(1);
+    expect(stderr).toContain("Job timed out.");
+    systemd.refusals.clear();
+    expect((await runUninstall({}, here(first))).exit_code).toBe(0);
+  });
+});

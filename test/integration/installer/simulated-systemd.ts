@@ -1,0 +1,99 @@
+import { existsSync, lstatSync } from "node:fs";
+import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { ProgramResult, RunProgram } from "../../../src/platform/programs.ts";
+
+const UNIT_FOLDERS = ["etc/systemd/system", "usr/local/lib/systemd/system"];
+
+/** What systemctl, systemd-sysusers and userdel do to a machine, as far as an installer sees it. */
+export interface SimulatedSystemd {
+  readonly runProgram: RunProgram;
+  /** Commands that change something, in their order. */
+  readonly done: string[];
+  /** Units that run, with the program that `current` led to when they were started. */
+  readonly running: Map<string, string>;
+  /** What the next commands with these words answer instead. */
+  readonly refusals: Map<string, string>;
+  /** What `check` says of the configuration. */
+  isConfigurationValid: boolean;
+}
+
+export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
+  await mkdir(join(root, "run/systemd/system"), { recursive: true });
+  const done: string[] = [];
+  const running = new Map<string, string>();
+  const refusals = new Map<string, string>();
+  const wants = join(root, "etc/systemd/system/multi-user.target.wants");
+  const ok = (stdout = ""): ProgramResult => ({ kind: "ended", exit_code: 0, stdout, stderr: "" });
+  const failed = (stderr: string, exit_code = 1): ProgramResult => ({ kind: "ended", exit_code, stdout: "", stderr });
+
+  const fileOf = (unit: string) =>
+    UNIT_FOLDERS.map((folder) => join(root, folder, unit)).find((path) => existsSync(path));
+
+  async function show(unit: string): Promise<ProgramResult> {
+    const file = fileOf(unit);
+    const is_masked = file !== undefined && (await readFile(file)).byteLength === 0;
+    const is_enabled = lstatSync(join(wants, unit), { throwIfNoEntry: false }) !== undefined;
+    const load_state = file === undefined ? "not-found" : is_masked ? "masked" : "loaded";
+    const file_state = file === undefined ? "" : is_masked ? "masked" : is_enabled ? "enabled" : "disabled";
+    const active_state = running.has(unit) ? "active" : "inactive";
+    return ok(`LoadState=${load_state}\nActiveState=${active_state}\nUnitFileState=${file_state}\n`);
+  }
+
+  async function systemctl([verb = "", unit = ""]: readonly string[]): Promise<ProgramResult> {
+    if (verb === "show") return show(unit);
+    done.push([verb, unit].join(" ").trim());
+    const refusal = refusals.get(done.at(-1) ?? "");
+    if (refusal !== undefined) return failed(refusal);
+    const file = fileOf(unit);
+    if (verb !== "daemon-reload" && file === undefined) return failed(`Unit ${unit} not found.`, 5);
+    switch (verb) {
+      case "enable":
+        await mkdir(wants, { recursive: true });
+        await symlink(join("/usr/local/lib/systemd/system", unit), join(wants, unit));
+        return ok();
+      case "disable":
+        await rm(join(wants, unit), { force: true });
+        return ok();
+      case "start":
+      case "restart":
+        running.set(unit, await readFile(join(root, "usr/local/lib/robot-policy-agent/current/lib/zod.cjs"), "utf8"));
+        return ok();
+      case "stop":
+        running.delete(unit);
+        return ok();
+    }
+    return ok();
+  }
+
+  const simulated: SimulatedSystemd = {
+    done,
+    running,
+    refusals,
+    isConfigurationValid: true,
+    async runProgram([program = "", ...words]) {
+      switch (program) {
+        case "systemctl":
+          return systemctl(words.filter((word) => !word.startsWith("--")));
+        case "systemd-sysusers":
+          done.push(program);
+          await appendFile(join(root, "etc/passwd"), "robot-policy-agent:x:990:990::/nonexistent:/usr/sbin/nologin\n");
+          return ok();
+        case "userdel": {
+          done.push(program);
+          const passwd = join(root, "etc/passwd");
+          await writeFile(passwd, (await readFile(passwd, "utf8")).replace(/^robot-policy-agent:.*\n/m, ""));
+          return ok();
+        }
+        case "groupdel":
+          return failed("groupdel: group 'robot-policy-agent' does not exist", 6);
+        case "/usr/local/lib/robot-policy-agent/current/robot-policy-agent":
+          return simulated.isConfigurationValid ? ok() : failed("invalid", 3);
+      }
+      // id(1): nobody here is known beyond passwd.
+      return failed("no such user");
+    },
+  };
+  return simulated;
+}

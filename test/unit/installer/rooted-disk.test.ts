@@ -1,0 +1,101 @@
+import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import type { Disk } from "../../../src/installer/disk.ts";
+import { DiskError } from "../../../src/installer/disk.ts";
+import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
+
+const access = { mode: 0o640, user_id: process.getuid?.() ?? 0, group_id: process.getgid?.() ?? 0 };
+
+describe("openRootedDisk", () => {
+  let folder: string;
+  let root: string;
+  let disk: Disk & AsyncDisposable;
+  beforeEach(async () => {
+    folder = await realpath(await mkdtemp(join(tmpdir(), "rooted-disk-")));
+    root = join(folder, "root");
+    await mkdir(join(root, "etc"), { recursive: true });
+    await writeFile(join(folder, "secret"), "outside");
+    await writeFile(join(root, "secret"), "inside");
+    disk = await openRootedDisk(root);
+  });
+  afterEach(async () => {
+    await disk[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+
+  const read = async (path: string) => Buffer.from(await disk.readPart(path, 0, 100)).toString();
+
+  test.each([
+    ["..", "/../secret"],
+    [".. at the end", "/etc/../../secret"],
+    ["an absolute link", "/absolute"],
+    ["a relative link", "/etc/relative"],
+    ["a link to a folder", "/etc/up/secret"],
+    ["an absolute link to a folder", "/etc/top/secret"],
+    ["a chain of links", "/etc/chain"],
+  ])("%s ends at the root", async (_what, path) => {
+    await symlink("/secret", join(root, "absolute"));
+    await symlink("../../secret", join(root, "etc/relative"));
+    await symlink("../..", join(root, "etc/up"));
+    await symlink("/", join(root, "etc/top"));
+    await symlink("relative", join(root, "etc/chain"));
+    expect(await read(path)).toBe("inside");
+  });
+
+  test.each(["/..", "/etc/../..", "/../../.."])("%s is the root itself", async (path) => {
+    expect((await disk.list(path)).toSorted()).toEqual(["etc", "secret"]);
+    await chmod(root, 0o711);
+    expect(await disk.look(path)).toMatchObject({ kind: "directory", mode: 0o711 });
+    await expect(disk.removeDirectory(path)).rejects.toThrow(DiskError);
+  });
+
+  test("whatever is written through links stays inside", async () => {
+    await symlink(folder, join(root, "out"));
+    await mkdir(join(root, folder), { recursive: true });
+    await disk.create("/out/made", [Buffer.from("x")], access);
+    await disk.makeDirectory("/out/folder", { ...access, mode: 0o755 });
+    await disk.makeSymbolicLink("/out/link", "target");
+    await disk.link("/secret", "/out/secret");
+    await disk.rename("/out/made", "/out/renamed");
+    expect(await readFile(join(root, folder, "renamed"), "utf8")).toBe("x");
+    expect(await readFile(join(folder, "secret"), "utf8")).toBe("outside");
+    await expect(readFile(join(folder, "renamed"))).rejects.toThrow("ENOENT");
+  });
+
+  test("a link in the last component is not written through, nor its target given other rights", async () => {
+    await symlink(join(folder, "secret"), join(root, "last"));
+    await expect(disk.create("/last", [Buffer.from("x")], access)).rejects.toMatchObject({ code: "EEXIST" });
+    await expect(disk.setAccess("/last", access)).rejects.toMatchObject({ code: "ELOOP" });
+    await disk.remove("/last");
+    expect(await readFile(join(folder, "secret"), "utf8")).toBe("outside");
+  });
+
+  test("links in a circle are an error, and errors name the path as it is inside", async () => {
+    await symlink("b", join(root, "a"));
+    await symlink("a", join(root, "b"));
+    await expect(disk.list("/a")).rejects.toMatchObject({ code: "ELOOP" });
+    await expect(disk.lookThrough("/a")).rejects.toMatchObject({ code: "ELOOP", path: "/a" });
+    await expect(disk.list("/etc/missing")).rejects.toThrow("/etc/missing/.: ENOENT");
+  });
+
+  test("a file gets exactly its mode, whatever the umask", async () => {
+    await disk.create("/etc/file", [Buffer.from("one "), Buffer.from("two")], { ...access, mode: 0o666 });
+    expect(await disk.look("/etc/file")).toMatchObject({ kind: "file", mode: 0o666, size_bytes: 7 });
+    expect(await read("/etc/file")).toBe("one two");
+  });
+
+  test("a FIFO, a device or a folder is never read", async () => {
+    await expect(disk.readPart("/etc", 0, 1)).rejects.toMatchObject({ code: "EINVAL" });
+    expect((await disk.look("/etc")).kind).toBe("directory");
+    expect(await disk.look("/none/at/all")).toEqual({ kind: "absent" });
+  });
+
+  test("room: of the nearest folder that is there", async () => {
+    const room = await disk.room("/not/yet/there");
+    expect(room).toMatchObject({ filesystem: (await disk.room("/")).filesystem, is_read_only: false });
+    expect(room.available_bytes).toBeGreaterThan(0);
+  });
+});
