@@ -1,0 +1,147 @@
+/**
+ * The manual pages of the agent: robot-policy-agent(8) from the table of its commands, robot-policy-agent-config(5) and
+ * robot-manifest(5) from the schemas of both files. What a page says beyond them is written here.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { configurationSchema } from "../src/agent/configuration-schema.ts";
+import { agentProgram } from "../src/cli/agent-program.ts";
+import { loadCatalog } from "../src/manifest/catalog.ts";
+import { manifestSchema } from "../src/manifest/schema.ts";
+import { EXIT } from "../src/platform/terminal.ts";
+import { describeKeys } from "./man-document.ts";
+import { describeCommands, describeUse } from "./man-program.ts";
+import type { PageEdition } from "./man-roff.ts";
+import { bold, example, italic, literal, page, prose, term } from "./man-roff.ts";
+
+const CONFIG = join(import.meta.dirname, "../config");
+const NAME = agentProgram.name;
+
+export interface ManPage {
+  /** `robot-policy-agent.8` */
+  readonly file: string;
+  readonly text: string;
+}
+
+export async function agentManPages(edition: PageEdition): Promise<readonly ManPage[]> {
+  const config_example = await readFile(join(CONFIG, "config.example.yaml"), "utf8");
+  const manifest_example = await readFile(join(CONFIG, "robot-manifest.example.yaml"), "utf8");
+  return [
+    { file: `${NAME}.8`, text: programPage(edition) },
+    { file: `${NAME}-config.5`, text: configurationPage(edition, config_example) },
+    { file: "robot-manifest.5", text: manifestPage(edition, manifest_example, manifestSchema(await loadCatalog())) },
+  ];
+}
+
+const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
+  ok: "All is well.",
+  failed: "It failed, and stderr says why; the agent does not run.",
+  usage: "The command line is wrong.",
+  invalid: "The configuration, the manifest or a configuration file is wrong.",
+  unreachable: "The service gives no answer, or what answers is not the service.",
+  unauthorized: "The key is missing or not accepted.",
+  rejected: "The service refuses what it was sent.",
+  conflict: "The registration is another machine's, or the service reports a conflict.",
+  interrupted: "Stopped by a signal.",
+};
+
+const FILES: readonly (readonly [path: string, what: string])[] = [
+  [`/etc/${NAME}/config.yaml`, `The configuration, ${NAME}-config(5). The service is not started without it.`],
+  [`/etc/${NAME}/robot-manifest.yaml`, "The robot manifest, robot-manifest(5)."],
+  [`/etc/${NAME}/api-key`, "The API key, and nothing else: mode 0600, owned by the user robot-policy-agent."],
+  [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Removed, the robot is registered anew."],
+  [`/run/${NAME}/control.sock`, "Where the running agent answers; members of the group robot-policy-agent may ask."],
+  [`/var/cache/${NAME}`, "Compiled code of the agent; may be removed at any time."],
+];
+
+const ENVIRONMENT: readonly (readonly [name: string, what: string])[] = [
+  ["ROBOT_POLICY_API_KEY", "The API key, for provisioning. A credential of systemd and the key file come first."],
+  ["HTTPS_PROXY, NO_PROXY", "The proxy, unless the configuration names one."],
+  ["CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY, CREDENTIALS_DIRECTORY", "Set by systemd.exec(5)."],
+  ["NO_COLOR", "No colours."],
+];
+
+function programPage(edition: PageEdition): string {
+  const head = { name: NAME, section: 8, summary: "keep a robot registered with its robot policy service" };
+  return page(head, edition, [
+    ...describeUse(agentProgram),
+    ".SH DESCRIPTION",
+    prose(agentProgram.summary),
+    ".PP",
+    prose(
+      "The agent reads two files, the configuration and the robot manifest, makes one digest of the configuration files that the " +
+        "manifest lists, and registers the robot when the service does not have exactly that. Then it watches. The robot's own " +
+        "files are only read.",
+    ),
+    ...describeCommands(agentProgram),
+    ".SH EXIT STATUS",
+    ...Object.entries(EXIT).flatMap(([name, code]) => term(bold(String(code)), meaningOf(name))),
+    ".SH FILES",
+    ...FILES.flatMap(([path, what]) => term(italic(path), prose(what))),
+    ".SH ENVIRONMENT",
+    ...ENVIRONMENT.flatMap(([name, what]) => term(bold(name), prose(what))),
+    ".SH EXAMPLES",
+    "A robot, from nothing to registered:",
+    ...example([`${NAME} init`, `${NAME} set-key`, `${NAME} check`, `${NAME} --setup`, `systemctl start ${NAME}`]),
+    ".PP",
+    "Its digest, made by hand:",
+    ...example(["sha256sum yam_left.yaml yam_right.yaml | cut -c1-64 | sha256sum"]),
+    ".SH SEE ALSO",
+    `.BR ${literal(NAME)}\\-config (5),`,
+    ".BR robot\\-manifest (5),",
+    ".BR systemctl (1),",
+    ".BR systemd.exec (5)",
+  ]);
+}
+
+function meaningOf(name: string): string {
+  const [, text = ""] = Object.entries(EXIT_MEANINGS).find(([each]) => each === name) ?? [];
+  return prose(text);
+}
+
+function configurationPage(edition: PageEdition, text: string): string {
+  const head = { name: `${NAME}-config`, section: 5, summary: "configuration of robot-policy-agent" };
+  return page(head, edition, [
+    ".SH SYNOPSIS",
+    italic(`/etc/${NAME}/config.yaml`),
+    ".SH DESCRIPTION",
+    prose(
+      "YAML 1.2. How to reach the service, and who this robot is; one text can serve a whole fleet. Unknown keys are mistakes, " +
+        "except those that begin with x-, which are yours. robot-policy-agent check finds every mistake, with its line and column; " +
+        "systemctl reload robot-policy-agent takes an edit over, and refuses a bad one.",
+    ),
+    ".SH KEYS",
+    ...describeKeys(configurationSchema()),
+    ".SH EXAMPLE",
+    ...example(text.trimEnd().split("\n")),
+    ".SH SEE ALSO",
+    `.BR ${literal(NAME)} (8),`,
+    ".BR robot\\-manifest (5)",
+  ]);
+}
+
+function manifestPage(edition: PageEdition, text: string, schema: object): string {
+  const head = {
+    name: "robot-manifest",
+    section: 5,
+    summary: "what a robot is, and which files decide how it behaves",
+  };
+  return page(head, edition, [
+    ".SH SYNOPSIS",
+    italic(`/etc/${NAME}/robot-manifest.yaml`),
+    ".SH DESCRIPTION",
+    prose(
+      "YAML 1.2. It belongs to the robot: its type, and the files that decide how a command becomes motion or a pixel becomes an " +
+        "input, in an order that counts. A robot whose type is in the catalog needs no more than the id and the files; the " +
+        "other keys describe a type of your own, alone or by what differs from the type that extends names.",
+    ),
+    ".SH KEYS",
+    ...describeKeys(schema),
+    ".SH EXAMPLE",
+    ...example(text.trimEnd().split("\n")),
+    ".SH SEE ALSO",
+    `.BR ${literal(NAME)} (8),`,
+    `.BR ${literal(NAME)}\\-config (5)`,
+  ]);
+}

@@ -1,0 +1,67 @@
+/** Text of manual pages, in the macros of man(7), which both groff and mandoc read. */
+
+export interface PageHead {
+  /** As in `man NAME`. */
+  readonly name: string;
+  readonly section: number;
+  readonly summary: string;
+}
+
+export interface PageEdition {
+  readonly version: string;
+  /** Seconds since 1970. */
+  readonly epoch_s: number;
+}
+
+/** A whole page: its head, then `body` line by line. */
+export function page({ name, section, summary }: PageHead, { version, epoch_s }: PageEdition, body: string[]): string {
+  const date = new Date(epoch_s * 1000).toISOString().slice(0, 10);
+  const head = [
+    // Made from UTF-8, but itself ASCII: nothing depends on the reader's locale.
+    `.TH ${name.toUpperCase()} ${section} ${date} "robot\\-policy\\-agent ${version}" "Robot policy agent"`,
+    // No hyphens that a person would copy, no stretched lines.
+    ".nh",
+    ".ad l",
+    ".SH NAME",
+    `${literal(name)} \\- ${prose(summary)}`,
+  ];
+  return [...head, ...body, ""].join("\n");
+}
+
+/** Text to be read. What looks as if it is typed, `--setup` or a path, can be copied from the page. */
+export function prose(text: string): string {
+  return escape(text).replaceAll(/(?<![\w\\])--?(?=\w)|(?<=\/\S*)-/g, (dashes) => dashes.replaceAll("-", "\\-"));
+}
+
+/** Text to be typed: every dash is the one on the keyboard. */
+export function literal(text: string): string {
+  return escape(text).replaceAll("-", "\\-");
+}
+
+export function bold(text: string): string {
+  return `\\fB${literal(text)}\\fR`;
+}
+
+export function italic(text: string): string {
+  return `\\fI${literal(text)}\\fR`;
+}
+
+/** A paragraph with a term before it. */
+export function term(tag: string, text: string): readonly string[] {
+  return [".TP", tag, text];
+}
+
+/** Lines that keep their form. */
+export function example(lines: readonly string[]): readonly string[] {
+  return [".PP", ".nf", ".RS 4", ...lines.map(literal), ".RE", ".fi"];
+}
+
+function escape(text: string): string {
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll(/^([.'])/gm, "\\&$1")
+    .replaceAll(
+      /[^\n -~]/gu,
+      (sign) => `\\[u${(sign.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}]`,
+    );
+}

