@@ -1,0 +1,290 @@
+/** What happens to a registered robot, under a systemd that acts on it. Each test has the same robot, as it was switched off once. */
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { CONFIGURATION_FILE, putKey, ROBOT_FILES, STATE_FILE, UNIT } from "../support/nspawn-robot.ts";
+import type { RobotComputer } from "../support/nspawn-robot.ts";
+import { PACKAGE } from "../support/nspawn-package.ts";
+import { BOOKWORM } from "../support/nspawn-root.ts";
+import { whySkipped } from "../support/nspawn-site.ts";
+import { eventually } from "../support/robot.ts";
+import type { RobotOptions, RobotSite } from "../support/robot-site.ts";
+import { openRobotSite } from "../support/robot-site.ts";
+
+/** For a loaded machine, and the first run of all, which makes roots and packages. */
+const LIMIT_MS = 420_000;
+/** Of the backoff: the first wait is a second at most, the next two. */
+const FIRST_STEPS_MS = 3000;
+const STOP_LIMIT_MS = 5000;
+
+describe.skipIf(whySkipped !== "")(
+  `a registered robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
+  { timeout: LIMIT_MS },
+  () => {
+    const resources = new AsyncDisposableStack();
+    let plant: RobotSite;
+    /** Requests before the test. */
+    let before = 0;
+
+    beforeAll(async () => {
+      plant = resources.use(await openRobotSite(BOOKWORM));
+    }, LIMIT_MS);
+
+    afterAll(() => resources.disposeAsync());
+
+    /** The robot, running. */
+    async function boot(options: RobotOptions = {}): Promise<RobotComputer> {
+      const robot = await plant.registered(options);
+      await robot.boot();
+      before = plant.service.requests.length;
+      return robot;
+    }
+
+    const sent = () => plant.service.requests.length - before;
+    const edit = (robot: RobotComputer, text = "offsets: [0.3]") => robot.run(`echo '${text}' >${ROBOT_FILES[0]}`);
+    const isRegistered = ({ state }: { readonly state: string }) => state === "registered";
+
+    /** Until then the service may have it, and the agent not know. */
+    async function expectOnDisk(robot: RobotComputer): Promise<void> {
+      const digest = await robot.digest();
+      await robot.until(
+        ({ state, registration }) => state === "registered" && registration?.configuration_digest === digest,
+      );
+      expect(await plant.service.robots()).toContainEqual({ name: "arm-7", configuration_digest: digest });
+    }
+
+    async function dropIn(robot: RobotComputer, text: string): Promise<void> {
+      await robot.write(`/etc/systemd/system/${UNIT}.d/test.conf`, text);
+      await robot.run(`systemctl daemon-reload; systemctl restart ${UNIT}`);
+    }
+
+    test("an edited file is registered again, once, with the digest that sha256sum says", async () => {
+      await using robot = await boot();
+      await edit(robot, "offsets: [0.5]");
+      await expectOnDisk(robot);
+      expect(sent()).toBe(1);
+    });
+
+    test("1: no network at boot: ready at once, and registered within a step of the backoff when the cable is in", async ({
+      annotate,
+    }) => {
+      await using robot = await plant.registered();
+      await robot.image.run(`echo 'offsets: [0.6]' >${ROBOT_FILES[0]}`);
+      await robot.cable("pulled");
+      await robot.boot();
+      expect(await robot.show("ActiveState")).toBe("active");
+      expect(await robot.failedUnits()).toBe("");
+      const { failure } = await robot.until(({ state }) => state === "unreachable");
+      const plugged_at = Date.now();
+      await robot.cable("plugged");
+      await expectOnDisk(robot);
+      const waited_ms = Date.now() - plugged_at;
+      await annotate(`cable to registered: ${waited_ms} ms; the next attempt was due at ${failure?.next_attempt_at}`);
+      expect(waited_ms).toBeLessThan(FIRST_STEPS_MS + 2000);
+    });
+
+    test("kill -9: systemd starts it again, and it sends nothing", async () => {
+      await using robot = await boot();
+      await dropIn(robot, "[Service]\nRestartSec=100ms\n");
+      const process_id = await robot.show("MainPID");
+      await robot.run(`kill -9 ${process_id}`);
+      await robot.restartedAfter(process_id);
+      await robot.until(isRegistered);
+      expect(sent()).toBe(0);
+    });
+
+    test("39: an event loop that hangs trips the watchdog; a service that hangs does not", async () => {
+      await using robot = await boot();
+      // As shipped; the test has no such time.
+      expect(await robot.show("WatchdogUSec")).toBe("1min");
+      await robot.run(
+        `sed -i 's|^service:|service:\\n  connect_timeout_s: 1\\n  headers_timeout_s: 1|' ${CONFIGURATION_FILE}`,
+      );
+      await dropIn(robot, "[Service]\nRestartSec=100ms\nWatchdogSec=2\n");
+      const hung = await robot.show("MainPID");
+      await robot.run(`kill -STOP ${hung}`);
+      await robot.restartedAfter(hung);
+      expect(await robot.journal()).toContain("Watchdog timeout");
+
+      const process_id = await robot.show("MainPID");
+      plant.service.hang();
+      await edit(robot, "offsets: [0.7]");
+      // Three attempts of a second each, and two waits between: longer than the watchdog's two seconds.
+      await robot.until(({ daemon }) => (daemon?.attempts ?? 0) >= 3);
+      plant.service.goOn();
+      await expectOnDisk(robot);
+      expect(await robot.show("MainPID")).toBe(process_id);
+    });
+
+    test("38: stopped in the middle of a request: ends promptly, and the next start finishes the work", async ({
+      annotate,
+    }) => {
+      await using robot = await boot();
+      plant.service.hang();
+      await edit(robot, "offsets: [0.8]");
+      await robot.until(({ state }) => state === "registering");
+      const stop_at = Date.now();
+      await robot.run(`systemctl stop ${UNIT}`);
+      await annotate(`stopped in ${Date.now() - stop_at} ms`);
+      expect(Date.now() - stop_at).toBeLessThan(STOP_LIMIT_MS);
+      expect(await robot.show("Result")).toBe("success");
+      plant.service.goOn();
+      await robot.run(`systemctl start ${UNIT}`);
+      await expectOnDisk(robot);
+    });
+
+    test("37: SIGHUP before it is ready does not end it", async () => {
+      await using robot = await boot();
+      // Before Node has come up nothing can stand against a signal; systemctl reload sends none, it asks the agent.
+      const states = await robot.ask(`systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
+      until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
+      kill -HUP $process; systemctl show --value -p ActiveState ${UNIT}`);
+      expect(states).toBe("activating");
+      await robot.until(isRegistered);
+      expect(await robot.show("NRestarts")).toBe("0");
+    });
+
+    test("3: a clock at 1970 is told as such, and gets over it when the time comes", async () => {
+      await using robot = await boot();
+      // Beside the system's, a file says the time to this process alone (libfaketime); it is read at each look at the clock.
+      const library = await robot.ask("ls /usr/lib/*/faketime/libfaketime.so.1");
+      await robot.write("/etc/faketimerc", "@1970-01-01 00:10:00\n");
+      await dropIn(
+        robot,
+        `[Service]\nEnvironment=LD_PRELOAD=${library} FAKETIME_NO_CACHE=1 DONT_FAKE_MONOTONIC=1 FAKETIME_DONT_RESET=1\n`,
+      );
+      await edit(robot, "offsets: [0.9]");
+      const { failure } = await robot.until((status) => status.failure !== null);
+      expect(failure?.reason).toBe("clock");
+      expect(sent()).toBe(0);
+      await robot.write("/etc/faketimerc", "+0\n");
+      await expectOnDisk(robot);
+    });
+
+    test("35: a full disk: registers and says that it could not write it down; no second robot after the next boot", async () => {
+      await using robot = await boot();
+      await robot.run(`systemctl stop ${UNIT}
+      mount -t tmpfs -o size=64k,mode=750,uid=$(id -u ${PACKAGE}),gid=$(id -g ${PACKAGE}) tmpfs /var/lib/${PACKAGE}
+      cat /dev/zero >/var/lib/${PACKAGE}/ballast 2>/dev/null || true; systemctl start ${UNIT}`);
+      const { state_problem } = await robot.until(
+        (status) => status.state === "registered" && status.state_problem !== null,
+      );
+      expect(state_problem).toContain("ENOSPC");
+      await edit(robot, "offsets: [1.0]");
+      await expectOnDisk(robot);
+      await robot.shutdown();
+      await robot.boot();
+      await expectOnDisk(robot);
+      expect((await robot.status()).state_problem).toBeNull();
+    });
+
+    test("35: a read-only disk: starts, watches and registers all the same", async () => {
+      await using robot = await plant.registered();
+      await robot.boot({ disk: "read-only" });
+      await robot.until(isRegistered);
+      // From outside, as on a disk that is writable for somebody else.
+      await plant.site.run(["sh", "-ec", `echo 'offsets: [1.1]' >${robot.disk(ROBOT_FILES[0] ?? "")}`]);
+      await expectOnDisk(robot);
+      expect((await robot.status()).state_problem).toContain("EROFS");
+    });
+
+    test("30: systemctl reload fails on a bad edit, the last good configuration stays, and a good edit counts", async () => {
+      await using robot = await boot();
+      await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robott:/' ${CONFIGURATION_FILE}`);
+      const { code } = await robot.run(`systemctl reload ${UNIT}`, { may_fail: true });
+      expect(code).not.toBe(0);
+      const status = await robot.status();
+      expect(status).toMatchObject({ state: "registered", healthy: false });
+      expect(status.findings.map(({ id }) => id).toSorted()).toEqual(["missing", "unknown_key"]);
+      expect(await robot.show("ActiveState")).toBe("active");
+      await edit(robot, "offsets: [1.2]");
+      await expectOnDisk(robot);
+      await robot.run(
+        `sed 's|region: .*|region: eu-central-2|' /root/good >${CONFIGURATION_FILE}; systemctl reload ${UNIT}`,
+      );
+      const mended = await robot.until(({ robot: { view } }) => view?.region === "eu-central-2");
+      expect(mended.findings).toEqual([]);
+    });
+
+    test("a start with a bad configuration waits for a good one, and says what is wrong, where", async () => {
+      await using robot = await boot();
+      await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robott:/' ${CONFIGURATION_FILE}
+        systemctl restart ${UNIT}`);
+      expect(await robot.show("ActiveState")).toBe("active");
+      expect(await robot.journal()).toMatch(/config\.yaml:\d+:1: error unknown_key: unknown key robott/);
+      await robot.run(`cp /root/good ${CONFIGURATION_FILE}`);
+      await robot.until(isRegistered);
+      expect(await robot.show("NRestarts")).toBe("0");
+      expect(sent()).toBe(0);
+    });
+
+    test("7, 18: a wrong key is told and waits; the right one counts at once, without a restart", async () => {
+      await using robot = await boot();
+      const process_id = await robot.show("MainPID");
+      await putKey(robot, `${plant.service.key.slice(0, -2)}xx`);
+      await edit(robot, "offsets: [1.3]");
+      await robot.until(({ state }) => state === "unauthorized");
+      expect((await robot.agent("--setup")).code).toBe(5);
+      const { body } = await plant.service.send("POST", "/v1/me/api-keys", { label: "arm-7" });
+      await putKey(robot, body["api_key"] as string);
+      await expectOnDisk(robot);
+      expect(await robot.show("MainPID")).toBe(process_id);
+    });
+
+    test("15: beside the daemon, --setup has it register, and a second daemon does not start", async () => {
+      await using robot = await boot();
+      const { stdout, code } = await robot.agent("--setup");
+      expect(stdout).toContain("Registered arm-7");
+      expect(code).toBe(0);
+      expect(sent()).toBe(1);
+      const second = await robot.agent("run");
+      expect(second.stderr).toContain("another agent works on this state directory");
+      expect(second.code).toBe(1);
+    });
+
+    test("12, 13: a copied image is recognized before any request, and rebind makes it a robot of its own", async () => {
+      await using robot = await plant.registered({ hostname: "arm-8" });
+      await robot.image.run("echo 0123456789abcdef0123456789abcdef >/etc/machine-id");
+      await robot.boot();
+      before = plant.service.requests.length;
+      await robot.until(({ state }) => state === "other-machine");
+      const { code, stderr } = await robot.agent("status");
+      expect(code).toBe(7);
+      expect(stderr).toContain("robot-policy-agent rebind");
+      expect((await robot.agent("--setup")).code).toBe(7);
+      expect(sent()).toBe(0);
+      await robot.run(`systemctl stop ${UNIT}; ${PACKAGE} rebind; systemctl start ${UNIT}`);
+      await robot.until(isRegistered);
+      expect((await plant.service.robots()).map(({ name }) => name)).toEqual(["arm-7", "arm-8"]);
+    });
+
+    test("40: a program that always crashes is started again and again, and works once it is mended", async () => {
+      await using robot = await boot();
+      await robot.run(
+        `cd /usr/lib/${PACKAGE}; mv lib/${PACKAGE}.cjs lib/kept; echo 'throw new Error("torn")' >lib/${PACKAGE}.cjs`,
+      );
+      // Without the delay that grows: eight would take minutes.
+      await dropIn(robot, "[Service]\nExecStartPre=\nRestartSec=100ms\n").catch(() => {});
+      await eventually(async () => (Number(await robot.show("NRestarts")) >= 8 ? true : undefined), "eight restarts");
+      expect(["activating", "deactivating"]).toContain(await robot.show("ActiveState"));
+      await robot.run(`cd /usr/lib/${PACKAGE}; mv lib/kept lib/${PACKAGE}.cjs`);
+      await robot.until(isRegistered);
+      expect(sent()).toBe(0);
+    });
+
+    test("34: the power is cut in the middle of a registration: the service ends up with what is on the disk", async () => {
+      await using robot = await boot({ disk: "journaled" });
+      for (const offset of [1, 2, 3, 4]) {
+        await robot.run(`echo 'offsets: [2.${offset}]' >${ROBOT_FILES[0]}; sync`);
+        // At some moment of settling, hashing, sending or writing.
+        await sleep(450 + offset * 40);
+        await robot.cutPower();
+        await robot.boot();
+        await expectOnDisk(robot);
+        expect(await robot.ask(`ls /var/lib/${PACKAGE}`)).toBe(basename(STATE_FILE));
+      }
+    });
+  },
+);

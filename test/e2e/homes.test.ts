@@ -1,0 +1,93 @@
+/** Calibrations lie in the homes of people. The agent's user may not look there until somebody lets it. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { MANIFEST_FILE, ROBOT_FILES, UNIT } from "../support/nspawn-robot.ts";
+import type { RobotComputer } from "../support/nspawn-robot.ts";
+import { PACKAGE } from "../support/nspawn-package.ts";
+import { BOOKWORM } from "../support/nspawn-root.ts";
+import { whySkipped } from "../support/nspawn-site.ts";
+import type { RobotSite } from "../support/robot-site.ts";
+import { openRobotSite } from "../support/robot-site.ts";
+
+/** For a loaded machine, and the first run of all, which makes roots and packages. */
+const LIMIT_MS = 420_000;
+const CALIBRATION = "/home/ada/.cache/huggingface/lerobot/calibration/robots/so_follower/left.json";
+
+describe.skipIf(whySkipped !== "")(
+  `a calibration in a home, systemd ${BOOKWORM.systemd}${whySkipped}`,
+  { timeout: LIMIT_MS },
+  () => {
+    const resources = new AsyncDisposableStack();
+    let plant: RobotSite;
+
+    beforeAll(async () => {
+      plant = resources.use(await openRobotSite(BOOKWORM));
+    }, LIMIT_MS);
+
+    afterAll(() => resources.disposeAsync());
+
+    /** A registered robot whose manifest now names a file of the operator's, 0600 below a home of 0750. */
+    async function closedHome(): Promise<RobotComputer> {
+      // Access lists need a disk that keeps them.
+      const robot = await plant.registered({ disk: "journaled" });
+      await robot.boot();
+      await robot.run(`useradd --create-home --key HOME_MODE=0750 ada`);
+      await asOperator(robot, `umask 077; mkdir -p $(dirname ${CALIBRATION}); echo '{"offset": 1}' >${CALIBRATION}`);
+      await robot.run(`echo '  - ${CALIBRATION}' >>${MANIFEST_FILE}`);
+      return robot;
+    }
+
+    const asOperator = (robot: RobotComputer, script: string) =>
+      robot.run("setpriv --reuid=ada --regid=ada --clear-groups sh -e", { input: script });
+
+    async function expectOnDisk(robot: RobotComputer): Promise<void> {
+      const words = await robot.ask(`sha256sum ${ROBOT_FILES.join(" ")} ${CALIBRATION} | cut -c1-64 | sha256sum`);
+      const digest = `sha256:${words.slice(0, 64)}`;
+      await robot.until(
+        ({ state, registration }) => state === "registered" && registration?.configuration_digest === digest,
+      );
+      expect(await plant.service.robots()).toEqual([{ name: "arm-7", configuration_digest: digest }]);
+    }
+
+    test("check names what stands in the way and the command; the last registration stands", async () => {
+      await using robot = await closedHome();
+      const { registration } = await robot.until(({ findings }) => findings.length > 0);
+      expect(registration).not.toBeNull();
+      const { code, stdout, stderr } = await robot.agent("check");
+      expect(code).not.toBe(0);
+      expect(stdout + stderr).toContain("/home/ada");
+      expect(stdout + stderr).toContain(`${PACKAGE} grant`);
+    });
+
+    test("grant lets it in, also to what a calibration tool puts in the file's place; revoke shuts it out again", async () => {
+      await using robot = await closedHome();
+      const former = await robot.ask("getfacl --recursive --absolute-names /home/ada");
+      await robot.run(`${PACKAGE} grant`);
+      await expectOnDisk(robot);
+      await asOperator(robot, `umask 022; echo "{}" >${CALIBRATION}.new; mv ${CALIBRATION}.new ${CALIBRATION}`);
+      await expectOnDisk(robot);
+      await asOperator(robot, `echo "[2]" >${CALIBRATION}`);
+      await expectOnDisk(robot);
+      // Nobody else was let in.
+      expect(
+        await robot.run(`setpriv --reuid=nobody --clear-groups cat ${CALIBRATION}`, { may_fail: true }),
+      ).toMatchObject({ code: 1 });
+      await robot.run(`${PACKAGE} grant --revoke`);
+      await asOperator(
+        robot,
+        `umask 077; echo '{"offset": 1}' >${CALIBRATION}.new; mv ${CALIBRATION}.new ${CALIBRATION}`,
+      );
+      expect(await robot.ask("getfacl --recursive --absolute-names /home/ada")).toBe(former);
+    });
+
+    test("grant --method owner: a tool that lets nobody else read, ever, is no obstacle", async () => {
+      await using robot = await closedHome();
+      // All of them belong to one user, whom the agent can be.
+      await robot.run(`${PACKAGE} grant --method owner`);
+      expect(await robot.ask(`ps -o user= -p $(systemctl show --value -p MainPID ${UNIT})`)).toBe("ada");
+      await expectOnDisk(robot);
+      await asOperator(robot, `umask 077; echo "[3]" >${CALIBRATION}.new; mv ${CALIBRATION}.new ${CALIBRATION}`);
+      await expectOnDisk(robot);
+    });
+  },
+);

@@ -1,0 +1,95 @@
+/** Images that are made once and flashed by the thousand: each robot becomes one of its own in its first boot. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { carryOver, createRobotComputer, provision, UNIT } from "../support/nspawn-robot.ts";
+import type { RobotComputer } from "../support/nspawn-robot.ts";
+import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
+import { BOOKWORM, debianRoot, TRIXIE } from "../support/nspawn-root.ts";
+import type { SiteService } from "../support/nspawn-service.ts";
+import { startSiteService } from "../support/nspawn-service.ts";
+import type { Site } from "../support/nspawn-site.ts";
+import { openSite, whySkipped } from "../support/nspawn-site.ts";
+import { eventually } from "../support/robot.ts";
+
+const SETUP_UNIT = `${PACKAGE}-setup.service`;
+/** For a loaded machine, and the first run of all, which makes roots and packages. */
+const LIMIT_MS = 420_000;
+
+describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
+  `an image, step by step, of $suite, systemd $systemd${whySkipped}`,
+  { timeout: LIMIT_MS },
+  (release) => {
+    const resources = new AsyncDisposableStack();
+    let site: Site;
+    let service: SiteService;
+    let image: RobotComputer;
+
+    beforeAll(async () => {
+      const deb = await debianPackage();
+      site = resources.use(await openSite());
+      service = resources.use(await startSiteService(site));
+      image = resources.use(
+        await createRobotComputer(site, { layers: [await debianRoot(release)], hostname: "image" }),
+      );
+      // machine-id(5): before the first boot.
+      await image.image.write("/etc/machine-id", "uninitialized\n");
+      // It would ask a person at the console for a password, and there is none.
+      await image.image.run("systemctl mask systemd-firstboot.service");
+      await carryOver(image, site, deb);
+      await image.image.run(`dpkg --install /root/${PACKAGE}.deb; rm /root/${PACKAGE}.deb`);
+      await provision(image.image, service);
+    }, LIMIT_MS);
+
+    afterAll(() => resources.disposeAsync());
+
+    const flash = async (hostname: string) =>
+      createRobotComputer(site, { layers: [image.layer(), await debianRoot(release)], hostname });
+
+    test("making it starts nothing, asks nobody, and leaves the machine id alone", async () => {
+      expect(await image.image.ask("cat /etc/machine-id")).toBe("uninitialized");
+      expect(await image.image.ask(`systemctl is-enabled ${UNIT} ${SETUP_UNIT} || true`)).toBe("enabled\ndisabled");
+      expect(await image.image.ask(`ls -A /var/lib/${PACKAGE} /run/${PACKAGE} 2>/dev/null || true`)).toBe(
+        `/var/lib/${PACKAGE}:`,
+      );
+      expect(service.requests).toEqual([]);
+    });
+
+    test("12: two robots of one image register by themselves, as two robots", async () => {
+      await using first = await flash("cell-1");
+      await using second = await flash("cell-2");
+      await Promise.all([first.boot(), second.boot()]);
+      for (const robot of [first, second]) await robot.until(({ state }) => state === "registered");
+      expect(await first.ask("cat /etc/machine-id")).not.toBe(await second.ask("cat /etc/machine-id"));
+      expect((await service.robots()).map(({ name }) => name).toSorted()).toEqual(["cell-1", "cell-2"]);
+      expect(service.requests).toHaveLength(2);
+    });
+
+    test("the unit for the first boot registers once, without the daemon, also when the network comes later", async () => {
+      await using robot = await flash("cell-3");
+      await robot.image.run(`systemctl disable ${UNIT}; systemctl enable ${SETUP_UNIT}`);
+      await robot.cable("pulled");
+      await robot.image.run(
+        `mkdir -p /etc/systemd/system/${SETUP_UNIT}.d; printf '[Service]\\nRestartSec=1\\n' >/etc/systemd/system/${SETUP_UNIT}.d/quick.conf`,
+      );
+      await robot.boot();
+      expect(await robot.failedUnits()).toBe("");
+      await robot.cable("plugged");
+      const registered = await eventually(
+        async () => (await service.robots()).find(({ name }) => name === "cell-3"),
+        "cell-3 to be registered",
+      );
+      expect(registered.configuration_digest).toBe(await robot.digest());
+      await eventually(
+        async () =>
+          (await robot.ask(`systemctl show --value -p ActiveState ${SETUP_UNIT}`)) === "inactive" ? true : undefined,
+        "the unit to be done",
+      );
+      expect(await robot.ask(`systemctl show --value -p Result ${SETUP_UNIT}`)).toBe("success");
+      const before = service.requests.length;
+      await robot.shutdown();
+      await robot.boot();
+      expect(await robot.ask(`systemctl show --value -p ConditionResult ${SETUP_UNIT}`)).toBe("no");
+      expect(service.requests).toHaveLength(before);
+    });
+  },
+);

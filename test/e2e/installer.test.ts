@@ -1,0 +1,193 @@
+/** `robot-policy-agent install` and `uninstall`: a robot without the package, from what the npm package holds. */
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { execute } from "../support/execute.ts";
+import { inventory } from "../support/nspawn-inventory.ts";
+import {
+  CONFIGURATION_FILE,
+  createRobotComputer,
+  installPackage,
+  KEY_FILE,
+  MANIFEST_FILE,
+  provision,
+  STATE_FILE,
+  UNIT,
+} from "../support/nspawn-robot.ts";
+import type { RobotComputer } from "../support/nspawn-robot.ts";
+import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
+import { BOOKWORM, debianRoot } from "../support/nspawn-root.ts";
+import type { SiteService } from "../support/nspawn-service.ts";
+import { startSiteService } from "../support/nspawn-service.ts";
+import type { Site } from "../support/nspawn-site.ts";
+import { openSite, whySkipped } from "../support/nspawn-site.ts";
+
+const root = join(import.meta.dirname, "../..");
+/** For a loaded machine, and the first run of all, which makes roots and packages. */
+const LIMIT_MS = 420_000;
+/** On the robot: what somebody unpacked there, and a Node beside it, as one from nodejs.org. */
+const UNPACKED = "/root/unpacked";
+/** The same in the site, to copy from. */
+const IN_SITE = "/run/unpacked";
+const INSTALLER = `${UNPACKED}/node ${UNPACKED}/dist/${PACKAGE}.cjs`;
+const UNIT_FILE = `/usr/local/lib/systemd/system/${UNIT}`;
+
+describe.skipIf(whySkipped !== "")(
+  `install without a package manager, step by step, under systemd ${BOOKWORM.systemd}${whySkipped}`,
+  { timeout: LIMIT_MS },
+  () => {
+    const resources = new AsyncDisposableStack();
+    let site: Site;
+    let service: SiteService;
+    let robot: RobotComputer;
+    let former: readonly string[];
+
+    beforeAll(async () => {
+      site = resources.use(await openSite());
+      service = resources.use(await startSiteService(site));
+      robot = resources.use(
+        await createRobotComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "arm-7" }),
+      );
+      await unpackIntoSite();
+      await putUnpacked(robot);
+      await robot.boot();
+      former = await inventory(robot);
+    }, LIMIT_MS);
+
+    afterAll(() => resources.disposeAsync());
+
+    /** As who unpacks the npm package has it. */
+    async function unpackIntoSite(): Promise<void> {
+      const folder = site.path(IN_SITE);
+      const dist = join(folder, "dist");
+      await execute([process.execPath, join(root, "scripts/build.ts"), "--out", dist, "--program", PACKAGE]);
+      for (const name of ["config", "systemd", "package.json"]) await execute(["cp", "-r", join(root, name), folder]);
+      await execute(["cp", process.execPath, join(folder, "node")]);
+    }
+
+    const putUnpacked = (computer: RobotComputer) => site.run(["cp", "-r", IN_SITE, computer.disk(UNPACKED)]);
+
+    const installed = (words = "") => robot.run(`${INSTALLER} install ${words}`, { may_fail: true });
+
+    test("--dry-run shows every change and makes none", async () => {
+      const { code, stdout } = await installed("--dry-run");
+      expect(stdout).toContain(`would write ${UNIT_FILE}`);
+      expect(code).toBe(0);
+      expect(await inventory(robot)).toEqual(former);
+    });
+
+    test("install, init and start: registered, by a program that needs nothing of where it came from", async () => {
+      const { code, stdout, stderr } = await installed();
+      expect(`${code} ${stderr}`).toBe("0 ");
+      expect(stdout).toContain("robot-policy-agent init");
+      await robot.run(`mv ${UNPACKED} ${UNPACKED}.away`);
+      await provision(robot, service);
+      await robot.run(`systemctl start ${UNIT}`);
+      await robot.until(({ state }) => state === "registered");
+      expect(await robot.show("UnitFileState")).toBe("enabled");
+      expect(await service.robots()).toEqual([{ name: "arm-7", configuration_digest: await robot.digest() }]);
+      expect(await robot.ask(`readlink /proc/$(systemctl show --value -p MainPID ${UNIT})/exe`)).toMatch(
+        /^\/usr\/local\/lib\//,
+      );
+      await robot.run(`mv ${UNPACKED}.away ${UNPACKED}`);
+    });
+
+    test("a second time it finds nothing to do, and does not even restart the agent", async () => {
+      const process_id = await robot.show("MainPID");
+      // The running agent writes its compiled code when it gets to it.
+      const rest = async () => (await inventory(robot)).filter((line) => !line.includes(` /var/cache/${PACKAGE}`));
+      const before = await rest();
+      expect((await installed()).code).toBe(0);
+      expect(await rest()).toEqual(before);
+      expect(await robot.show("MainPID")).toBe(process_id);
+    });
+
+    test("what a person disabled and edited stays so", async () => {
+      await robot.run(`systemctl disable ${UNIT}; sed -i 's/^Nice=10/Nice=5/' ${UNIT_FILE}`);
+      expect((await installed()).code).toBe(0);
+      expect(await robot.show("UnitFileState")).toBe("disabled");
+      expect(await robot.ask(`grep ^Nice= ${UNIT_FILE}`)).toBe("Nice=5");
+    });
+
+    test("43: systemd finds nothing to warn of in the unit", async () => {
+      expect(await robot.ask(`systemd-analyze verify --man=no ${UNIT} 2>&1 | grep -F ${PACKAGE} || true`)).toBe("");
+    });
+
+    test("42: uninstall without a network ends at once and keeps configuration, key and state; again, it is a no-op", async () => {
+      await robot.cable("pulled");
+      const kept = `sha256sum ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE} ${STATE_FILE}`;
+      const before = await robot.ask(kept);
+      expect((await robot.run(`${INSTALLER} uninstall`, { may_fail: true })).code).toBe(0);
+      expect(await robot.ask(kept)).toBe(before);
+      expect(await robot.failedUnits()).toBe("");
+      expect((await robot.run(`${INSTALLER} uninstall`, { may_fail: true })).code).toBe(0);
+      await robot.cable("plugged");
+    });
+
+    test("installed again it goes on without a request; uninstall --purge leaves nothing", async () => {
+      const before = service.requests.length;
+      await installed();
+      await robot.run(`systemctl start ${UNIT}`);
+      await robot.until(({ state }) => state === "registered");
+      expect(service.requests).toHaveLength(before);
+      expect((await robot.run(`${INSTALLER} uninstall --purge`, { may_fail: true })).code).toBe(0);
+      await robot.run("rm -r /opt/yam");
+      const left = (await inventory(robot)).filter((line) => !former.includes(line));
+      expect(left).toEqual([]);
+    });
+
+    test("the power is cut in the middle of an installation: the next one mends it, and a purge leaves nothing", async () => {
+      for (const cut_ms of [250, 600]) {
+        await using interrupted = await createRobotComputer(site, {
+          layers: [await debianRoot(BOOKWORM)],
+          hostname: "arm-7",
+          disk: "journaled",
+        });
+        await putUnpacked(interrupted);
+        await interrupted.boot();
+        await interrupted.run("sync");
+        const clean = await inventory(interrupted);
+        const installing = interrupted.run(`${INSTALLER} install`, { may_fail: true }).catch(() => null);
+        await sleep(cut_ms);
+        await interrupted.cutPower();
+        await installing;
+        await interrupted.boot();
+        expect((await interrupted.run(`${INSTALLER} install`, { may_fail: true })).code).toBe(0);
+        expect(await interrupted.ask(`${PACKAGE} --version`)).toMatch(/^\d+\.\d+\.\d+$/);
+        expect((await interrupted.run(`${INSTALLER} uninstall --purge`, { may_fail: true })).code).toBe(0);
+        expect((await inventory(interrupted)).filter((line) => !clean.includes(line))).toEqual([]);
+      }
+    });
+
+    test("where the Debian package is installed, install refuses and says what to use", async () => {
+      await installPackage(robot, site, await debianPackage());
+      const { code, stderr } = await installed();
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(`apt-get remove ${PACKAGE}`);
+    });
+
+    test("--root: an image gets it all, nothing outside is touched, and its first boot registers", async () => {
+      await using image = await createRobotComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "cell-9" });
+      const programs = robot.disk(UNPACKED);
+      const { stdout } = await site.run([
+        `${programs}/node`,
+        `${programs}/dist/${PACKAGE}.cjs`,
+        "install",
+        "--root",
+        image.disk("/"),
+        "--first-boot",
+        "--json",
+      ]);
+      expect(JSON.parse(stdout)).toBeTypeOf("object");
+      await image.boot();
+      await provision(image, service);
+      await image.shutdown();
+      await image.image.run("echo uninitialized >/etc/machine-id");
+      await image.boot();
+      await image.until(({ state }) => state === "registered");
+      expect((await service.robots()).map(({ name }) => name)).toContain("cell-9");
+    });
+  },
+);

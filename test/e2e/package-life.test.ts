@@ -1,0 +1,202 @@
+/** 41: the package is upgraded, downgraded, interrupted, removed and purged, on a robot that works meanwhile. */
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  carryOver,
+  CONFIGURATION_FILE,
+  installPackage,
+  KEY_FILE,
+  MANIFEST_FILE,
+  provision,
+  ROBOT_FILES,
+  STATE_FILE,
+  UNIT,
+} from "../support/nspawn-robot.ts";
+import type { RobotComputer } from "../support/nspawn-robot.ts";
+import type { Computer } from "../support/nspawn.ts";
+import { inventory } from "../support/nspawn-inventory.ts";
+import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
+import { BOOKWORM } from "../support/nspawn-root.ts";
+import { whySkipped } from "../support/nspawn-site.ts";
+import type { RobotOptions, RobotSite } from "../support/robot-site.ts";
+import { openRobotSite } from "../support/robot-site.ts";
+
+/** For a loaded machine, and the first run of all, which makes roots and packages. */
+const LIMIT_MS = 420_000;
+const NEWER = "9.0.0";
+
+describe.skipIf(whySkipped !== "")(
+  `the package on a robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
+  { timeout: LIMIT_MS },
+  () => {
+    const resources = new AsyncDisposableStack();
+    let plant: RobotSite;
+    let newer: string;
+    /** Requests before the test. */
+    let before = 0;
+
+    beforeAll(async () => {
+      newer = await debianPackage(NEWER);
+      plant = resources.use(await openRobotSite(BOOKWORM));
+    }, LIMIT_MS);
+
+    afterAll(() => resources.disposeAsync());
+
+    async function boot(options: RobotOptions = {}): Promise<RobotComputer> {
+      const robot = await plant.registered(options);
+      await robot.boot();
+      await robot.until(({ state }) => state === "registered");
+      before = plant.service.requests.length;
+      return robot;
+    }
+
+    const sent = () => plant.service.requests.length - before;
+    const installedVersion = (robot: Computer) => robot.ask(`dpkg-query --show --showformat='\${Version}' ${PACKAGE}`);
+
+    test("an upgrade keeps state, configuration and a person's drop-in; the new program runs, and sends nothing", async () => {
+      await using robot = await boot();
+      await robot.write(`/etc/systemd/system/${UNIT}.d/mine.conf`, "[Service]\nNice=5\n");
+      await robot.run(`echo '# mine' >>${CONFIGURATION_FILE}; systemctl daemon-reload`);
+      const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
+      const former = await robot.ask(kept);
+      await installPackage(robot, plant.site, newer);
+      const { daemon } = await robot.until(({ state }) => state === "registered");
+      expect(daemon?.version).toBe(NEWER);
+      expect(await robot.ask(kept)).toBe(former);
+      expect(await robot.show("Nice")).toBe("5");
+      expect(await robot.show("UnitFileState")).toBe("enabled");
+      expect(await robot.show("NeedDaemonReload")).toBe("no");
+      expect(await robot.failedUnits()).toBe("");
+      expect(sent()).toBe(0);
+      await installPackage(robot, plant.site, plant.deb);
+      const downgraded = await robot.until(({ state }) => state === "registered");
+      expect(downgraded.daemon?.version).not.toBe(NEWER);
+      expect(sent()).toBe(0);
+    });
+
+    test.each([
+      {
+        name: "disabled and stopped",
+        done: `systemctl disable --now ${UNIT}`,
+        file_state: "disabled",
+        state: "inactive",
+      },
+      { name: "stopped", done: `systemctl stop ${UNIT}`, file_state: "enabled", state: "inactive" },
+      { name: "disabled, and runs on", done: `systemctl disable ${UNIT}`, file_state: "disabled", state: "active" },
+      { name: "masked", done: `systemctl mask --now ${UNIT}`, file_state: "masked", state: "inactive" },
+    ])("what a person had $name stays so after an upgrade", async ({ done, file_state, state }) => {
+      await using robot = await boot();
+      await robot.run(done);
+      await installPackage(robot, plant.site, newer);
+      expect(await robot.show("UnitFileState")).toBe(file_state);
+      expect(await robot.show("ActiveState")).toBe(state);
+      await robot.shutdown();
+      await robot.boot();
+      expect(await robot.show("ActiveState")).toBe("inactive".slice(file_state === "enabled" ? 2 : 0));
+    });
+
+    test("a downgrade below the state that a newer agent wrote is refused politely, and nothing is lost", async () => {
+      await using robot = await boot();
+      await installPackage(robot, plant.site, newer);
+      await robot.run(`systemctl stop ${UNIT}; sed -i 's/"schema_version": 1,/"schema_version": 2,/' ${STATE_FILE}`);
+      const state = await robot.ask(`sha256sum ${STATE_FILE}`);
+      await carryOver(robot, plant.site, plant.deb);
+      const { code, stderr } = await robot.run(`dpkg --install /root/${PACKAGE}.deb`, { may_fail: true });
+      expect(code).not.toBe(0);
+      expect(stderr).toContain(`${STATE_FILE} was written by a newer agent`);
+      expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
+      expect(await installedVersion(robot)).toBe(NEWER);
+      expect(await robot.ask(`dpkg --audit`)).toBe("");
+      // And where it came past dpkg, the agent itself leaves it alone.
+      const setup = await robot.agent("--setup");
+      expect(setup.stderr).toContain("written by a newer agent");
+      expect(setup.code).toBe(1);
+      expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
+      expect(sent()).toBe(0);
+    });
+
+    test("an upgrade while much is hashed: the new agent does it again and registers the right digest", async () => {
+      await using robot = await boot();
+      // Not .yaml: whoever writes zeroes there is thought to be still writing.
+      const large = "/opt/yam/configs/mesh.bin";
+      await robot.run(
+        `for part in 1 2 3; do truncate -s 900M ${large}$part; echo "  - ${large}$part" >>${MANIFEST_FILE}; done`,
+      );
+      await robot.until(({ state }) => state !== "registered");
+      await installPackage(robot, plant.site, newer);
+      const { stdout } = await robot.run(
+        `sha256sum ${ROBOT_FILES.join(" ")} ${large}1 ${large}2 ${large}3 | cut -c1-64 | sha256sum`,
+      );
+      const digest = `sha256:${stdout.slice(0, 64)}`;
+      const { daemon } = await robot.until(
+        ({ state, registration }) => state === "registered" && registration?.configuration_digest === digest,
+      );
+      expect(daemon?.version).toBe(NEWER);
+      expect(sent()).toBe(1);
+    });
+
+    test("the power is cut in the middle of an upgrade: dpkg mends it, and the robot is what it was", async ({
+      annotate,
+    }) => {
+      const found: string[] = [];
+      for (const cut_ms of [200, 500, 900]) {
+        await using robot = await boot({ disk: "journaled" });
+        await carryOver(robot, plant.site, newer);
+        await robot.run("sync");
+        const state = await robot.ask(`sha256sum ${STATE_FILE}`);
+        const interrupted = robot.run(`dpkg --install /root/${PACKAGE}.deb`, { may_fail: true }).catch(() => null);
+        await sleep(cut_ms);
+        await robot.cutPower();
+        await interrupted;
+        await robot.boot();
+        found.push(await robot.ask(`dpkg-query --show --showformat='\${Status} \${Version}' ${PACKAGE}`));
+        await robot.run(`dpkg --configure --pending || true; dpkg --install /root/${PACKAGE}.deb`);
+        expect(await robot.ask("dpkg --audit")).toBe("");
+        await robot.run(`systemctl start ${UNIT}`);
+        const { daemon } = await robot.until((status) => status.state === "registered");
+        expect(daemon?.version, `cut after ${cut_ms} ms: ${found.at(-1)}`).toBe(NEWER);
+        expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
+        expect(sent()).toBe(0);
+      }
+      await annotate(`dpkg found after the cuts: ${found.join("; ")}`);
+    });
+
+    test("remove stops it and keeps configuration, key and state; installed again, it goes on without a request", async () => {
+      await using robot = await boot();
+      const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
+      const former = await robot.ask(kept);
+      await robot.run(`dpkg --remove ${PACKAGE}`);
+      expect(await robot.ask(kept)).toBe(former);
+      expect(await robot.ask(`ls -l /proc/*/exe 2>/dev/null | grep -F ${PACKAGE} || echo none`)).toBe("none");
+      expect(await robot.failedUnits()).toBe("");
+      await robot.shutdown();
+      await robot.boot();
+      expect(await robot.failedUnits()).toBe("");
+      await installPackage(robot, plant.site, plant.deb);
+      await robot.until(({ state }) => state === "registered");
+      expect(sent()).toBe(0);
+      await robot.run(`dpkg --remove ${PACKAGE}; dpkg --remove ${PACKAGE}`);
+    });
+
+    test("purge leaves nothing of a whole life: no file, no user, no unit", async () => {
+      await using robot = await plant.bare();
+      await robot.boot();
+      const former = await inventory(robot);
+      await installPackage(robot, plant.site, plant.deb);
+      await provision(robot, plant.service);
+      await robot.run(`${PACKAGE} --setup; systemctl start ${UNIT}`);
+      await installPackage(robot, plant.site, newer);
+      await robot.until(({ state }) => state === "registered");
+      await robot.shutdown();
+      await robot.boot();
+      await robot.until(({ state }) => state === "registered");
+      await robot.run(`rm -r /opt/yam; dpkg --purge ${PACKAGE}`);
+      const left = (await inventory(robot)).filter((line) => !former.includes(line));
+      expect(left).toEqual([]);
+      expect(await robot.ask(`systemctl list-unit-files --no-legend '${PACKAGE}*' | cat`)).toBe("");
+      expect(await robot.failedUnits()).toBe("");
+    });
+  },
+);

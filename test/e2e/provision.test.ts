@@ -1,0 +1,174 @@
+/** A new robot: the package is installed, a person answers the questions, and from then on nobody needs to think of it. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  CONFIGURATION_FILE,
+  createRobotComputer,
+  installPackage,
+  KEY_FILE,
+  provision,
+  UNIT,
+} from "../support/nspawn-robot.ts";
+import type { RobotComputer } from "../support/nspawn-robot.ts";
+import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
+import { BOOKWORM, BULLSEYE, debianRoot, TRIXIE } from "../support/nspawn-root.ts";
+import type { SiteService } from "../support/nspawn-service.ts";
+import { startSiteService } from "../support/nspawn-service.ts";
+import type { Site } from "../support/nspawn-site.ts";
+import { openSite, whySkipped } from "../support/nspawn-site.ts";
+import { eventually } from "../support/robot.ts";
+
+/** For a loaded machine, and the first run of all, which makes roots and packages. */
+const LIMIT_MS = 420_000;
+/** Far above what was ever seen, on a loaded machine of two cores. */
+const ACTIVE_LIMIT_MS = 2000;
+const MEMORY_LIMIT_BYTES = 80 * 1024 * 1024;
+
+describe.skipIf(whySkipped !== "").each([BULLSEYE, BOOKWORM, TRIXIE])(
+  `a new robot, step by step, under $suite, systemd $systemd${whySkipped}`,
+  { timeout: LIMIT_MS },
+  (release) => {
+    const resources = new AsyncDisposableStack();
+    let site: Site;
+    let service: SiteService;
+    let robot: RobotComputer;
+    let deb: string;
+
+    beforeAll(async () => {
+      deb = await debianPackage();
+      const root = await debianRoot(release);
+      site = resources.use(await openSite());
+      service = resources.use(await startSiteService(site));
+      robot = resources.use(await createRobotComputer(site, { layers: [root], hostname: "arm-7" }));
+      await robot.boot();
+    }, LIMIT_MS);
+
+    afterAll(() => resources.disposeAsync());
+
+    test("dpkg --install: nothing to do yet, so nothing runs and nothing has failed", async () => {
+      await installPackage(robot, site, deb);
+      expect(await robot.show("ActiveState")).toBe("inactive");
+      expect(await robot.show("UnitFileState")).toBe("enabled");
+      expect(await robot.failedUnits()).toBe("");
+      expect(await robot.ask(`dpkg --verify ${PACKAGE}`)).toBe("");
+      expect(await robot.ask(`${PACKAGE} --version`)).toMatch(/^\d+\.\d+\.\d+$/);
+    });
+
+    test("a robot that nobody configured boots without a failed unit", async () => {
+      await robot.shutdown();
+      await robot.boot();
+      expect(await robot.failedUnits()).toBe("");
+      expect(await robot.show("ActiveState")).toBe("inactive");
+    });
+
+    test("17: an exposed key is refused, with the command that closes it", async () => {
+      await provision(robot, service);
+      await robot.run(`chmod 644 ${KEY_FILE}`);
+      const refused = await robot.agent("--setup");
+      expect(refused.code).toBe(5);
+      expect(refused.stderr).toContain(`chmod 600 ${KEY_FILE}`);
+      await robot.run(`chmod 600 ${KEY_FILE}`);
+      expect(service.requests).toEqual([]);
+    });
+
+    test("check finds nothing wrong, --setup registers what is on the disk, with one request", async () => {
+      expect((await robot.agent("check --strict")).code).toBe(0);
+      const { code, stdout } = await robot.agent("--setup");
+      expect(stdout).toContain("Registered arm-7 as rob_");
+      expect(code).toBe(0);
+      expect(await service.robots()).toEqual([{ name: "arm-7", configuration_digest: await robot.digest() }]);
+      expect(service.requests).toHaveLength(1);
+    });
+
+    test("systemctl start: the daemon takes over what --setup left, and sends nothing", async () => {
+      await robot.run(`systemctl start ${UNIT}`);
+      const { registration, findings } = await robot.until(({ state }) => state === "registered");
+      expect(registration?.configuration_digest).toBe(await robot.digest());
+      expect(findings).toEqual([]);
+      expect(service.requests).toHaveLength(1);
+      expect((await robot.agent("status")).code).toBe(0);
+    });
+
+    test("an unchanged boot: active in a moment, in little memory, without a request", async ({ annotate }) => {
+      await robot.shutdown();
+      await robot.boot();
+      await robot.until(({ state }) => state === "registered");
+      await robot.accountMemory();
+      // The second start has the code that the first compiled.
+      for (let start = 0; start < 2; start += 1) {
+        await robot.run(`systemctl stop ${UNIT}; systemctl start ${UNIT}`);
+        await robot.until(({ state }) => state === "registered");
+      }
+      const [from, to] = [
+        await robot.show("InactiveExitTimestampMonotonic"),
+        await robot.show("ActiveEnterTimestampMonotonic"),
+      ];
+      const active_ms = (Number(to) - Number(from)) / 1000;
+      const current = await robot.show("MemoryCurrent");
+      // systemd 255 and newer say it themselves, of control groups of version 2.
+      const peak = await robot.ask(
+        `cat /sys/fs/cgroup/memory/system.slice/${UNIT}/memory.max_usage_in_bytes || systemctl show --value -p MemoryPeak ${UNIT}`,
+        { may_fail: true },
+      );
+      const resident = await robot.ask(
+        `awk '/^VmRSS/ { print $2 * 1024 }' /proc/$(systemctl show --value -p MainPID ${UNIT})/status`,
+      );
+      await annotate(
+        `systemctl start to active: ${active_ms.toFixed(0)} ms; MemoryCurrent ${megabytes(current)}, peak ${megabytes(peak)}; resident with files ${megabytes(resident)}`,
+      );
+      expect(active_ms).toBeLessThan(ACTIVE_LIMIT_MS);
+      expect(Number(peak)).toBeLessThan(MEMORY_LIMIT_BYTES);
+      expect(service.requests).toHaveLength(1);
+    });
+
+    test("19: no TPM, and the key is read from its file", async () => {
+      expect(await robot.ask("ls /dev/tpm0 2>/dev/null || echo none")).toBe("none");
+      expect(await robot.ask(`grep key_file ${CONFIGURATION_FILE}`)).toContain(KEY_FILE);
+    });
+
+    test("16: the key is nowhere but in its file", async () => {
+      await robot.run("sync");
+      const key = service.key.slice(3);
+      const found = await robot.ask(
+        `ps -eo args | grep -F '${key}' | grep -v grep || true; journalctl --no-pager | grep -F '${key}' || true
+        cat /proc/$(systemctl show --value -p MainPID ${UNIT})/environ | grep -aF '${key}' || true
+        grep -rlF '${key}' /etc /run/${PACKAGE} /var /usr/lib/${PACKAGE} 2>/dev/null || true`,
+      );
+      expect(found).toBe(KEY_FILE);
+    });
+
+    test("40: the delay of restarts grows, and is over at once for who starts it by hand", async () => {
+      const drop_in = `/etc/systemd/system/${UNIT}.d/quick.conf`;
+      const has_steps = release.systemd >= 254;
+      await robot.write(drop_in, `[Service]\nRestartSec=100ms\n${has_steps ? "RestartMaxDelaySec=2s\n" : ""}`);
+      await robot.run(`cd /usr/lib/${PACKAGE}/lib; mv ${PACKAGE}.cjs kept; echo 'throw new Error("torn")' >${PACKAGE}.cjs
+        systemctl daemon-reload; systemctl restart --no-block ${UNIT}`);
+      if (has_steps) {
+        expect(await robot.show("RestartSteps")).toBe("8");
+        const isLongest = async () => (await robot.show("RestartUSecNext")) === "2s" || undefined;
+        await eventually(isLongest, "the longest delay");
+      } else {
+        const isWaiting = (seconds: number) => async () =>
+          (await robot.ask("ps -C sleep -o args= || true")) === `sleep ${seconds}` || undefined;
+        await eventually(isWaiting(10), "a longer delay");
+        await eventually(isWaiting(20), "a still longer one");
+      }
+      await robot.run(`cd /usr/lib/${PACKAGE}/lib; mv kept ${PACKAGE}.cjs; rm -r /etc/systemd/system/${UNIT}.d
+        systemctl daemon-reload; systemctl restart ${UNIT}`);
+      expect(await robot.show("NRestarts")).toBe("0");
+      await robot.until(({ state }) => state === "registered");
+    });
+
+    test("43: systemd finds nothing to warn of, and little that is exposed", async ({ annotate }) => {
+      const warnings = await robot.ask(`systemd-analyze verify --man=no ${UNIT} 2>&1 | grep -F ${PACKAGE} || true`);
+      expect(warnings).toBe("");
+      const security = await robot.ask(`systemd-analyze security --no-pager ${UNIT} | tail -1`);
+      await annotate(security);
+      expect(Number(/(\d+\.\d)/.exec(security)?.[1])).toBeLessThanOrEqual(2);
+    });
+  },
+);
+
+function megabytes(bytes: string): string {
+  return `${(Number(bytes) / 1e6).toFixed(1)} MB`;
+}

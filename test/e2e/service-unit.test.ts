@@ -1,0 +1,125 @@
+/** systemd/robot-policy-service.service under a systemd that runs it. */
+import { copyFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { execute } from "../support/execute.ts";
+import type { Computer } from "../support/nspawn.ts";
+import { createComputer } from "../support/nspawn.ts";
+import { BOOKWORM, debianRoot, TRIXIE } from "../support/nspawn-root.ts";
+import { openSite, whySkipped } from "../support/nspawn-site.ts";
+import { eventually } from "../support/robot.ts";
+
+const root = join(import.meta.dirname, "../..");
+const UNIT = "robot-policy-service.service";
+const PROGRAM = "robot-policy-service";
+/** For a loaded machine, and the first run of all, which makes roots and packages. */
+const LIMIT_MS = 420_000;
+
+describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
+  `robot-policy-service.service, step by step, under systemd $systemd${whySkipped}`,
+  { timeout: LIMIT_MS },
+  (release) => {
+    const resources = new AsyncDisposableStack();
+    let computer: Computer;
+
+    beforeAll(async () => {
+      const site = resources.use(await openSite());
+      computer = resources.use(
+        await createComputer(site, { layers: [await debianRoot(release)], hostname: "policy-1" }),
+      );
+      const onDisk = (path: string) => site.path(computer.disk(path));
+      const words = ["--out", onDisk(`/opt/${PROGRAM}`), "--program", PROGRAM];
+      await execute([process.execPath, join(root, "scripts/build.ts"), ...words]);
+      await copyFile(process.execPath, onDisk("/usr/bin/node"));
+      await copyFile(join(root, "systemd", UNIT), onDisk(`/etc/systemd/system/${UNIT}`));
+      await computer.image.run(`ln -s /opt/${PROGRAM}/${PROGRAM}.cjs /usr/bin/${PROGRAM}`);
+      await computer.boot();
+      await computer.write(
+        `/etc/${PROGRAM}/config.yaml`,
+        `listen: 127.0.0.1:8080\ndata: /var/lib/${PROGRAM}\nbootstrap_key_file: /var/lib/${PROGRAM}/bootstrap-key\n`,
+      );
+    }, LIMIT_MS);
+
+    afterAll(() => resources.disposeAsync());
+
+    /** The first line of the answer. Bash speaks TCP; nothing else on a small Debian does. */
+    const get = (path: string) =>
+      computer.ask(
+        `timeout 5 bash -c 'exec 3<>/dev/tcp/127.0.0.1/8080; printf "GET ${path} HTTP/1.0\\r\\n\\r\\n" >&3; head -1 <&3 | tr -d "\\r"'`,
+        { may_fail: true },
+      );
+    const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
+    /** Resolves when systemd runs another process of it, which says that it is ready. */
+    const restartedAfter = (former: string) =>
+      eventually(async () => {
+        // Of one moment: the process of before is still "active" for a while.
+        const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
+        const [process_id, state] = words.split("\n");
+        return state === "active" && process_id !== "0" && process_id !== former ? true : undefined;
+      }, "another process to be ready");
+
+    test("systemctl enable --now returns when it answers requests", async () => {
+      await computer.run(`systemctl enable --now ${UNIT}`);
+      expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
+      expect(await show("StatusText")).not.toBe("");
+    });
+
+    test("runs as a user that exists while it runs; its files are nobody else's", async () => {
+      const user = await computer.ask(`ps -o uid= -p ${await show("MainPID")} | tr -d " "`);
+      // systemd's range for them.
+      expect(Number(user)).toBeGreaterThanOrEqual(61_184);
+      expect(await computer.ask(`stat -Lc "%a %u" /var/lib/${PROGRAM}/bootstrap-key`)).toBe(`600 ${user}`);
+      expect(await computer.ask(`stat -Lc "%a" /var/lib/private/${PROGRAM}`)).toBe("700");
+    });
+
+    test("systemctl reload keeps the process and the answers", async () => {
+      const process_id = await show("MainPID");
+      await computer.run(`systemctl reload ${UNIT}`);
+      expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
+      expect(await show("MainPID")).toBe(process_id);
+    });
+
+    test("kill -9: systemd starts it again on what it had acknowledged", async () => {
+      const key = await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`);
+      const process_id = await show("MainPID");
+      await computer.run(`kill -9 ${process_id}`);
+      await restartedAfter(process_id);
+      expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
+      expect(await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`)).toBe(key);
+    });
+
+    test("an event loop that hangs trips the watchdog", async () => {
+      await computer.write(`/etc/systemd/system/${UNIT}.d/quick.conf`, "[Service]\nWatchdogSec=2\nRestartSec=100ms\n");
+      await computer.run(`systemctl daemon-reload; systemctl restart ${UNIT}`);
+      const process_id = await show("MainPID");
+      await computer.run(`kill -STOP ${process_id}`);
+      await restartedAfter(process_id);
+      expect(await computer.ask(`journalctl -u ${UNIT} -o cat --no-pager`)).toContain("Watchdog timeout");
+      await computer.run(`rm -r /etc/systemd/system/${UNIT}.d; systemctl daemon-reload`);
+    });
+
+    test("a bad configuration fails the start and says what is wrong with it", async () => {
+      await computer.run(`sed -i 's/^listen:/listne:/' /etc/${PROGRAM}/config.yaml`);
+      const { code } = await computer.run(`systemctl restart ${UNIT}`, { may_fail: true });
+      expect(code).not.toBe(0);
+      expect(await computer.ask(`journalctl -u ${UNIT} -o cat --no-pager`)).toContain(
+        "unknown key listne; did you mean listen?",
+      );
+      await computer.run(`sed -i 's/^listne:/listen:/' /etc/${PROGRAM}/config.yaml; systemctl restart ${UNIT}`);
+    });
+
+    test("systemd finds nothing to warn of, and little that is exposed", async () => {
+      const { stdout, stderr } = await computer.run(`systemd-analyze verify ${UNIT} 2>&1 | grep -F ${UNIT} || true`);
+      expect(stdout + stderr).toBe("");
+      const security = await computer.ask(`systemd-analyze security --no-pager ${UNIT} | tail -1`);
+      expect(Number(/(\d+\.\d)/.exec(security)?.[1])).toBeLessThanOrEqual(2);
+    });
+
+    test("is stopped within the time that owed answers get", async () => {
+      await computer.run(`systemctl stop ${UNIT}`);
+      expect(await show("Result")).toBe("success");
+    });
+  },
+);

@@ -1,0 +1,65 @@
+/** The ground that the other tests here stand on. */
+import { once } from "node:events";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, test } from "vitest";
+
+import { createComputer } from "../support/nspawn.ts";
+import { BOOKWORM, debianRoot } from "../support/nspawn-root.ts";
+import { openSite, SITE_ADDRESS, whySkipped } from "../support/nspawn-site.ts";
+import { eventually } from "../support/robot.ts";
+
+const LIMIT_MS = 300_000;
+const support = join(import.meta.dirname, "../support");
+
+describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS }, () => {
+  test("nothing of it outlives a test that is killed: no process, mount or network device", async () => {
+    const root = await debianRoot(BOOKWORM);
+    const child = spawn(process.execPath, ["--input-type=module", "-"], { stdio: ["pipe", "pipe", "inherit"] });
+    child.stdin.end(`
+      import { createComputer } from "${support}/nspawn.ts";
+      import { openSite } from "${support}/nspawn-site.ts";
+      const site = await openSite();
+      const computer = await createComputer(site, { layers: ["${root}"], hostname: "arm-7", disk: "journaled" });
+      await computer.boot();
+      console.log(site.process_id);
+      setInterval(() => {}, 1000);`);
+    const [words] = (await once(child.stdout, "data")) as [Buffer];
+    const process_id = Number(words.toString());
+    const namespaces = await readFile(`/proc/${process_id}/mountinfo`, "utf8");
+    expect(namespaces).toContain("/run/computers/1");
+    child.kill("SIGKILL");
+    await eventually(async () => (existsSync(`/proc/${process_id}`) ? undefined : true), "the site to be gone");
+    expect(await readFile("/proc/mounts", "utf8")).not.toContain("/run/computers");
+    expect(await readFile("/proc/net/dev", "utf8")).not.toContain("cable");
+  });
+
+  test("its computers reach the site, and nothing else", async () => {
+    await using site = await openSite();
+    await using computer = await createComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "arm-7" });
+    await computer.boot();
+    const reach = (address: string) =>
+      computer.run(`timeout 2 bash -c 'echo >/dev/tcp/${address}/80' 2>&1 || true`).then(({ stdout }) => stdout);
+    expect(await reach(SITE_ADDRESS)).toContain("Connection refused");
+    expect(await reach("192.0.2.1")).toContain("Network is unreachable");
+    await computer.cable("pulled");
+    expect(await reach(SITE_ADDRESS)).not.toContain("Connection refused");
+  });
+
+  test("a power cut loses what had not reached the disk, and nothing else", async () => {
+    await using site = await openSite();
+    await using computer = await createComputer(site, {
+      layers: [await debianRoot(BOOKWORM)],
+      hostname: "arm-7",
+      disk: "journaled",
+    });
+    await computer.boot();
+    await computer.run("echo kept >/root/kept; sync; echo lost >/root/lost");
+    await computer.cutPower();
+    await computer.boot();
+    expect(await computer.ask("ls /root")).toBe("kept");
+  });
+});

@@ -1,0 +1,73 @@
+/** Other programs, run to their end. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { dirname } from "node:path";
+import { text } from "node:stream/consumers";
+
+import { endWithTest } from "./children.ts";
+
+export interface Executed {
+  /** The exit code; 128 and the signal's number where a signal ended it, as in a shell. */
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ExecuteOptions {
+  readonly input?: string;
+  /** After this it is killed, and that is an error. */
+  readonly limit_ms?: number;
+  /** An exit code beside 0 is an answer like another. */
+  readonly may_fail?: boolean;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const LIMIT_MS = 30_000;
+
+/** @throws what the program wrote, when it fails or does not come to an end. */
+export async function execute(words: readonly string[], options: ExecuteOptions = {}): Promise<Executed> {
+  const { input = "", limit_ms = LIMIT_MS, may_fail = false, environment } = options;
+  const [program = "", ...args] = words;
+  const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "pipe"] });
+  endWithTest(child);
+  let is_late = false;
+  const alarm = setTimeout(() => {
+    is_late = true;
+    child.kill("SIGKILL");
+  }, limit_ms);
+  // A program that does not read its input ends all the same.
+  child.stdin.on("error", () => {}).end(input);
+  const [stdout, stderr, [code, signal]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>,
+  ]);
+  clearTimeout(alarm);
+  const executed = { code: code ?? (signal === "SIGKILL" ? 137 : 143), stdout, stderr };
+  if (is_late) throw new Error(`${words.join(" ")}: no end after ${limit_ms} ms\n${stdout}${stderr}`);
+  if (executed.code !== 0 && !may_fail)
+    throw new Error(`${words.join(" ")}: exit ${executed.code}\n${stdout}${stderr}`);
+  return executed;
+}
+
+const LOCK_LIMIT_MS = 300_000;
+
+/** Runs the action while no other process does so under this lock. The kernel drops the lock with its holder (flock(2)). */
+export async function locked<T>(lock_path: string, action: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(lock_path), { recursive: true });
+  const holder = spawn("flock", [lock_path, "sh", "-c", "echo held; cat"], { stdio: ["pipe", "pipe", "inherit"] });
+  endWithTest(holder);
+  const ended = once(holder, "close");
+  const alarm = setTimeout(() => holder.kill("SIGKILL"), LOCK_LIMIT_MS);
+  try {
+    const held = await Promise.race([once(holder.stdout, "data"), ended.then(() => null)]);
+    if (held === null) throw new Error(`Cannot lock ${lock_path} within ${LOCK_LIMIT_MS} ms`);
+    clearTimeout(alarm);
+    return await action();
+  } finally {
+    clearTimeout(alarm);
+    holder.stdin.end();
+    await ended;
+  }
+}

@@ -1,0 +1,111 @@
+/** A robot computer under Debian's systemd: ours is installed from its package, provisioned, and runs as its unit. */
+import type { StatusDocument } from "../../src/agent/status.ts";
+import type { Executed } from "./execute.ts";
+import type { Computer, ComputerOptions, Shell } from "./nspawn.ts";
+import { createComputer } from "./nspawn.ts";
+import { PACKAGE } from "./nspawn-package.ts";
+import type { SiteService } from "./nspawn-service.ts";
+import type { Site } from "./nspawn-site.ts";
+import { eventually } from "./robot.ts";
+
+export const UNIT = `${PACKAGE}.service`;
+export const STATE_FILE = `/var/lib/${PACKAGE}/registration.json`;
+export const CONFIGURATION_FILE = `/etc/${PACKAGE}/config.yaml`;
+export const MANIFEST_FILE = `/etc/${PACKAGE}/robot-manifest.yaml`;
+export const KEY_FILE = `/etc/${PACKAGE}/api-key`;
+/** What the robot is made of, in digest order. */
+export const ROBOT_FILES = ["/opt/yam/configs/yam_left.yaml", "/opt/yam/configs/yam_right.yaml"];
+
+const INSTALL_LIMIT_MS = 120_000;
+
+export interface RobotComputer extends Computer {
+  /** `robot-policy-agent WORDS`, as root. */
+  agent(words: string): Promise<Executed>;
+  /** A property of the unit, as systemd has it. */
+  show(property: string): Promise<string>;
+  status(): Promise<StatusDocument>;
+  /** Resolves with the first status of the running agent for which the condition holds. */
+  until(condition: (status: StatusDocument) => boolean): Promise<StatusDocument>;
+  /** `sha256sum … | cut -c1-64 | sha256sum` over the robot's files as they are. */
+  digest(): Promise<string>;
+  /** The messages of the unit so far, as the journal has them. */
+  journal(): Promise<string>;
+  /** Resolves when the unit is active, by a process other than this one. */
+  restartedAfter(process_id: string): Promise<void>;
+}
+
+export async function createRobotComputer(site: Site, options: ComputerOptions): Promise<RobotComputer> {
+  const computer = await createComputer(site, options);
+  const status = async () => {
+    const { stdout } = await computer.run(`${PACKAGE} status --json`, { may_fail: true });
+    return JSON.parse(stdout) as StatusDocument;
+  };
+  const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
+  return {
+    ...computer,
+    agent: (words) => computer.run(`${PACKAGE} ${words}`, { may_fail: true }),
+    show,
+    status,
+    until: (condition) => untilStatus(status, condition),
+    async digest() {
+      const words = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
+      return `sha256:${words.slice(0, 64)}`;
+    },
+    journal: () => computer.ask(`journalctl -u ${UNIT} -o cat --no-pager`),
+    async restartedAfter(process_id) {
+      await eventually(async () => {
+        // Of one moment: the process of before is still "active" for a while.
+        const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
+        const [other, state] = words.split("\n");
+        return state === "active" && other !== "0" && other !== process_id ? true : undefined;
+      }, "another process of the agent to be ready");
+    },
+    [Symbol.asyncDispose]: () => computer[Symbol.asyncDispose](),
+  };
+}
+
+async function untilStatus(
+  status: () => Promise<StatusDocument>,
+  condition: (status: StatusDocument) => boolean,
+): Promise<StatusDocument> {
+  let last: StatusDocument | null = null;
+  try {
+    return await eventually(async () => {
+      last = await status();
+      return last.daemon !== null && condition(last) ? last : undefined;
+    }, "the awaited status");
+  } catch (error) {
+    throw new Error(`${String(error)}\nlast status: ${JSON.stringify(last, null, 2)}`, { cause: error });
+  }
+}
+
+/** Installs a package in the running system. */
+export async function installPackage(computer: Computer, site: Site, deb: string): Promise<Executed> {
+  await carryOver(computer, site, deb);
+  return computer.run(`dpkg --install /root/${PACKAGE}.deb; rm /root/${PACKAGE}.deb`, { limit_ms: INSTALL_LIMIT_MS });
+}
+
+/** Puts a package at /root/robot-policy-agent.deb, as from a memory stick. */
+export async function carryOver(computer: Computer, site: Site, deb: string): Promise<void> {
+  await site.run(["cp", deb, computer.disk(`/root/${PACKAGE}.deb`)]);
+}
+
+/** Writes both files by `init`, puts the key in place, and the robot's own files. Nothing is registered by it. */
+export async function provision(computer: Shell, service: SiteService): Promise<void> {
+  for (const path of ROBOT_FILES) await computer.write(path, `# ${path}\noffsets: [0.0, 0.1, -0.2]\n`);
+  await computer.write(`/etc/${PACKAGE}/site-ca.pem`, service.ca);
+  const files = ROBOT_FILES.map((path) => `--file ${path}`).join(" ");
+  await computer.run(
+    `${PACKAGE} init --force --url ${service.url} --region eu-central-1 --type yam.bimanual-joint-position.v1 ${files}
+    sed -i 's|^service:|service:\\n  ca_file: /etc/${PACKAGE}/site-ca.pem|' ${CONFIGURATION_FILE}`,
+  );
+  await putKey(computer, service.key);
+}
+
+/** Replaced as a whole, as `robot-policy-agent` documents it. */
+export async function putKey(computer: Shell, key: string): Promise<void> {
+  await computer.run(
+    `umask 077; cat >${KEY_FILE}.new; chown ${PACKAGE}: ${KEY_FILE}.new; mv ${KEY_FILE}.new ${KEY_FILE}`,
+    { input: `${key}\n` },
+  );
+}

@@ -1,0 +1,75 @@
+/** Root file systems of Debian, made from its packages by mmdebstrap(1), and kept in the checkout's cache. */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { execute, locked } from "./execute.ts";
+
+export interface DebianRelease {
+  readonly suite: string;
+  /** Of systemd, for a person who reads the name of a test. */
+  readonly systemd: number;
+}
+
+/** The oldest that the package is for, what most robots run today, and the release after it. */
+export const BULLSEYE: DebianRelease = { suite: "bullseye", systemd: 247 };
+export const BOOKWORM: DebianRelease = { suite: "bookworm", systemd: 252 };
+export const TRIXIE: DebianRelease = { suite: "trixie", systemd: 257 };
+
+/** What a robot computer has beside Debian's essential packages. */
+const PACKAGES = ["systemd", "systemd-sysv", "dbus", "iproute2", "procps", "ca-certificates", "acl", "adduser"]
+  // Node's own, which an essential system does not have.
+  .concat("libatomic1", "libstdc++6")
+  // A clock for one process alone.
+  .concat("faketime");
+/** Not read by anything here, and half of the files. */
+const LEFT_OUT = ["/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*", "/usr/share/info/*"];
+const MAKE_LIMIT_MS = 180_000;
+
+const CACHE = join(import.meta.dirname, "../../node_modules/.cache/robot-policy-e2e");
+
+/** A folder for what is costly to make and the same every time. It is gone with node_modules. */
+export async function cacheFolder(name: string): Promise<string> {
+  const folder = join(CACHE, name);
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
+
+/**
+ * The root of a release, as a folder that must not be written to. Made at the first call (about 20 s), by one process alone.
+ *
+ * @throws what mmdebstrap wrote, where Debian's mirror cannot be reached.
+ */
+export async function debianRoot({ suite }: DebianRelease): Promise<string> {
+  const recipe = createHash("sha256")
+    .update(JSON.stringify([PACKAGES, LEFT_OUT]))
+    .digest("hex")
+    .slice(0, 12);
+  const roots = await cacheFolder("roots");
+  const root = join(roots, `${suite}-${recipe}`);
+  return locked(`${root}.lock`, async () => {
+    if (existsSync(root)) return root;
+    const unfinished = `${root}.unfinished`;
+    await rm(unfinished, { recursive: true, force: true });
+    await execute(
+      [
+        // What it mounts is gone with it, and not in the way of who removes an unfinished root.
+        "unshare",
+        "--mount",
+        "mmdebstrap",
+        "--quiet",
+        "--variant=essential",
+        `--include=${PACKAGES.join(",")}`,
+        ...LEFT_OUT.map((glob) => `--dpkgopt=path-exclude=${glob}`),
+        // What mmdebstrap told dpkg is for the making alone: the package under test is unpacked whole.
+        "--customize-hook=rm -f $1/etc/dpkg/dpkg.cfg.d/99mmdebstrap",
+        suite,
+        unfinished,
+      ],
+      { limit_ms: MAKE_LIMIT_MS },
+    );
+    await rename(unfinished, root);
+    return root;
+  });
+}

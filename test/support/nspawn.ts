@@ -1,0 +1,240 @@
+/** Computers that boot Debian's systemd, at a site of our own. */
+import type { ChildProcess } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+
+import { endWithTest } from "./children.ts";
+import type { Executed, ExecuteOptions } from "./execute.ts";
+import { execute } from "./execute.ts";
+import type { DiskKind } from "./nspawn-disk.ts";
+import { createDisk } from "./nspawn-disk.ts";
+import { childrenOf, hasOldControlGroups, joinGroups, SERVICE_HOSTNAME, SITE_ADDRESS } from "./nspawn-site.ts";
+import type { Site } from "./nspawn-site.ts";
+import { eventually } from "./robot.ts";
+
+export interface ComputerOptions {
+  /** Layers of its disk, the topmost first; they are not written to. The lowest is a root of nspawn-root.ts. */
+  readonly layers: readonly string[];
+  readonly hostname: string;
+  readonly disk?: DiskKind;
+}
+
+/** Where scripts run as root: a running system, or an image of one. */
+export interface Shell {
+  /** Runs a shell script. The first command that fails ends it. */
+  run(script: string, options?: ExecuteOptions): Promise<Executed>;
+  /** What the script printed, without the last line end. */
+  ask(script: string, options?: ExecuteOptions): Promise<string>;
+  /** Writes a file, with the folders above it. */
+  write(path: string, content: string, mode?: string): Promise<void>;
+}
+
+/** A computer with a disk and a network cable, powered or not. As a shell it is its running system. */
+export interface Computer extends Shell, AsyncDisposable {
+  readonly hostname: string;
+  /** Its disk while it is off, as who makes an image has it: a root, and nothing that runs. */
+  readonly image: Shell;
+  /** Powers it on, and resolves when systemd has come to rest. */
+  boot(options?: { readonly disk?: "read-only" }): Promise<void>;
+  /** A line for each unit that systemd counts as failed. */
+  failedUnits(): Promise<string>;
+  /** Pulls and plugs the network cable; plugged at first. Works in both states of power. */
+  cable(state: "plugged" | "pulled"): Promise<void>;
+  shutdown(): Promise<void>;
+  /** From one instruction to the next nothing of it runs. */
+  cutPower(): Promise<void>;
+  /** Where a path of its disk is in the site. */
+  disk(path: string): string;
+  /** What its disk holds beyond its layers, as a layer for others; of a computer with a disk in memory, while it is off. */
+  layer(): string;
+  /** Has systemd account for memory, also where it is not given control groups to write to. After each boot. */
+  accountMemory(): Promise<void>;
+}
+
+const BOOT_LIMIT_MS = 40_000;
+const ENVIRONMENT = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/root"];
+
+export async function createComputer(site: Site, options: ComputerOptions): Promise<Computer> {
+  const { hostname, layers, disk = "memory" } = options;
+  const number = site.nextNumber();
+  const network = `computer${number}`;
+  const groups = await site.controlGroups(`${number}`);
+  await plugIn();
+  const own_disk = await createDisk(site, `/run/computers/${number}`, layers, disk);
+  const { root } = own_disk;
+  await nameIt();
+  let powered: Powered | null = null;
+
+  const computer: Computer = {
+    hostname,
+    image: shell((script, execution) =>
+      site.run(["chroot", root, "env", "-i", ...ENVIRONMENT, "sh", "-ec", script], execution),
+    ),
+    async boot(start = {}) {
+      if (powered !== null) throw new Error(`${hostname} runs already`);
+      powered = await powerOn(
+        site,
+        [
+          `--directory=${root}`,
+          `--machine=${hostname}`,
+          `--network-namespace-path=/run/netns/${network}`,
+          ...(start.disk === "read-only" ? ["--read-only"] : []),
+        ],
+        groups,
+      );
+      await eventually(async () => {
+        if (powered?.nspawn.exitCode !== null) throw new Error(`${hostname} did not boot: ${powered?.output()}`);
+        const state = await computer.run("systemctl is-system-running --wait", {
+          may_fail: true,
+          limit_ms: BOOT_LIMIT_MS,
+        });
+        return /^(running|degraded)$/m.test(state.stdout) ? true : undefined;
+      }, `${hostname} to boot`);
+    },
+    ...shell(runInside),
+    failedUnits: () => computer.ask("systemctl list-units --failed --plain --no-legend --no-pager"),
+    async cable(state) {
+      await site.run(["ip", "link", "set", `cable${number}`, state === "plugged" ? "up" : "down"]);
+    },
+    async shutdown() {
+      if (powered === null) return;
+      const { nspawn } = powered;
+      const ended = once(nspawn, "close");
+      // The manager may be gone before its answer is written.
+      await computer.run("systemctl poweroff --no-block", { may_fail: true });
+      await ended;
+      powered = null;
+    },
+    async cutPower() {
+      if (powered === null) return;
+      const { nspawn, leader } = powered;
+      const ended = once(nspawn, "close");
+      process.kill(leader, "SIGKILL");
+      await ended;
+      powered = null;
+      await own_disk.losePageCache();
+    },
+    disk: (path) => root + path,
+    layer: () => own_disk.upper,
+    async accountMemory() {
+      if (!hasOldControlGroups) return;
+      const mounts = ["memory", "pids"].map((name) => `mount -o remount,bind,rw /sys/fs/cgroup/${name}`);
+      await computer.run([...mounts, "systemctl daemon-reexec"].join("; "));
+    },
+    async [Symbol.asyncDispose]() {
+      if (powered !== null) await hold(hostname, powered.leader);
+      if (powered !== null) {
+        const ended = once(powered.nspawn, "close");
+        process.kill(powered.leader, "SIGKILL");
+        await ended;
+      }
+      await own_disk.discard();
+      await site.run(["ip", "netns", "delete", network]);
+    },
+  };
+  return computer;
+
+  async function runInside(script: string, execution?: ExecuteOptions): Promise<Executed> {
+    if (powered === null) throw new Error(`${hostname} is off`);
+    const inside = inComputer(powered.leader);
+    try {
+      return await execute([...inside, `cd /; ${script}`], execution);
+    } catch (error) {
+      const { stdout } = await execute([...inside, "journalctl --no-pager -n 15 -o short-precise"], { may_fail: true });
+      throw new Error(`${String(error)}\njournal of ${hostname}:\n${stdout}`, { cause: error });
+    }
+  }
+
+  async function plugIn(): Promise<void> {
+    const address = `10.77.${number}.1`;
+    await site.run([
+      "sh",
+      "-ec",
+      `mkdir -p /run/netns; ip netns add ${network}
+      ip link add cable${number} type veth peer name host0 netns ${network}
+      ip address add ${SITE_ADDRESS} peer ${address} dev cable${number}; ip link set cable${number} up
+      ip -n ${network} link set lo up; ip -n ${network} link set host0 up
+      ip -n ${network} address add ${address} peer ${SITE_ADDRESS} dev host0`,
+    ]);
+  }
+
+  async function nameIt(): Promise<void> {
+    await site.run([
+      "sh",
+      "-ec",
+      `cd ${root}/etc; rm -f hostname hosts; echo ${hostname} >hostname
+      printf '127.0.0.1 localhost\\n127.0.1.1 ${hostname}\\n${SITE_ADDRESS} ${SERVICE_HOSTNAME}\\n' >hosts`,
+    ]);
+  }
+}
+
+/** With `scripts/e2e --keep`, until somebody who looks around has seen enough: Ctrl-C ends the tests, and all that belongs to them. */
+async function hold(hostname: string, leader: number): Promise<void> {
+  if (process.env["E2E_KEEP"] === undefined) return;
+  process.stderr.write(`kept until Ctrl-C: ${hostname}; look around with: nsenter --target=${leader} --all\n`);
+  await new Promise(() => setInterval(() => {}, 60_000));
+}
+
+function shell(run: Shell["run"]): Shell {
+  return {
+    run,
+    async ask(script, options) {
+      return (await run(script, options)).stdout.replace(/\n$/, "");
+    },
+    async write(path, content, mode = "644") {
+      await run(`mkdir -p "$(dirname '${path}')"; cat >'${path}'; chmod ${mode} '${path}'`, { input: content });
+    },
+  };
+}
+
+/** Words that run a shell script, which is to follow, in the running system. */
+function inComputer(leader: number): readonly string[] {
+  return ["nsenter", `--target=${leader}`, "--all", "--", "env", "-i", ...ENVIRONMENT, "sh", "-ec"];
+}
+
+interface Powered {
+  readonly nspawn: ChildProcess;
+  /** Process id of its first process. */
+  readonly leader: number;
+  output(): string;
+}
+
+async function powerOn(site: Site, words: readonly string[], groups: readonly string[]): Promise<Powered> {
+  const flags = ["--boot", "--register=no", "--keep-unit", "--console=pipe", "--link-journal=no", "--resolv-conf=off"];
+  const nspawn = ["systemd-nspawn", "--quiet", ...flags, "--timezone=off", ...words];
+  const started = site.inside(["sh", "-ec", `${joinGroups(groups)}; exec "$@"`, "sh", ...nspawn]);
+  const [program = "", ...args] = started;
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  endWithTest(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const leader = await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`systemd-nspawn ended: ${output}`);
+    return findLeader(child.pid ?? 0);
+  }, "systemd to start");
+  return { nspawn: child, leader, output: () => output };
+}
+
+/** The process below that is the first of its process namespace, and systemd by now. */
+function findLeader(process_id: number): number | undefined {
+  for (const child of childrenOf(process_id)) {
+    const below = findLeader(child);
+    if (below !== undefined) return below;
+    if (isLeader(child)) return child;
+  }
+  return undefined;
+}
+
+function isLeader(process_id: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${process_id}/status`, "latin1");
+    return /^Name:\s+(systemd|init)$/m.test(status) && /^NSpid:.*\s1$/m.test(status);
+  } catch {
+    return false;
+  }
+}
