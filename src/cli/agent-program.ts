@@ -1,10 +1,7 @@
 import type { InitContext } from "../agent/commands/init.ts";
 import { READY_CATALOG } from "../manifest/catalog-ids.ts";
-import { systemMachine } from "../platform/machine.ts";
 import type { ProgramTable } from "./command-table.ts";
 import type { ProcessContext } from "./process-context.ts";
-import { daemonFlags } from "./daemon-flags.ts";
-import { VERSION } from "./version.ts";
 
 /** Every flag any command of the agent takes. */
 interface AgentFlags {
@@ -25,11 +22,24 @@ interface AgentFlags {
   readonly file?: readonly string[];
   readonly dir?: string;
   readonly force?: boolean;
+  readonly from?: string;
+  readonly method?: string;
+  readonly revoke?: boolean;
+  readonly root?: string;
+  readonly keyStdin?: boolean;
+  readonly node?: string;
+  readonly firstBoot?: boolean;
+  readonly enable?: boolean;
+  readonly start?: boolean;
+  readonly purge?: boolean;
 }
 
 const JSON_FLAG = { flag: "--json", summary: "print one JSON document" };
 
-const table: ProgramTable<AgentFlags, InitContext> = {
+type AgentContext = InitContext & Pick<ProcessContext, "readInput" | "readSecret">;
+
+/** The commands of robot-policy-agent. */
+export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
   name: "robot-policy-agent",
   summary:
     "Keeps this robot registered with a robot policy service, and registers it again whenever its configuration files change.",
@@ -133,6 +143,42 @@ const table: ProgramTable<AgentFlags, InitContext> = {
       load: async () => (await import("../agent/commands/doctor.ts")).doctor,
     },
     {
+      name: "set-key",
+      summary:
+        "put the API key where the agent reads it, readable for nobody else; asks for it, or takes it from stdin",
+      flags: [{ flag: "--from <file>", summary: "take it from a file" }, JSON_FLAG],
+      examples: ["robot-policy-agent set-key", "robot-policy-agent set-key --from /media/usb/api-key"],
+      load: async () => (await import("../agent/commands/set-key.ts")).setKey,
+    },
+    {
+      name: "grant",
+      summary: "let the agent's user read the robot's configuration files, as little as it takes",
+      argument: "[FILE]",
+      flags: [
+        {
+          flag: "--method <method>",
+          summary: "acl: access lists on the files; group: join the files' group; owner: run as the files' owner",
+          choices: ["acl", "group", "owner"],
+          default: "acl",
+        },
+        { flag: "--dry-run", summary: "show what would be done; nothing is changed" },
+        { flag: "--revoke", summary: "take back everything that was granted" },
+        JSON_FLAG,
+      ],
+      examples: [
+        "robot-policy-agent grant --dry-run",
+        "robot-policy-agent grant",
+        "robot-policy-agent grant --method owner",
+        "robot-policy-agent grant --revoke",
+      ],
+      load: async () => {
+        const { grant } = await import("../installer/commands/grant.ts");
+        const { readGrantInputs } = await import("../agent/grant-inputs.ts");
+        return (flags, context, file) =>
+          grant(flags, { ...context, readInputs: () => readGrantInputs(flags, context) }, file);
+      },
+    },
+    {
       name: "contract",
       summary: "show the contract that is sent for a custom robot type",
       argument: "[FILE]",
@@ -167,6 +213,52 @@ const table: ProgramTable<AgentFlags, InitContext> = {
       load: async () => (await import("../agent/commands/schema.ts")).schema,
     },
     {
+      name: "install",
+      summary: "install this program as a service, on this machine or in an image; a second time, upgrade it",
+      flags: [
+        { flag: "--dry-run", summary: "show every change; make none" },
+        { flag: "--root <dir>", summary: "install into the image whose files lie there" },
+        { flag: "--key-file <file>", summary: "put this API key in place (-: from stdin)" },
+        { flag: "--key-stdin", summary: "put the API key in place that comes on stdin" },
+        { flag: "--node <file>", summary: "the Node to install (default: the one that runs this)" },
+        { flag: "--first-boot", summary: "register in the first boot, too, as images that are flashed want it" },
+        { flag: "--no-enable", summary: "do not start it at each boot" },
+        { flag: "--no-start", summary: "neither start nor restart it now" },
+        JSON_FLAG,
+      ],
+      examples: [
+        "robot-policy-agent install --dry-run",
+        "robot-policy-agent install --key-file /media/stick/api-key",
+        "robot-policy-agent install --root /mnt/image --first-boot",
+      ],
+      load: async () => {
+        const { install } = await import("../installer/commands/install.ts");
+        const { completionScripts } = await import("./completion/completion.ts");
+        const { SCHEMA_VERSION } = await import("../agent/registration.ts");
+        return (flags, context) =>
+          install(flags, {
+            ...context,
+            completions: completionScripts(agentProgram),
+            state_schema_version: SCHEMA_VERSION,
+          });
+      },
+    },
+    {
+      name: "uninstall",
+      summary: "take the installed program off again; configuration, key and registration stay unless purged",
+      flags: [
+        { flag: "--dry-run", summary: "show every change; make none" },
+        { flag: "--root <dir>", summary: "take it out of the image whose files lie there" },
+        { flag: "--purge", summary: "remove configuration, key, registration and user, too" },
+        JSON_FLAG,
+      ],
+      examples: ["robot-policy-agent uninstall --dry-run", "robot-policy-agent uninstall --purge"],
+      load: async () => {
+        const { uninstall } = await import("../installer/commands/uninstall.ts");
+        return (flags, context) => uninstall(flags, context);
+      },
+    },
+    {
       name: "completion",
       summary: "print the completion script of a shell",
       flags: [],
@@ -179,7 +271,7 @@ const table: ProgramTable<AgentFlags, InitContext> = {
       ],
       load: async () => {
         const { printCompletion } = await import("./completion/completion.ts");
-        return (_flags, { terminal }, shell) => printCompletion(table, shell, terminal);
+        return (_flags, { terminal }, shell) => printCompletion(agentProgram, shell, terminal);
       },
     },
   ],
@@ -191,17 +283,3 @@ const table: ProgramTable<AgentFlags, InitContext> = {
     "robot-policy-agent doctor               find out why it does not work",
   ],
 };
-
-/** Runs robot-policy-agent with these arguments. */
-export async function runAgentProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
-  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = own.environment;
-  const machine = systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.process_id);
-  const context = { ...own, machine, version: VERSION };
-  const daemon_flags = daemonFlags(argv);
-  if (daemon_flags !== null) {
-    const { run } = await import("../agent/commands/run.ts");
-    return run(daemon_flags, context);
-  }
-  const { runProgram } = await import("./run-program.ts");
-  return runProgram(table, argv, { ...own, version: VERSION, context });
-}

@@ -10,6 +10,10 @@ export interface ProcessContext {
   readonly terminal: ProgramTerminal;
   /** null where nobody can be asked. */
   openQuestions(): Questions | null;
+  /** Everything that comes in by stdin, as text. */
+  readInput(limit_bytes: number): Promise<string | "too-large">;
+  /** A secret from stdin; a person at the terminal is asked and sees nothing of it. null when the person gave up. */
+  readSecret(prompt: string, limit_length: number): Promise<string | "too-large" | null>;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   onHangup(callback: () => void): void;
@@ -27,8 +31,11 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
   let hangup: () => void = () => {};
   const abort = () => stopping.abort(new Interrupted());
   const stop = () => {
-    if (stopping.signal.aborted) own.exit(EXIT.interrupted);
+    if (stopping.signal.aborted) exitNow(own, EXIT.interrupted);
     abort();
+    setTimeout(() => {
+      if (hasHungWork(own)) exitNow(own, EXIT.interrupted);
+    }, STOP_LIMIT_MS).unref();
   };
   own.on("SIGINT", stop);
   own.on("SIGTERM", stop);
@@ -53,6 +60,12 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
       const { stdin, stderr } = own;
       return openQuestions({ stdin, stderr, interrupt: stop, signal: stopping.signal });
     },
+    readInput: (limit_bytes) => readInput(own, limit_bytes, stopping.signal),
+    async readSecret(prompt, limit_length) {
+      const { readSecret } = await import("./secret-input.ts");
+      const { stdin, stderr } = own;
+      return readSecret({ stdin, stderr, interrupt: stop, signal: stopping.signal }, prompt, limit_length);
+    },
     environment: own.env,
     signal: stopping.signal,
     onHangup(callback) {
@@ -61,6 +74,25 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
     process_id: own.pid,
     user_id: own.getuid?.() ?? 0,
   };
+}
+
+/** @throws where `signal` aborts: a person who is asked for text may interrupt instead. */
+async function readInput(
+  { stdin }: NodeJS.Process,
+  limit_bytes: number,
+  signal: AbortSignal,
+): Promise<string | "too-large"> {
+  // The daemon reads nothing, and starts without it.
+  const { addAbortSignal } = await import("node:stream");
+  const chunks: Uint8Array[] = [];
+  let size_bytes = 0;
+  for await (const chunk of addAbortSignal(signal, stdin)) {
+    const bytes = Buffer.from(chunk);
+    size_bytes += bytes.byteLength;
+    if (size_bytes > limit_bytes) return "too-large";
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /**
@@ -72,7 +104,34 @@ export async function endProcess(own: NodeJS.Process, exit_code: number): Promis
   // A write that failed is told a turn later.
   await new Promise((resolve) => setImmediate(resolve));
   // Set where the output was lost.
-  own.exit(own.exitCode ?? exit_code);
+  exitNow(own, Number(own.exitCode ?? exit_code));
+}
+
+/** A command that was told to stop, and that the disk does not let: later than any that does so by itself. */
+const STOP_LIMIT_MS = 5000;
+/** What waits for the disk or for a name server in a thread of its own (libuv's pool). */
+const THREAD_WORK: ReadonlySet<string> = new Set([
+  "FSReqCallback",
+  "FSReqPromise",
+  "GetAddrInfoReqWrap",
+  "GetNameInfoReqWrap",
+]);
+
+function hasHungWork(own: NodeJS.Process): boolean {
+  return own.getActiveResourcesInfo().some((name) => THREAD_WORK.has(name));
+}
+
+/**
+ * exit(3) joins those threads, so that a network drive that never answers would keep the process for ever, and a service manager
+ * waiting for it. The kernel ends them for a process that becomes another program, which here does nothing but end with that code.
+ */
+function exitNow(own: NodeJS.Process, exit_code: number): void {
+  try {
+    if (hasHungWork(own)) own.execve?.("/bin/sh", ["sh", "-c", `exit ${exit_code}`], {});
+  } catch {
+    // Without a shell the process waits for its threads after all.
+  }
+  own.exit(exit_code);
 }
 
 /** Where nothing waits to be written, nothing is: /dev/full refuses even that. */

@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from "commander";
 import { nearest } from "../manifest/nearest.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Problem } from "../platform/terminal.ts";
+import { flagsOf } from "./command-table.ts";
 import type { CommandRow, FlagRow, ProgramTable } from "./command-table.ts";
 import type { ProgramTerminal } from "./terminal.ts";
 
@@ -12,6 +13,9 @@ export interface RunOptions<Context> {
   readonly signal: AbortSignal;
   readonly context: Context;
 }
+
+/** The words after a command's name that are no flags. */
+type Arguments = readonly (string | undefined)[];
 
 /** What `--json` prints of a failure that was told as findings, not as a problem. */
 const TOLD_ON_STDERR: Problem = {
@@ -33,16 +37,17 @@ export async function runProgram<Flags extends object, Context>(
   options: RunOptions<Context>,
 ): Promise<number> {
   // `help keys create` is `keys create --help`.
-  const argv = words[0] === "help" ? [...words.slice(1), "--help"] : words;
+  const argv = nameAlone(words[0] === "help" ? [...words.slice(1), "--help"] : words, table.alone ?? {});
   let exit_code: number = EXIT.ok;
   const program = describeProgram(table, options);
-  const action = (row: CommandRow<Flags, Context>) => async (flags: Flags, argument: string | undefined) => {
+  const action = (row: CommandRow<Flags, Context>) => async (flags: Flags, words: Arguments) => {
     const command = await row.load();
-    exit_code = await command(flags, options.context, argument);
+    exit_code = await command(flags, options.context, words[0], words[1]);
     const is_json = "json" in flags && flags.json === true;
     if (is_json && exit_code !== EXIT.ok) options.terminal.concludeJson(TOLD_ON_STDERR);
   };
   for (const row of rowsFor(argv, table.commands)) addCommand(program, row, table, action(row));
+  arrangeHelp(program, table.headings ?? {});
   // Before the command's name they are understood too.
   addFlags(program, table.common);
   try {
@@ -60,6 +65,25 @@ export async function runProgram<Flags extends object, Context>(
   // Whatever was cut short leaves no bar behind, and is no failure of its own.
   options.terminal.progress("", 1);
   return options.signal.aborted && exit_code !== EXIT.ok ? EXIT.interrupted : exit_code;
+}
+
+const HELP: ReadonlySet<string> = new Set(["-h", "--help"]);
+
+/** `contexts --json` is `contexts list --json`; help is of the whole group. */
+function nameAlone(words: readonly string[], alone: Readonly<Record<string, string>>): readonly string[] {
+  const [group = "", ...rest] = words;
+  const command = Object.hasOwn(alone, group) ? alone[group] : undefined;
+  if (command === undefined || rest[0]?.startsWith("-") === false) return words;
+  return rest.some((word) => HELP.has(word)) ? words : [group, command, ...rest];
+}
+
+/** Puts the commands under their headings, which come in the order of the commands. */
+function arrangeHelp(program: Command, headings: Readonly<Record<string, readonly string[]>>): void {
+  for (const [heading, names] of Object.entries(headings)) {
+    for (const command of program.commands) {
+      if (names.includes(command.name())) command.helpGroup(`${heading}:`);
+    }
+  }
 }
 
 function usageProblem(program: string, { code, message }: CommanderError): Problem {
@@ -118,7 +142,7 @@ function addCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
   table: ProgramTable<Flags, Context>,
-  run: (flags: Flags, argument: string | undefined) => Promise<void>,
+  run: (flags: Flags, words: Arguments) => Promise<void>,
 ): void {
   if (row.name.startsWith("--")) addFlagCommand(program, row, run);
   else addWordCommand(program, row, table, run);
@@ -128,13 +152,13 @@ function addCommand<Flags extends object, Context>(
 function addFlagCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
-  run: (flags: Flags, argument: string | undefined) => Promise<void>,
+  run: (flags: Flags, words: Arguments) => Promise<void>,
 ): void {
   addFlags(program, [{ flag: row.name, summary: row.summary }, ...row.flags]);
   program.action(async () => {
     const flags = program.opts<Flags & Record<string, unknown>>();
     if (flags[row.name.slice(2)] !== true || program.args.length > 0) refuseArguments(program);
-    await run(flags, undefined);
+    await run(flags, []);
   });
 }
 
@@ -142,25 +166,33 @@ function addWordCommand<Flags extends object, Context>(
   program: Command,
   row: CommandRow<Flags, Context>,
   { common, groups = {} }: ProgramTable<Flags, Context>,
-  run: (flags: Flags, argument: string | undefined) => Promise<void>,
+  run: (flags: Flags, words: Arguments) => Promise<void>,
 ): void {
   const command = nameCommand(program, row.name, groups).description(row.summary).allowExcessArguments(false);
-  addFlags(command, [...row.flags, ...common]);
-  if (row.argument !== undefined) {
-    const name = row.argument.toLowerCase();
-    command.argument(name.startsWith("[") ? name : `<${name}>`, (row.choices ?? []).join(", "));
+  addFlags(command, flagsOf(row, common));
+  for (const alias of row.aliases ?? []) command.alias(alias);
+  const names = row.argument?.toLowerCase().split(" ") ?? [];
+  for (const name of names) {
+    const may_be = name === names[0] ? (row.choices ?? []).join(", ") : "";
+    command.argument(name.startsWith("[") ? name : `<${name}>`, may_be);
   }
   if (row.examples.length > 0) command.addHelpText("after", examplesText(row.examples));
   command.action(async (...passed: readonly unknown[]) => {
-    const argument = typeof passed[0] === "string" ? passed[0] : undefined;
+    const words = names.map((_, index) => textAt(passed, index));
+    const [argument] = words;
     refuseForeignFlags(program, command);
     if (row.choices !== undefined && argument !== undefined && !row.choices.includes(argument)) {
       const what = `'${argument}' is not one of ${row.choices.join(", ")}`;
       refuse(command, what, nearest(argument, row.choices));
     }
     // What stands before the command counts too, but less.
-    await run({ ...program.opts<Flags>(), ...command.opts<Flags>() }, argument);
+    await run({ ...program.opts<Flags>(), ...command.opts<Flags>() }, words);
   });
+}
+
+function textAt(passed: readonly unknown[], index: number): string | undefined {
+  const value = passed[index];
+  return typeof value === "string" ? value : undefined;
 }
 
 /** `--setup check` asks for two things at once; a flag that the command would ignore is a mistake as well. */
@@ -174,10 +206,11 @@ function refuseForeignFlags(program: Command, command: Command): void {
 }
 
 function addFlags(command: Command, flags: readonly FlagRow[]): void {
-  for (const { flag, summary, repeats, choices, required, default: preset } of flags) {
+  for (const { flag, summary, repeats, choices, required, default: preset, hidden } of flags) {
     const option = new Option(flag, summary).makeOptionMandatory(required === true);
     if (preset !== undefined) option.default(preset);
     if (choices !== undefined) option.choices(choices);
+    if (hidden === true) option.hideHelp();
     if (repeats === true) option.argParser((value: string, before: readonly string[] = []) => [...before, value]);
     command.addOption(option);
   }

@@ -2,6 +2,7 @@ import { styleText } from "node:util";
 
 import type { Problem, Terminal } from "../platform/terminal.ts";
 import { layOutTable } from "./table.ts";
+import { cutToWidth } from "./text-width.ts";
 
 export interface TerminalOptions {
   readonly stdout: Output;
@@ -14,9 +15,11 @@ export interface Output {
   write(text: string): void;
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
 }
 
 const DEFAULT_COLUMNS = 80;
+const DEFAULT_ROWS = 24;
 /** A bar redrawn more often is a blur. */
 const PROGRESS_PERIOD_MS = 100;
 const BAR_CELLS = 24;
@@ -43,6 +46,8 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   let is_bar_shown = false;
   let first_problem: Problem | null = null;
   let is_document_printed = false;
+  let drawn_lines = 0;
+  const is_interactive = stdout.isTTY === true && stderr.isTTY === true && environment["TERM"] !== "dumb";
 
   /** Some terminals say 0 for "unknown". */
   function columns(): number {
@@ -56,13 +61,33 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
 
   function line(output: Output, text: string): void {
     clearBar();
+    drawn_lines = 0;
     output.write(`${escapeUnprintable(text, seal).replaceAll(seal, SGR_START)}\n`);
   }
 
-  function printJson(value: unknown): void {
+  function tableLines(
+    headers: readonly string[],
+    rows: readonly (readonly string[])[],
+    prose: readonly string[] = [],
+    spare: readonly string[] = [],
+  ): readonly string[] {
+    // Escaped before it is laid out: what is drawn has the width that was measured.
+    const cells = rows.map((row) => row.map((cell) => escapeUnprintable(cell.replaceAll(/[\n\t]/g, " "), seal)));
+    const room = stdout.isTTY === true ? columns() : Number.POSITIVE_INFINITY;
+    return layOutTable(headers, cells, room, prose, spare);
+  }
+
+  /** A line that the terminal would wrap, or scroll away, could not be drawn over. */
+  function fitToScreen(lines: readonly string[]): readonly string[] {
+    const room = Math.max(2, (stderr.rows === undefined || stderr.rows <= 0 ? DEFAULT_ROWS : stderr.rows) - 1);
+    const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more`];
+    return shown.map((text) => cutToWidth(escapeUnprintable(text, seal), columns()).replaceAll(seal, SGR_START));
+  }
+
+  function printJson(value: unknown, indent: number): void {
     clearBar();
     is_document_printed = true;
-    stdout.write(`${escapeInJson(JSON.stringify(value, null, 2))}\n`);
+    stdout.write(`${escapeInJson(JSON.stringify(value, null, indent))}\n`);
   }
 
   return {
@@ -71,12 +96,20 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     },
     style,
     print: (text) => line(stdout, text),
-    json: printJson,
-    table(headers, rows, prose = []) {
-      // Escaped before it is laid out: what is drawn has the width that was measured.
-      const cells = rows.map((row) => row.map((cell) => escapeUnprintable(cell.replaceAll(/[\n\t]/g, " "), seal)));
-      const room = stdout.isTTY === true ? columns() : Number.POSITIVE_INFINITY;
-      for (const row of layOutTable(headers, cells, room, prose)) line(stdout, row);
+    json: (value) => printJson(value, 2),
+    jsonLine: (value) => printJson(value, 0),
+    tableLines,
+    table(headers, rows, prose, spare) {
+      for (const row of tableLines(headers, rows, prose, spare)) line(stdout, row);
+    },
+    interactive: is_interactive,
+    draw(lines) {
+      if (!is_interactive) return;
+      clearBar();
+      const shown = fitToScreen(lines);
+      const back = drawn_lines === 0 ? "" : `\u001B[${drawn_lines}A\r\u001B[J`;
+      stderr.write(back + shown.map((text) => `${text}\n`).join(""));
+      drawn_lines = shown.length;
     },
     note: (text) => line(stderr, text),
     problem(problem) {
@@ -84,7 +117,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       for (const text of renderProblem(problem, style_of_errors)) line(stderr, text);
     },
     concludeJson(otherwise) {
-      if (!is_document_printed) printJson({ problem: first_problem ?? otherwise });
+      if (!is_document_printed) printJson({ problem: first_problem ?? otherwise }, 2);
     },
     progress(label, fraction) {
       if (stderr.isTTY !== true) return;

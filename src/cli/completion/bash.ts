@@ -1,9 +1,9 @@
-import type { CompletedFlag, Completion } from "./description.ts";
+import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
 import { allFlags } from "./description.ts";
 
 /** A script for bash ≥ 4.4: `source <(PROGRAM completion bash)`, or a file in /usr/share/bash-completion/completions. */
 export function bashCompletion(completion: Completion): string {
-  const { program, flags, commands } = completion;
+  const { program, flags, commands, groups } = completion;
   const name = `_${program.replaceAll("-", "_")}`;
   const with_value = allFlags(completion).filter(({ value }) => value.kind !== "none");
   return `# bash completion for ${program}
@@ -24,17 +24,23 @@ ${name}() {
 ${with_value.map(completeValue).join("\n")}
   esac
   case $command in
-    '') words='${[...commands, ...flags].map(({ name: word }) => word).join(" ")}' ;;
-${commands
-  .map(({ name: command, flags: own, choices }) => {
-    const words = [...choices, ...own.map(({ name: flag }) => flag)];
-    return `    '${command}' | '${command} '*) words='${words.join(" ")}' ;;`;
-  })
-  .join("\n")}
+    '') words='${[...commands, ...groups, ...flags].map(({ name: word }) => word).join(" ")}' ;;
+${[...commands.map((command) => completeWords(command.name, command)), ...groups.map(completeGroup)].join("\n")}
   esac
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }
 complete -F ${name} ${program}`;
+}
+
+function completeGroup({ name, commands }: CompletedGroup): string {
+  const words = commands.map((command) => command.name).join(" ");
+  const lines = commands.map((command) => completeWords(`${name} ${command.name}`, command));
+  return [`    '${name}') words='${words}' ;;`, ...lines].join("\n");
+}
+
+function completeWords(name: string, { flags, choices }: CompletedCommand): string {
+  const words = [...choices, ...flags.map(({ name: flag }) => flag)];
+  return `    '${name}' | '${name} '*) words='${words.join(" ")}' ;;`;
 }
 
 function pattern(flags: readonly CompletedFlag[]): string {

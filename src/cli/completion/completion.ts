@@ -10,6 +10,16 @@ import { describeCompletion } from "./description.ts";
 import { fishCompletion } from "./fish.ts";
 import { zshCompletion } from "./zsh.ts";
 
+/** The script of every shell that has one. */
+export function completionScripts(table: ProgramTable<never, never>): ReadonlyMap<"bash" | "zsh" | "fish", string> {
+  const completion = describeCompletion(table);
+  return new Map([
+    ["bash", `${bashCompletion(completion)}\n`],
+    ["zsh", `${zshCompletion(completion)}\n`],
+    ["fish", `${fishCompletion(completion)}\n`],
+  ]);
+}
+
 /** The command `completion SHELL`: the shell's script, on stdout. */
 export async function printCompletion(
   table: ProgramTable<never, never>,

@@ -1,3 +1,4 @@
+import { flagsOf } from "../command-table.ts";
 import type { FlagRow, ProgramTable } from "../command-table.ts";
 
 /** A program as completion sees it. */
@@ -5,6 +6,16 @@ export interface Completion {
   readonly program: string;
   /** Flags that are understood before a command is named. */
   readonly flags: readonly CompletedFlag[];
+  /** Those of one word; the others are in groups. */
+  readonly commands: readonly CompletedCommand[];
+  readonly groups: readonly CompletedGroup[];
+}
+
+/** Commands that share their first word: `robots list`, `robots show`. */
+export interface CompletedGroup {
+  readonly name: string;
+  readonly summary: string;
+  /** By their second words. */
   readonly commands: readonly CompletedCommand[];
 }
 
@@ -36,23 +47,45 @@ const VERSION: FlagRow = { flag: "--version", summary: "print the version" };
 export function describeCompletion(table: ProgramTable<never, never>): Completion {
   const own = table.commands.filter(({ name }) => name.startsWith("--"));
   const flags = own.flatMap(({ name, summary, flags }) => [{ flag: name, summary }, ...flags]);
+  const rows = table.commands.filter((row) => !own.includes(row));
+  const names = new Set(rows.filter(({ name }) => name.includes(" ")).map(({ name }) => firstWord(name)));
+  const describe = (row: (typeof rows)[number]) => describeCommand(row, table.common);
   return {
     program: table.name,
-    flags: [...flags, ...table.common, VERSION, HELP].map(describeFlag),
-    commands: table.commands
-      .filter((row) => !own.includes(row))
-      .map(({ name, summary, flags, choices, suggestions }) => ({
-        name,
-        summary,
-        flags: [...flags, ...table.common, HELP].map(describeFlag),
-        choices: choices ?? suggestions ?? [],
-      })),
+    flags: [...flags, ...table.common, VERSION, HELP].filter(isShown).map(describeFlag),
+    commands: rows.filter(({ name }) => !name.includes(" ")).map(describe),
+    groups: [...names].map((name) => ({
+      name,
+      summary: table.groups?.[name] ?? "",
+      commands: rows.filter((row) => row.name.startsWith(`${name} `)).map(describe),
+    })),
   };
 }
 
-function describeFlag({ flag, summary, suggestions }: FlagRow): CompletedFlag {
+function describeCommand(
+  row: ProgramTable<never, never>["commands"][number],
+  common: readonly FlagRow[],
+): CompletedCommand {
+  const { name, summary, choices, suggestions } = row;
+  return {
+    name: name.slice(name.indexOf(" ") + 1),
+    summary,
+    flags: [...flagsOf(row, common), HELP].filter(isShown).map(describeFlag),
+    choices: choices ?? suggestions ?? [],
+  };
+}
+
+function firstWord(name: string): string {
+  return name.split(" ")[0] ?? name;
+}
+
+function isShown({ hidden }: FlagRow): boolean {
+  return hidden !== true;
+}
+
+function describeFlag({ flag, summary, suggestions, choices }: FlagRow): CompletedFlag {
   const [name = "", placeholder] = flag.split(" ");
-  return { name, summary, value: describeValue(placeholder, suggestions ?? []) };
+  return { name, summary, value: describeValue(placeholder, choices ?? suggestions ?? []) };
 }
 
 function describeValue(placeholder: string | undefined, suggestions: readonly string[]): CompletedValue {
@@ -69,7 +102,8 @@ function describeValue(placeholder: string | undefined, suggestions: readonly st
 }
 
 /** Each flag of the program once: what follows it is the same wherever it stands. */
-export function allFlags({ flags, commands }: Completion): readonly CompletedFlag[] {
-  const all = [...flags, ...commands.flatMap((command) => command.flags)];
+export function allFlags({ flags, commands, groups }: Completion): readonly CompletedFlag[] {
+  const all_commands = [...commands, ...groups.flatMap((group) => group.commands)];
+  const all = [...flags, ...all_commands.flatMap((command) => command.flags)];
   return [...new Map(all.map((flag) => [flag.name, flag])).values()];
 }

@@ -1,24 +1,43 @@
-import type { CompletedCommand, CompletedFlag, Completion } from "./description.ts";
+import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
 
 /** A script for fish: `PROGRAM completion fish > ~/.config/fish/completions/PROGRAM.fish`. */
-export function fishCompletion({ program, flags, commands }: Completion): string {
-  const none_yet = `not __fish_seen_subcommand_from ${commands.map(({ name }) => name).join(" ")}`;
+export function fishCompletion({ program, flags, commands, groups }: Completion): string {
+  const none_yet = `not ${seen([...commands, ...groups])}`;
   return [
     `# fish completion for ${program}`,
     `complete -c ${program} -f`,
     ...flags.map((flag) => completeFlag(program, none_yet, flag)),
-    ...commands.flatMap((command) => completeCommand(program, none_yet, command)),
+    ...commands.flatMap((command) => completeCommand(program, none_yet, seen([command]), command)),
+    ...groups.flatMap((group) => completeGroup(program, none_yet, group)),
   ].join("\n");
 }
 
-function completeCommand(program: string, none_yet: string, command: CompletedCommand): readonly string[] {
-  const { name, summary, flags, choices } = command;
-  const chosen = `__fish_seen_subcommand_from ${name}`;
+function completeGroup(program: string, none_yet: string, group: CompletedGroup): readonly string[] {
+  const chosen = seen([group]);
+  const none_of_group = `${chosen}; and not ${seen(group.commands)}`;
+  return [
+    `complete -c ${program} -n ${quote(none_yet)} -a ${group.name} -d ${quote(group.summary)}`,
+    ...group.commands.flatMap((command) =>
+      completeCommand(program, none_of_group, `${chosen}; and ${seen([command])}`, command),
+    ),
+  ];
+}
+
+function completeCommand(
+  program: string,
+  none_yet: string,
+  chosen: string,
+  { name, summary, flags, choices }: CompletedCommand,
+): readonly string[] {
   return [
     `complete -c ${program} -n ${quote(none_yet)} -a ${name} -d ${quote(summary)}`,
     ...(choices.length === 0 ? [] : [`complete -c ${program} -n ${quote(chosen)} -a ${quote(choices.join(" "))}`]),
     ...flags.map((flag) => completeFlag(program, chosen, flag)),
   ];
+}
+
+function seen(words: readonly { readonly name: string }[]): string {
+  return `__fish_seen_subcommand_from ${words.map(({ name }) => name).join(" ")}`;
 }
 
 function completeFlag(program: string, condition: string, { name, summary, value }: CompletedFlag): string {

@@ -1,14 +1,26 @@
-import type { CompletedCommand, CompletedFlag, Completion } from "./description.ts";
+import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
 
 /** A script for zsh: `PROGRAM completion zsh > "${fpath[1]}/_PROGRAM"`. */
-export function zshCompletion({ program, flags, commands }: Completion): string {
+export function zshCompletion({ program, flags, commands, groups }: Completion): string {
   const name = `_${program.replaceAll("-", "_")}`;
+  const cases = [...commands.map(completeCommand), ...groups.map((group) => callGroup(name, group))];
   return `#compdef ${program}
-${name}() {
-  local context state state_descr line
+${groups.map((group) => completeGroup(name, group)).join("")}${name}() {
+${completeLevel([...commands, ...groups], flags, cases)}
+}
+if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${program}; fi`;
+}
+
+/** One word of the command line, and what stands behind each. */
+function completeLevel(
+  words: readonly { readonly name: string; readonly summary: string }[],
+  flags: readonly CompletedFlag[],
+  cases: readonly string[],
+): string {
+  return `  local context state state_descr line
   typeset -A opt_args
   local -a commands=(
-${commands.map(describeCommand).join("\n")}
+${words.map(describeCommand).join("\n")}
   )
   _arguments -C \\
 ${flags.map(specifyFlag).join("")}    '1: :->command' \\
@@ -17,14 +29,23 @@ ${flags.map(specifyFlag).join("")}    '1: :->command' \\
     command) _describe command commands ;;
     rest)
       case $words[1] in
-${commands.map(completeCommand).join("\n")}
+${cases.join("\n")}
       esac ;;
-  esac
-}
-if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${program}; fi`;
+  esac`;
 }
 
-function describeCommand({ name, summary }: CompletedCommand): string {
+function completeGroup(program: string, { name, commands }: CompletedGroup): string {
+  return `${program}_${name}() {
+${completeLevel(commands, [], commands.map(completeCommand))}
+}
+`;
+}
+
+function callGroup(program: string, { name }: CompletedGroup): string {
+  return `        ${quote(name)}) ${program}_${name} && return ;;`;
+}
+
+function describeCommand({ name, summary }: Pick<CompletedCommand, "name" | "summary">): string {
   return `    ${quote(`${name}:${summary.replaceAll(":", "\\:")}`)}`;
 }
 

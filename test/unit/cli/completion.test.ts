@@ -3,11 +3,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 
 import type { ProgramTable } from "../../../src/cli/command-table.ts";
 import { printCompletion } from "../../../src/cli/completion/completion.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
+import { hasProgram } from "../../support/programs.ts";
 
 const load = async () => async () => 0;
 const table: ProgramTable<object, null> = {
@@ -56,14 +57,35 @@ const table: ProgramTable<object, null> = {
   examples: [],
 };
 
-async function script(shell: string): Promise<string> {
+const grouped: ProgramTable<object, null> = {
+  name: "grouped",
+  summary: "A tool with groups of commands.",
+  common: [],
+  groups: { keys: "keys, and what's theirs" },
+  commands: [
+    { name: "keys create", summary: "make one", flags: [], examples: [], load },
+    {
+      name: "keys list",
+      summary: "list them",
+      flags: [
+        { flag: "--by <what>", summary: "in which order", choices: ["day", "robot"] },
+        { flag: "--secret", summary: "not told of", hidden: true },
+      ],
+      examples: [],
+      load,
+    },
+  ],
+  examples: [],
+};
+
+async function script(shell: string, of = table): Promise<string> {
   let text = "";
   const terminal = createTerminal({
     stdout: { write: (part) => void (text += part) },
     stderr: { write() {} },
     environment: {},
   });
-  expect(await printCompletion(table, shell, terminal)).toBe(0);
+  expect(await printCompletion(of, shell, terminal)).toBe(0);
   return text;
 }
 
@@ -74,7 +96,7 @@ describe("bash", () => {
     mkdirSync(join(folder, "here"));
     writeFileSync(join(folder, "here", "a file.yaml"), "");
     mkdirSync(join(folder, "here", "a folder"));
-    writeFileSync(join(folder, "completion.bash"), await script("bash"));
+    writeFileSync(join(folder, "completion.bash"), (await script("bash")) + (await script("bash", grouped)));
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -83,7 +105,7 @@ describe("bash", () => {
     const program = `
       source ../completion.bash
       COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
-      _my_tool
+      "_\${1//-/_}"
       printf '%s\\n' "\${COMPREPLY[@]}"`;
     const output = execFileSync("bash", ["--norc", "-uc", program, "bash", ...words], {
       cwd: join(folder, "here"),
@@ -141,6 +163,19 @@ describe("bash", () => {
     ],
     [["my-tool", "check", "--state-dir", ""], ["a folder"]],
     [["my-tool", "nonsense", "--"], []],
+    [["grouped", "k"], ["keys"]],
+    [
+      ["grouped", "keys", ""],
+      ["create", "list"],
+    ],
+    [
+      ["grouped", "keys", "list", "--"],
+      ["--by", "--help"],
+    ],
+    [
+      ["grouped", "keys", "list", "--by", ""],
+      ["day", "robot"],
+    ],
   ])("bash: %j offers %j", (words, offered) => {
     expect(complete(...words).toSorted()).toEqual([...offered].toSorted());
   });
@@ -242,5 +277,92 @@ describe("zsh and fish", () => {
       complete -c my-tool -n '__fish_seen_subcommand_from catalog' -l help -d 'show what there is'
       "
     `);
+  });
+
+  test("zsh and fish: groups of commands, without hidden flags", async () => {
+    expect(await script("zsh", grouped)).toMatchInlineSnapshot(`
+      "#compdef grouped
+      _grouped_keys() {
+        local context state state_descr line
+        typeset -A opt_args
+        local -a commands=(
+          'create:make one'
+          'list:list them'
+        )
+        _arguments -C \\
+          '1: :->command' \\
+          '*:: :->rest' && return
+        case $state in
+          command) _describe command commands ;;
+          rest)
+            case $words[1] in
+              'create')
+                _arguments \\
+                  '--help[show what there is]' \\
+                  && return ;;
+              'list')
+                _arguments \\
+                  '--by[in which order]:value:(day robot)' \\
+                  '--help[show what there is]' \\
+                  && return ;;
+            esac ;;
+        esac
+      }
+      _grouped() {
+        local context state state_descr line
+        typeset -A opt_args
+        local -a commands=(
+          'keys:keys, and what'\\''s theirs'
+        )
+        _arguments -C \\
+          '--version[print the version]' \\
+          '--help[show what there is]' \\
+          '1: :->command' \\
+          '*:: :->rest' && return
+        case $state in
+          command) _describe command commands ;;
+          rest)
+            case $words[1] in
+              'keys') _grouped_keys && return ;;
+            esac ;;
+        esac
+      }
+      if [[ $funcstack[1] == _grouped ]]; then _grouped "$@"; else compdef _grouped grouped; fi
+      "
+    `);
+    expect(await script("fish", grouped)).toMatchInlineSnapshot(`
+      "# fish completion for grouped
+      complete -c grouped -f
+      complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l version -d 'print the version'
+      complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l help -d 'show what there is'
+      complete -c grouped -n 'not __fish_seen_subcommand_from keys' -a keys -d 'keys, and what\\'s theirs'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create list' -a create -d 'make one'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from create' -l help -d 'show what there is'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create list' -a list -d 'list them'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l by -d 'in which order' -x -a 'day robot'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l help -d 'show what there is'
+      "
+    `);
+  });
+
+  test.skipIf(!hasProgram("zsh"))("zsh: takes the script (skipped without zsh)", async () => {
+    execFileSync("zsh", ["-n"], { input: await script("zsh", grouped) });
+  });
+
+  test.skipIf(!hasProgram("fish"))("fish: takes the script (skipped without fish)", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "completion-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, "grouped.fish");
+    writeFileSync(path, await script("fish", grouped));
+    const offered = execFileSync("fish", ["-c", `source ${path}; complete -C 'grouped keys list --by '`], {
+      encoding: "utf8",
+      env: { ...process.env, HOME: folder },
+    });
+    expect(
+      offered
+        .split("\n")
+        .filter((line) => line !== "")
+        .toSorted(),
+    ).toEqual(["day\tin which order", "robot\tin which order"]);
   });
 });

@@ -9,6 +9,7 @@ interface Call {
   readonly command: string;
   readonly flags: object;
   readonly argument: string | undefined;
+  readonly second?: string;
 }
 
 const calls: Call[] = [];
@@ -28,8 +29,8 @@ const command = (name: string, outcome: () => number = () => 0) => ({
   summary: `does ${name}`,
   flags: [{ flag: "--json", summary: "as JSON" }],
   examples: [`tool ${name}`],
-  load: async () => async (flags: object, _context: Context, argument: string | undefined) => {
-    calls.push({ command: name, flags, argument });
+  load: async () => async (flags: object, _context: Context, argument?: string, second?: string) => {
+    calls.push({ command: name, flags, argument, ...(second === undefined ? {} : { second }) });
     return outcome();
   },
 });
@@ -52,7 +53,15 @@ const table: ProgramTable<object, Context> = {
     },
     { ...command("schema"), argument: "DOCUMENT", choices: ["manifest", "config"] },
     { ...command("catalog"), argument: "[ID]" },
-    command("robots list"),
+    { ...command("robots list"), aliases: ["ls"] },
+    {
+      ...command("request"),
+      argument: "METHOD [PATH]",
+      flags: [
+        { flag: "--no-browser", summary: "none" },
+        { flag: "--old", summary: "what it was called", hidden: true },
+      ],
+    },
     {
       ...command("troubled"),
       load: async () => async (_flags: object, context: Context) => {
@@ -80,6 +89,7 @@ const table: ProgramTable<object, Context> = {
     },
   ],
   groups: { robots: "robots that are registered" },
+  headings: { "The files": ["schema"], "The robots": ["robots"] },
   examples: ["tool check"],
 };
 
@@ -107,6 +117,12 @@ describe("runProgram", () => {
     [["catalog"], { command: "catalog", flags: {}, argument: undefined }],
     [["catalog", "some.id"], { command: "catalog", flags: {}, argument: "some.id" }],
     [["robots", "list"], { command: "robots list", flags: {}, argument: undefined }],
+    [["robots", "ls"], { command: "robots list", flags: {}, argument: undefined }],
+    [["request", "GET"], { command: "request", flags: { browser: true }, argument: "GET" }],
+    [
+      ["request", "GET", "/x", "--no-browser", "--old"],
+      { command: "request", flags: { browser: false, old: true }, argument: "GET", second: "/x" },
+    ],
   ])("runProgram: %j runs the command with its flags", async (argv, call) => {
     expect(await run(...argv)).toBe(0);
     expect(calls).toEqual([call]);
@@ -121,6 +137,8 @@ describe("runProgram", () => {
     [["check", "now"], "error: too many arguments for 'check'"],
     [["check", "--config"], "error: option '--config <file>' argument missing"],
     [["schema"], "error: missing required argument 'document'"],
+    [["request"], "error: missing required argument 'method'"],
+    [["request", "GET", "/x", "y"], "error: too many arguments for 'request'"],
     [["schema", "manifst"], "error: 'manifst' is not one of manifest, config\n(Did you mean manifest?)"],
     [["--setup", "check"], "error: option '--setup' has no meaning for the command 'check'"],
     [["--dry-run", "status"], "error: option '--dry-run' has no meaning for the command 'status'"],
@@ -161,6 +179,15 @@ describe("runProgram", () => {
     `);
   });
 
+  test("runProgram: help does not tell of hidden flags, and puts commands under their headings", async () => {
+    await run("request", "--help");
+    expect(out).toContain("Usage: tool request [options] <method> [path]");
+    expect(out).not.toContain("--old");
+    out = "";
+    await run("--help");
+    expect(out).toMatch(/^The files:\n {2}schema .*\n\nThe robots:\n {2}robots /m);
+  });
+
   test("runProgram: help says what a group of commands is for", async () => {
     await run("--help");
     expect(out).toMatch(/^ {2}robots +robots that are registered$/m);
@@ -174,7 +201,7 @@ describe("runProgram", () => {
     expect(out).toContain("Usage: tool [options] [command]");
     out = "";
     expect(await run("help", "robots", "list")).toBe(0);
-    expect(out).toContain("Usage: tool robots list [options]");
+    expect(out).toContain("Usage: tool robots list|ls [options]");
   });
 
   test.each([

@@ -16,7 +16,16 @@ function run(...argv: string[]): Promise<number> {
     environment: {},
   });
   const { signal } = new AbortController();
-  const none = { openQuestions: () => null, environment: {}, onHangup() {}, process_id: 1, user_id: 0 };
+  const readInput = async () => "";
+  const none = {
+    openQuestions: () => null,
+    readInput,
+    readSecret: async () => null,
+    environment: {},
+    onHangup() {},
+    process_id: 1,
+    user_id: 0,
+  };
   return runServiceProgram(argv, { ...none, terminal, signal });
 }
 

@@ -80,7 +80,6 @@ describe("table", () => {
 
       ID      acme.機械臂.v1
       AXES    6/6
-      HOSTED
       NAME    Packing cell with a name that goes on and on and on
       "
     `);
@@ -120,6 +119,15 @@ describe("table", () => {
       ],
     );
     expect(screen.out()).toBe(`robot    arm-7\non disk  ${digest}\n`);
+  });
+
+  test("table: a year of hours of many robots is a table like any other", () => {
+    const screen = open();
+    screen.terminal.table(
+      ["period", "robot"],
+      Array.from({ length: 200_000 }, () => ["08:00", "arm-7"]),
+    );
+    expect(screen.out()).toHaveLength("PERIOD  ROBOT\n".length + 200_000 * "08:00   arm-7\n".length);
   });
 
   test("table: without rows there are only headers", () => {
@@ -276,4 +284,56 @@ describe("progress", () => {
     terminal.progress("hashing", 0.99);
     expect(err().replace(/\r\u001B\[K/, "").length).toBeLessThanOrEqual(40);
   });
+});
+
+describe("draw", () => {
+  test("draw: in place of what was drawn before", () => {
+    const { terminal, out, err } = open({ columns: 20 });
+    terminal.draw(["one", "two"]);
+    terminal.draw(["three"]);
+    expect(err()).toBe("one\ntwo\n\u001B[2A\r\u001B[Jthree\n");
+    expect(out()).toBe("");
+  });
+
+  test("draw: below what was written since", () => {
+    const { terminal, err } = open();
+    terminal.draw(["one"]);
+    terminal.note("a note");
+    terminal.draw(["two"]);
+    expect(err()).toBe("one\na note\ntwo\n");
+  });
+
+  test("draw: a line that would wrap is cut, and so is what has no room", () => {
+    const { terminal, err } = open({ columns: 10 });
+    terminal.draw([
+      "x".repeat(11),
+      "\u001B[2J",
+      ...Array.from({ length: 50 }, (_, index) => terminal.style("bold", String(index))),
+    ]);
+    const lines = err().split("\n");
+    expect(lines.slice(0, 2)).toEqual([`${"x".repeat(9)}…`, "\\u001b[2J"]);
+    expect(lines).toHaveLength(24);
+    expect(lines.at(-2)).toBe("… 30 more");
+    expect(lines[2]).toMatch(/^\u001B\[\d*m0\u001B/);
+  });
+
+  test.each([["stdout"], ["stderr"], ["none"]] as const)("draw: nothing where %s alone is a terminal", (tty) => {
+    const { terminal, out, err } = open({ tty });
+    terminal.draw(["one"]);
+    expect([terminal.interactive, out() + err()]).toEqual([false, ""]);
+  });
+});
+
+test("table: a narrow terminal does without the spare columns, the last first, before it is taken apart", () => {
+  const rows = [["arm-1", "hall-2", "i".repeat(30)]];
+  const lines = (columns: number) =>
+    open({ columns }).terminal.tableLines(["name", "site", "id"], rows, [], ["site", "id"])[0];
+  expect([50, 20, 10, 3].map(lines)).toEqual(["NAME   SITE    ID", "NAME   SITE", "NAME", "NAME  arm-1"]);
+});
+
+test("jsonLine: one line each", () => {
+  const { terminal, out } = open();
+  terminal.jsonLine({ a: 1 });
+  terminal.jsonLine({ b: "\u001B" });
+  expect(out()).toBe('{"a":1}\n{"b":"\\u001b"}\n');
 });

@@ -1,0 +1,23 @@
+/**
+ * Prints a session at robot-policy: every command with its output at 80 columns and as JSON, first against the whole service, then
+ * against one that has only the documented operations. What is new in each run has one name; with --raw it is printed as it is.
+ *
+ *     node scripts/operator-session.ts [--raw]
+ */
+import { parseArgs } from "node:util";
+
+import { runSession, steadyText } from "../test/support/operator-session.ts";
+
+const { values: options } = parseArgs({ options: { raw: { type: "boolean" } } });
+
+for (const which of ["whole", "eleven"] as const) {
+  console.log(`\n═══ ${which === "whole" ? "the whole service" : "a service that has only what is documented"}`);
+  for await (const entry of runSession(which)) {
+    const { words, exit_code, out, err } = entry;
+    console.log(
+      options.raw === true
+        ? `\n$ robot-policy ${words.join(" ")}\n${out}${err}→ ${exit_code}`
+        : `\n${steadyText(entry)}`,
+    );
+  }
+}

@@ -1,0 +1,55 @@
+import type { OperatorContext, OperatorFlags } from "../operator/operator.ts";
+import type { CommandRow, FlagRow } from "./command-table.ts";
+
+/** Every flag any command of robot-policy takes. */
+export interface CommandFlags extends OperatorFlags {
+  readonly watch?: boolean;
+  readonly interval?: string;
+  readonly dryRun?: boolean;
+  readonly browser?: boolean;
+  readonly label?: readonly string[];
+  readonly scope?: readonly string[];
+  readonly expires?: string;
+  readonly out?: string;
+  readonly since?: string;
+  readonly until?: string;
+  readonly by?: string;
+  readonly csv?: boolean;
+  readonly robot?: readonly string[];
+  readonly model?: string;
+  readonly status?: string;
+  readonly site?: string;
+  readonly region?: string;
+  readonly type?: string;
+  readonly digest?: boolean;
+  readonly sort?: string;
+  readonly history?: boolean;
+  readonly contract?: boolean;
+  readonly from?: string;
+  readonly name?: string;
+  readonly file?: readonly string[];
+  readonly configurationDigest?: string;
+  readonly manifest?: string;
+  readonly peak?: string;
+  readonly mode?: string;
+  readonly window?: readonly string[];
+  readonly wait?: boolean;
+  readonly timeout?: string;
+  readonly all?: boolean;
+  readonly field?: readonly string[];
+  readonly rawField?: readonly string[];
+  readonly input?: string;
+  readonly paginate?: boolean;
+  readonly include?: boolean;
+}
+
+export type OperatorRow = CommandRow<CommandFlags, OperatorContext>;
+
+/** Of every list. */
+export const LIST_FLAGS: readonly FlagRow[] = [
+  { flag: "--watch", summary: "show it again and again: in place on a terminal, a line per change elsewhere" },
+  { flag: "--interval <seconds>", summary: "time between two looks with --watch, 1 to 3600 (default: 2)" },
+];
+
+/** Of everything that changes something. */
+export const DRY_RUN_FLAG: FlagRow = { flag: "--dry-run", summary: "show the request and send nothing" };

@@ -1,0 +1,22 @@
+import { systemMachine } from "../platform/machine.ts";
+import { daemonFlags } from "./daemon-flags.ts";
+import type { ProcessContext } from "./process-context.ts";
+import { VERSION } from "./version.ts";
+
+/**
+ * Runs robot-policy-agent with these arguments.
+ *
+ * The daemon needs none of the commands, and what it does not load it need not hold: here it parts from them.
+ */
+export async function runAgentProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
+  const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = own.environment;
+  const machine = systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.process_id);
+  const context = { ...own, machine, version: VERSION };
+  const daemon_flags = daemonFlags(argv);
+  if (daemon_flags !== null) {
+    const { run } = await import("../agent/commands/run.ts");
+    return run(daemon_flags, context);
+  }
+  const { runAgentCommand } = await import("./agent-commands.ts");
+  return runAgentCommand(argv, context);
+}

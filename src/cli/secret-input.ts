@@ -1,0 +1,80 @@
+/** The parts of a stream of Node, or of its terminal, that are needed here. */
+export interface SecretSource {
+  setEncoding(encoding: "utf8"): unknown;
+  on(event: "data" | "end", listener: (chunk: string | Buffer) => void): unknown;
+  off(event: "data" | "end", listener: (chunk: string | Buffer) => void): unknown;
+  pause(): unknown;
+  readonly isTTY?: boolean;
+  setRawMode?(is_raw: boolean): unknown;
+}
+
+/** The part of a process that can be handed a secret. */
+export interface SecretInput {
+  readonly stdin: SecretSource;
+  readonly stderr: { write(text: string): unknown };
+  /** Called for Ctrl-C, which is a key like any other while nothing is shown. */
+  interrupt(): void;
+  readonly signal: AbortSignal;
+}
+
+const ENTER = /[\r\n]/;
+const INTERRUPT = "\u0003";
+const END = "\u0004";
+const BACKSPACE = /[\b\u007F]/;
+
+/**
+ * Reads a secret: a line at a terminal, which does not show it, or everything that comes in by a pipe.
+ *
+ * @param prompt what a person at the terminal is asked.
+ * @returns null when the person gave up.
+ */
+export function readSecret(
+  { stdin, stderr, interrupt, signal }: SecretInput,
+  prompt: string,
+  limit_length: number,
+): Promise<string | "too-large" | null> {
+  const is_terminal = stdin.isTTY === true;
+  return new Promise((resolve) => {
+    let text = "";
+    const conclude = (result: string | "too-large" | null) => {
+      stdin.off("data", onData);
+      stdin.off("end", onEnd);
+      signal.removeEventListener("abort", onAbort);
+      stdin.pause();
+      if (is_terminal) {
+        stdin.setRawMode?.(false);
+        stderr.write("\n");
+      }
+      resolve(result);
+    };
+    const onEnd = () => conclude(text);
+    const onAbort = () => conclude(null);
+    const onKey = (key: string): boolean => {
+      if (ENTER.test(key)) conclude(text);
+      else if (key === INTERRUPT) interrupt();
+      else if (key === END) conclude(text === "" ? null : text);
+      else if (BACKSPACE.test(key)) {
+        text = text.slice(0, -1);
+        return true;
+      } else {
+        text += key;
+        return true;
+      }
+      return false;
+    };
+    const onData = (chunk: string | Buffer) => {
+      if (!is_terminal) text += String(chunk);
+      // What is pasted comes in one piece.
+      else if (![...String(chunk)].every(onKey)) return;
+      if (text.length > limit_length) conclude("too-large");
+    };
+    stdin.setEncoding("utf8");
+    stdin.on("data", onData);
+    stdin.on("end", onEnd);
+    signal.addEventListener("abort", onAbort);
+    if (signal.aborted) return conclude(null);
+    if (!is_terminal) return;
+    stdin.setRawMode?.(true);
+    stderr.write(prompt);
+  });
+}

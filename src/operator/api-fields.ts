@@ -1,0 +1,78 @@
+/** A field as it was given, for a query. */
+interface GivenField {
+  readonly name: string;
+  readonly text: string;
+}
+
+export type Fields =
+  | { readonly kind: "fields"; readonly names: readonly GivenField[]; readonly body: unknown }
+  | { readonly kind: "bad-field"; readonly what: string };
+
+const FIELD = /^([^=[\]]+)((?:\[[^[\]=]*\])*)=([\s\S]*)$/;
+const DEPTH_LIMIT = 16;
+
+/**
+ * The body that fields make: `name=x`, `selector[site]=x` for a member of a member, `robots[]=x` for one more of a list.
+ *
+ * @param raw fields whose values are texts.
+ * @param typed fields whose values are numbers, `true`, `false` and `null` where they look so, and texts otherwise.
+ */
+export function readFields(raw: readonly string[], typed: readonly string[]): Fields {
+  const names: GivenField[] = [];
+  const body = new Map<string, Node>();
+  const all = [
+    ...raw.map((field) => ({ field, is_typed: false })),
+    ...typed.map((field) => ({ field, is_typed: true })),
+  ];
+  for (const { field, is_typed } of all) {
+    const match = FIELD.exec(field);
+    if (match === null) return { kind: "bad-field", what: `'${field}' is no field` };
+    const [, name = "", brackets = "", text = ""] = match;
+    const path = [name, ...[...brackets.matchAll(/\[([^\]]*)\]/g)].map(([, member = ""]) => member)];
+    if (path.length > DEPTH_LIMIT || !put(body, path, is_typed ? readValue(text) : text)) {
+      return { kind: "bad-field", what: `'${field}' contradicts another field` };
+    }
+    names.push({ name: name + brackets, text });
+  }
+  return { kind: "fields", names, body: toJson(body) };
+}
+
+/** A member of the body: a value, a list, or more members. Maps have no `__proto__`. */
+type Node = Map<string, Node> | Node[] | string | number | boolean | null;
+
+function put(members: Map<string, Node>, [name = "", ...rest]: readonly string[], value: Node): boolean {
+  const there = members.get(name);
+  const [next, ...further] = rest;
+  if (next === undefined) {
+    if (there !== undefined) return false;
+    members.set(name, value);
+    return true;
+  }
+  if (next === "") {
+    const list = there ?? [];
+    if (!Array.isArray(list) || further.length > 0) return false;
+    members.set(name, [...list, value]);
+    return true;
+  }
+  const inner = there ?? new Map<string, Node>();
+  if (!(inner instanceof Map)) return false;
+  members.set(name, inner);
+  return put(inner, rest, value);
+}
+
+function readValue(text: string): Node {
+  switch (text) {
+    case "true":
+      return true;
+    case "false":
+      return false;
+    case "null":
+      return null;
+  }
+  return /^-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?$/.test(text) ? Number(text) : text;
+}
+
+function toJson(node: Node): unknown {
+  if (node instanceof Map) return Object.fromEntries([...node].map(([name, inner]) => [name, toJson(inner)]));
+  return Array.isArray(node) ? node.map(toJson) : node;
+}

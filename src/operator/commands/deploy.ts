@@ -1,0 +1,139 @@
+import { operations } from "../../api/api.ts";
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { DeploymentView } from "../../api/deployments.ts";
+import type { CallResult } from "../../client/client.ts";
+import type { Answered } from "../../client/operation-client.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { isUnknownOperation } from "../failure.ts";
+import { refuseMissingOperation } from "../missing-operation.ts";
+import type { OperatorContext } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { flagPlaces } from "../places.ts";
+import type { Service } from "../service.ts";
+import type { Ended, WaitFlags } from "../wait.ts";
+import { waitTimeout, waitUntilEnded } from "../wait.ts";
+
+export interface DeployFlags extends WaitFlags {
+  readonly robot?: readonly string[];
+  readonly dryRun?: boolean;
+}
+
+const PLACES = flagPlaces({ model: "MODEL", robot: "--robot" });
+
+type Found = Pick<Answered<DeploymentView>, "value" | "document">;
+
+/** `deploy MODEL --robot NAME`: what the robot ran before is retired in the same moment. */
+export async function deploy(
+  flags: DeployFlags,
+  context: OperatorContext,
+  model: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const timeout_ms = waitTimeout(flags, terminal);
+  if (model === undefined || timeout_ms === null) return EXIT.usage;
+  const [robot, ...more] = flags.robot ?? [];
+  if (robot === undefined || more.length > 0) {
+    const what = robot === undefined ? "no robot is named" : "a deployment is for one robot";
+    const fix = robot === undefined ? "give --robot NAME" : "call deploy once for each; a fleet is for many";
+    terminal.problem({ code: "usage", what, fix });
+    return EXIT.usage;
+  }
+  const body = { model, robot };
+  return withService(flags, context, async (service) => {
+    if (flags.dryRun === true) return service.showRequest(operations.createDeployment, { body }, flags.json === true);
+    const result = await service.call(operations.createDeployment, { body });
+    if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
+    const waited =
+      flags.wait === true
+        ? await waitForDeployment(service, result.value, timeout_ms, context)
+        : { exit_code: EXIT.ok, deployment: result.value };
+    if (flags.json === true) terminal.json(waited.deployment.document);
+    else terminal.print(inWords(waited.deployment.value, body, terminal));
+    return waited.exit_code;
+  });
+}
+
+async function waitForDeployment(
+  service: Service,
+  first: Found,
+  timeout_ms: number,
+  context: OperatorContext,
+): Promise<{ readonly exit_code: ExitCode; readonly deployment: Found }> {
+  let deployment = first;
+  // What is over is not asked for again, which a service without that operation could not answer.
+  if (endOf(first.value) === null) {
+    const known = await lookAt(service, first.value.id);
+    if (known.kind !== "ok" && isUnknownOperation(known)) {
+      const fix = "the deployment goes on; robot-policy fleets show tells how the robots of a fleet do";
+      const exit_code = refuseMissingOperation(
+        "does not show deployments, so there is nothing to wait on",
+        fix,
+        context.terminal,
+      );
+      return { exit_code, deployment };
+    }
+  }
+  let is_first = true;
+  const later = `it goes on without you: robot-policy deployments show ${first.value.id}; --timeout waits longer`;
+  const look = async () => {
+    const result = is_first
+      ? ({ kind: "ok", status: 200, value: first } as const)
+      : await lookAt(service, first.value.id);
+    is_first = false;
+    if (result.kind !== "ok") return result;
+    deployment = result.value;
+    const { value } = deployment;
+    const summary = `${value.model ?? value.id} on ${value.robot ?? "its robot"} is ${value.status}`;
+    const ended = endOf(value);
+    return { kind: "ok", status: result.status, value: { lines: [summary], summary, ended } } as const;
+  };
+  return { exit_code: await waitUntilEnded(service, { look, timeout_ms, later }, context), deployment };
+}
+
+/** Null while it is being prepared; a status that is new to this program is waited on as well. */
+function endOf({ status, id, last_error_code }: DeploymentView): Ended | null {
+  switch (status) {
+    case "active":
+      return { exit_code: EXIT.ok, problem: null };
+    case "failed": {
+      const code = last_error_code ?? "deployment-failed";
+      const fix = REMEDIES.get(code) ?? `robot-policy deployments show ${id} tells more`;
+      return { exit_code: EXIT.rejected, problem: { code, what: `the deployment ${id} failed`, fix } };
+    }
+    case "retired": {
+      const what = `the deployment ${id} was stopped, or another took its place`;
+      const fix = "robot-policy deployments list shows what runs where";
+      return { exit_code: EXIT.conflict, problem: { code: "retired", what, fix } };
+    }
+    default:
+      return null;
+  }
+}
+
+/** By the codes of our service; each heals by itself once it is mended. */
+const REMEDIES: ReadonlyMap<string, string> = new Map([
+  ["robot_incompatible", "set the robot up so that it has what the model needs: robot-policy models show"],
+  ["no_endpoint_in_region", "have the model served in the robot's region, or correct the region of the robot"],
+  ["preparation_timeout", "mend the inference server in the robot's region; the deployment goes on by itself then"],
+  ["endpoint_failing", "mend the inference server in the robot's region; the deployment goes on by itself then"],
+]);
+
+/** Where our service has it, else where existing clients of other services poll. */
+async function lookAt(service: Service, deployment_id: string): Promise<CallResult<Found>> {
+  const input = { parameters: { deployment_id } };
+  const result = await service.call(beyondSpec.getDeployment, input);
+  return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
+}
+
+function inWords(
+  deployment: DeploymentView,
+  asked: { readonly model: string; readonly robot: string },
+  terminal: Terminal,
+): string {
+  const { id, status, endpoint_url } = deployment;
+  const style = status === "active" ? "good" : status === "failed" ? "bad" : "warn";
+  const where = (endpoint_url ?? "") === "" ? "" : `, at ${endpoint_url}`;
+  const on = `${deployment.model ?? asked.model} on ${deployment.robot ?? asked.robot}`;
+  return `${on} is ${terminal.style(style, status)} (${id})${where}`;
+}

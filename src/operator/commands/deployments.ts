@@ -1,0 +1,194 @@
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { DeploymentView } from "../../api/deployments.ts";
+import type { CallResult } from "../../client/client.ts";
+import type { Answered } from "../../client/operation-client.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { isUnknownOperation } from "../failure.ts";
+import { itemsIn, keepListed } from "../listed.ts";
+import { refuseMissingOperation } from "../missing-operation.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../path-parameter.ts";
+import type { Service } from "../service.ts";
+import type { ListFlags, ListView } from "../show-list.ts";
+import { showList } from "../show-list.ts";
+import { relativeTime } from "../times.ts";
+
+export interface DeploymentsListFlags extends ListFlags {
+  readonly robot?: readonly string[];
+  readonly model?: string;
+  readonly status?: string;
+  readonly all?: boolean;
+}
+
+const ASK_BY_ID = "keep the id that deploy prints, and ask for one deployment by it";
+
+/** `deployments list`: what runs where; with `--all` also what ran. */
+export async function deploymentsList(flags: DeploymentsListFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal } = context;
+  return withService(flags, context, async (service) => {
+    const load = async () => {
+      const result = await listDeployments(service);
+      return result.kind === "ok"
+        ? { ...result, value: keepListed(result.value, (each) => isWanted(each, flags)) }
+        : result;
+    };
+    const first = await load();
+    if (first.kind !== "ok" && isUnknownOperation(first)) {
+      return refuseMissingOperation("does not list its deployments", ASK_BY_ID, terminal);
+    }
+    return showList(service, load, deploymentsView(terminal, flags), flags, context, first);
+  });
+}
+
+/** `deployments show ID`: by its id, or by the robot it runs on. */
+export async function deploymentsShow(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const id = await findDeployment(service, name, terminal);
+    if (typeof id === "number") return id;
+    const result = await getDeployment(service, id);
+    if (result.kind !== "ok") {
+      if (!isUnknownOperation(result)) return service.failed(result);
+      return refuseMissingOperation("does not show deployments", "fleets show tells how the robots do", terminal);
+    }
+    if (flags.json === true) terminal.json(result.value.document);
+    else showDeployment(result.value.value, terminal, machine.clock.wall_ms());
+    return EXIT.ok;
+  });
+}
+
+export interface DeploymentsStopFlags extends OperatorFlags {
+  readonly dryRun?: boolean;
+}
+
+/** `deployments stop ID`: by its id, or by the robot it runs on. */
+export async function deploymentsStop(
+  flags: DeploymentsStopFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const id = await findDeployment(service, name, terminal);
+    if (typeof id === "number") return id;
+    const input = { parameters: { deployment_id: id } };
+    if (flags.dryRun === true) return service.showRequest(beyondSpec.retireDeployment, input, flags.json === true);
+    const result = await service.call(beyondSpec.retireDeployment, input);
+    if (result.kind !== "ok") {
+      if (!isUnknownOperation(result)) return service.failed(result);
+      const fix = "deploy another model for the robot: a new deployment takes the place of the old one";
+      return refuseMissingOperation("does not stop deployments", fix, terminal);
+    }
+    const { value, document } = result.value;
+    if (flags.json === true) terminal.json(document);
+    else
+      terminal.print(
+        `${value.model ?? "The deployment"} is stopped on ${value.robot ?? name} (${value.id}, ${value.status}).`,
+      );
+    return EXIT.ok;
+  });
+}
+
+/** Where our service has it, else where existing clients of other services poll. */
+async function getDeployment(service: Service, deployment_id: string): Promise<CallResult<Answered<DeploymentView>>> {
+  const input = { parameters: { deployment_id } };
+  const result = await service.call(beyondSpec.getDeployment, input);
+  return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
+}
+
+function listDeployments(service: Service) {
+  return service.listAll(beyondSpec.listDeployments, ({ items }) => items);
+}
+
+/** The id of a deployment; an exit code where it was not found. */
+async function findDeployment(service: Service, name: string, terminal: Terminal): Promise<string | ExitCode> {
+  // Ids are opaque, but ours are known at sight; others are looked up.
+  if (/^dep_[0-9a-z]{26}$/.test(name)) return name;
+  const result = await listDeployments(service);
+  if (result.kind !== "ok") return isUnknownOperation(result) ? name : service.failed(result);
+  const deployments = itemsIn(result.value);
+  if (deployments.some(({ id }) => id === name)) return name;
+  const current = deployments.filter((each) => isCurrent(each) && (each.robot === name || each.robot_id === name));
+  const newest = current.at(-1);
+  if (newest !== undefined) return newest.id;
+  const what = `no deployment has the id ${name}, and none runs on a robot of that name`;
+  terminal.problem({ code: "not-found", what, fix: "robot-policy deployments list shows what runs where" });
+  return EXIT.rejected;
+}
+
+/** One that failed still stands for its robot until another takes its place. */
+function isCurrent({ status }: DeploymentView): boolean {
+  return status !== "retired";
+}
+
+function isWanted(deployment: DeploymentView, { robot, model, status, all }: DeploymentsListFlags): boolean {
+  if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
+  if (model !== undefined && deployment.model !== model && deployment.subject_id !== model) return false;
+  const { robot: name = null, robot_id = null } = deployment;
+  return robot === undefined || robot.some((wanted) => wanted === name || wanted === robot_id);
+}
+
+function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListView<DeploymentView> {
+  const is_all = flags.all === true || flags.status !== undefined;
+  return {
+    headers: ["robot", "model", "status", "region", "since", "id"],
+    prose: ["model"],
+    spare: ["region", "id"],
+    row: (deployment, now_ms) => [
+      deployment.robot ?? deployment.robot_id ?? "",
+      deployment.model ?? deployment.subject_id ?? "",
+      statusInWords(deployment, terminal),
+      deployment.region ?? "",
+      relativeTime(deployment.created_at, now_ms),
+      deployment.id,
+    ],
+    id: ({ id }) => id,
+    empty: is_all ? "There are no such deployments." : "Nothing is deployed; --all shows what was.",
+  };
+}
+
+function statusInWords({ status, last_error_code }: DeploymentView, terminal: Terminal): string {
+  const why = (last_error_code ?? "") === "" ? "" : ` (${last_error_code})`;
+  switch (status) {
+    case "active":
+      return terminal.style("good", status) + why;
+    case "failed":
+      return terminal.style("bad", status) + why;
+    case "retired":
+      return terminal.style("dim", status);
+    default:
+      return terminal.style("warn", status) + why;
+  }
+}
+
+function showDeployment(deployment: DeploymentView, terminal: Terminal, now_ms: number): void {
+  const rows = [
+    ["deployment", deployment.id],
+    ["status", statusInWords(deployment, terminal)],
+    ["robot", named(deployment.robot, deployment.robot_id)],
+    ["model", named(deployment.model, deployment.subject_id)],
+    ["region", deployment.region ?? ""],
+    ["endpoint", deployment.endpoint_url ?? ""],
+    ["generation", deployment.active_generation_id ?? ""],
+    ["made", relativeTime(deployment.created_at, now_ms)],
+    ["active", relativeTime(deployment.activated_at, now_ms)],
+    ["retired", relativeTime(deployment.retired_at, now_ms)],
+  ];
+  terminal.table(
+    ["", ""],
+    rows.filter(([, value]) => value !== ""),
+  );
+}
+
+function named(name: string | null | undefined, id: string | null | undefined): string {
+  const known = name ?? id ?? "";
+  return name === id || (id ?? "") === "" || known === id ? known : `${known} (${id})`;
+}

@@ -1,0 +1,46 @@
+import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { FleetDetails } from "../../api/fleet-details.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { isUnknownOperation } from "../failure.ts";
+import { findFleet } from "../find-fleet.ts";
+import { showFleet } from "../show-fleet.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import type { Service } from "../service.ts";
+
+/** `fleets show FLEET`: why it is ready or not. With `--json` the fleet as the service gave it, and its details as one more member. */
+export async function fleetsShow(
+  flags: OperatorFlags,
+  context: OperatorContext,
+  name: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  if (name === undefined) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await findFleet(service, name, terminal);
+    if (typeof found === "number") return found;
+    const details = await askForDetails(service, found.value);
+    if (typeof details === "number") return details;
+    if (flags.json === true) {
+      terminal.json(Object.assign({}, found.document, { details: details?.document ?? null }));
+      return EXIT.ok;
+    }
+    showFleet(found.value, details?.value ?? null, terminal, machine.clock.wall_ms());
+    if (details === null) terminal.note("This service does not tell of single members, windows and generations.");
+    return EXIT.ok;
+  });
+}
+
+interface Details {
+  readonly value: FleetDetails;
+  readonly document: unknown;
+}
+
+/** Null where the service has no such thing. */
+async function askForDetails(service: Service, { id }: FleetView): Promise<Details | ExitCode | null> {
+  const result = await service.call(beyondSpec.getFleetDetails, { parameters: { fleet_id: id } });
+  if (result.kind === "ok") return result.value;
+  return isUnknownOperation(result) ? null : service.failed(result);
+}

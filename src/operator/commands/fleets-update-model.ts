@@ -1,0 +1,59 @@
+import { operations } from "../../api/api.ts";
+import type { FleetView } from "../../api/fleets.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { findFleet } from "../find-fleet.ts";
+import { endOfCreation, endOfUpdate, waitForFleet } from "../fleet-wait.ts";
+import type { OperatorContext } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { flagPlaces } from "../places.ts";
+import { showFleet } from "../show-fleet.ts";
+import type { WaitFlags } from "../wait.ts";
+import { waitTimeout } from "../wait.ts";
+
+export interface FleetsUpdateModelFlags extends WaitFlags {
+  readonly dryRun?: boolean;
+}
+
+const PLACES = flagPlaces({ subject: "MODEL" });
+
+/** `fleets update-model FLEET MODEL`: what the fleet works with goes on serving until the new one is ready. */
+export async function fleetsUpdateModel(
+  flags: FleetsUpdateModelFlags,
+  context: OperatorContext,
+  name: string | undefined,
+  model: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const timeout_ms = waitTimeout(flags, terminal);
+  if (name === undefined || model === undefined || timeout_ms === null) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await findFleet(service, name, terminal);
+    if (typeof found === "number") return found;
+    const body = { subject: model };
+    const input = { parameters: { fleet_id: found.value.id }, body };
+    if (flags.dryRun === true) return service.showRequest(operations.updateFleetModel, input, flags.json === true);
+    const result = await service.call(operations.updateFleetModel, input);
+    if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
+    const asked = result.value;
+    if (flags.json !== true) terminal.note(startInWords(asked.value, model));
+    const waited =
+      flags.wait === true
+        ? await waitForFleet(service, asked, endOf(asked.value), timeout_ms, context)
+        : { exit_code: EXIT.ok, fleet: asked };
+    if (flags.json === true) terminal.json(waited.fleet.document);
+    else showFleet(waited.fleet.value, null, terminal, machine.clock.wall_ms());
+    return waited.exit_code;
+  });
+}
+
+function startInWords({ name, update, subject }: FleetView, model: string): string {
+  if (update === null || update === undefined) return `${name} works with ${subject}; there is nothing to update.`;
+  return `${name} is being updated to ${model}; ${subject} goes on serving until that is ready.`;
+}
+
+/** Of an update the answer names the generation; where there was nothing to update, it is there already. */
+function endOf({ update, active_model }: FleetView) {
+  const generation_id = update?.generation_id ?? active_model?.generation_id;
+  return generation_id === undefined ? endOfCreation : endOfUpdate(generation_id);
+}

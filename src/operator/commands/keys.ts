@@ -1,0 +1,196 @@
+import { operations } from "../../api/api.ts";
+import { API_KEY_SCOPES } from "../../api/api-keys.ts";
+import type { ApiKeyView } from "../../api/api-keys.ts";
+import { nearest } from "../../manifest/nearest.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { itemsIn } from "../listed.ts";
+import { readMoment } from "../moments.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { refusePathParameter } from "../path-parameter.ts";
+import { flagPlaces } from "../places.ts";
+import { keyFileProblem, writeKeyFile } from "../key-file.ts";
+import type { Service } from "../service.ts";
+import type { ListFlags, ListView } from "../show-list.ts";
+import { showList } from "../show-list.ts";
+import { relativeTime } from "../times.ts";
+
+const keysView: ListView<ApiKeyView> = {
+  headers: ["label", "key", "scopes", "created", "last used", "state", "id"],
+  prose: ["label", "scopes"],
+  spare: ["id", "last used", "created", "scopes"],
+  row: (key, now_ms) => [
+    key.label ?? "",
+    `${key.key_prefix ?? ""}…${key.key_last4 ?? ""}`,
+    key.scopes?.join(" ") ?? "everything",
+    relativeTime(key.created_at, now_ms),
+    (key.last_used_at ?? null) === null ? "never" : relativeTime(key.last_used_at, now_ms),
+    stateOf(key, now_ms),
+    key.id,
+  ],
+  id: ({ id }) => id,
+  empty: "There are no API keys.",
+};
+
+function stateOf({ revoked_at, expires_at }: ApiKeyView, now_ms: number): string {
+  if ((revoked_at ?? null) !== null) return `revoked ${relativeTime(revoked_at, now_ms)}`;
+  if ((expires_at ?? null) === null) return "works";
+  const is_past = Date.parse(expires_at ?? "") <= now_ms;
+  return is_past ? `expired ${relativeTime(expires_at, now_ms)}` : `works until ${(expires_at ?? "").slice(0, 10)}`;
+}
+
+/** `keys list`: every API key of the organization, never the keys themselves. */
+export async function keysList(flags: ListFlags, context: OperatorContext): Promise<ExitCode> {
+  return withService(flags, context, (service) => {
+    const load = () => service.listAll(operations.listApiKeys, ({ items }) => items);
+    return showList(service, load, keysView, flags, context);
+  });
+}
+
+export interface KeysCreateFlags extends OperatorFlags {
+  readonly scope?: readonly string[];
+  readonly expires?: string;
+  readonly out?: string;
+  readonly dryRun?: boolean;
+}
+
+const CREATE_PLACES = flagPlaces({ label: "LABEL", scopes: "--scope", expires_at: "--expires" });
+
+/** `keys create`: makes a key, and shows it this once, or writes it to a file of its own without showing it. */
+export async function keysCreate(
+  flags: KeysCreateFlags,
+  context: OperatorContext,
+  label: string | undefined,
+): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  if (label === undefined || label.trim() === "") {
+    // The service takes it, and nobody knows later whose key that is.
+    terminal.problem({
+      code: "usage",
+      what: "the LABEL is empty",
+      fix: "say what the key is for: keys create 'cell 4'",
+    });
+    return EXIT.usage;
+  }
+  const strange = (flags.scope ?? []).find((scope) => !API_KEY_SCOPES.some((each) => each === scope));
+  if (strange !== undefined) {
+    const meant = nearest(strange, API_KEY_SCOPES);
+    const fix = meant === undefined ? `it is one of ${API_KEY_SCOPES.join(", ")}` : `did you mean ${meant}?`;
+    terminal.problem({ code: "usage", what: `--scope '${strange}' is none`, fix });
+    return EXIT.usage;
+  }
+  const expires_at = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wall_ms());
+  if (expires_at?.kind === "no-moment") {
+    terminal.problem({ code: "usage", what: `--expires ${expires_at.what}`, fix: expires_at.fix });
+    return EXIT.usage;
+  }
+  const body = {
+    label,
+    ...(flags.scope === undefined ? {} : { scopes: flags.scope }),
+    ...(expires_at === null ? {} : { expires_at: expires_at.iso }),
+  };
+  return withService(flags, context, async (service) => {
+    if (flags.dryRun === true) return service.showRequest(operations.createApiKey, { body }, flags.json === true);
+    // Before the key is made: one that cannot be put anywhere would be lost.
+    const obstacle = flags.out === undefined ? null : await keyFileProblem(flags.out, machine.files);
+    if (obstacle !== null) {
+      terminal.problem(obstacle);
+      return EXIT.failed;
+    }
+    const result = await service.call(operations.createApiKey, { body });
+    if (result.kind !== "ok") return service.failed(result, { body, places: CREATE_PLACES });
+    const { value: key, document } = result.value;
+    if (flags.out !== undefined) {
+      const unwritten = await writeKeyFile(flags.out, key.api_key, machine.files);
+      if (unwritten !== null) return giveUpKey(service, key, unwritten, terminal);
+    }
+    showCreated(key, document, flags, terminal);
+    return EXIT.ok;
+  });
+}
+
+interface CreatedKey extends ApiKeyView {
+  readonly api_key: string;
+}
+
+function showCreated(key: CreatedKey, document: unknown, flags: KeysCreateFlags, terminal: Terminal): void {
+  const { out, json } = flags;
+  if (json === true) {
+    terminal.json(out === undefined ? document : { ...withoutKey(document), key_file: out });
+    return;
+  }
+  if (out === undefined) {
+    terminal.note(`The key ${key.label ?? key.id} (${key.id}). It is shown this once:`);
+    terminal.print(key.api_key);
+  } else {
+    terminal.print(`The key ${key.label ?? key.id} (${key.id}) is in ${out}, for you alone to read.`);
+  }
+}
+
+function withoutKey(document: unknown): object {
+  if (typeof document !== "object" || document === null) return {};
+  return Object.fromEntries(Object.entries(document).filter(([name]) => name !== "api_key"));
+}
+
+/** Nobody has the key that was made; it must not go on working. */
+async function giveUpKey(
+  service: Service,
+  { id }: ApiKeyView,
+  unwritten: { readonly code: string; readonly what: string; readonly fix: string },
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const revoked = await service.call(operations.revokeApiKey, { parameters: { key_id: id } });
+  const fate = revoked.kind === "ok" ? "the new key was revoked again" : `robot-policy keys revoke ${id}`;
+  terminal.problem({ ...unwritten, fix: `${unwritten.fix}; ${fate}` });
+  return EXIT.failed;
+}
+
+export interface KeysRevokeFlags extends OperatorFlags {
+  readonly dryRun?: boolean;
+}
+
+/** `keys revoke KEY`: by its id, or by its label where one key alone has it. */
+export async function keysRevoke(
+  flags: KeysRevokeFlags,
+  context: OperatorContext,
+  key: string | undefined,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  if (key === undefined || refusePathParameter(key, terminal)) return EXIT.usage;
+  return withService(flags, context, async (service) => {
+    const found = await findKey(service, key, terminal);
+    if (typeof found === "number") return found;
+    const input = { parameters: { key_id: found } };
+    if (flags.dryRun === true) return service.showRequest(operations.revokeApiKey, input, flags.json === true);
+    const result = await service.call(operations.revokeApiKey, input);
+    if (result.kind !== "ok") return service.failed(result);
+    if (flags.json === true) terminal.json(result.value.document);
+    else terminal.print(`The key ${key} is revoked: the next request with it is refused.`);
+    return EXIT.ok;
+  });
+}
+
+/** The id of a key that still works; an exit code where it was not found. */
+async function findKey(service: Service, name: string, terminal: Terminal): Promise<string | ExitCode> {
+  // Ids are opaque, but ours are known at sight; others are looked up.
+  if (/^key_[0-9a-z]{26}$/.test(name)) return name;
+  const result = await service.listAll(operations.listApiKeys, ({ items }) => items);
+  if (result.kind !== "ok") return service.failed(result);
+  const keys = itemsIn(result.value);
+  if (keys.some(({ id }) => id === name)) return name;
+  const [first, ...more] = keys.filter(({ label, revoked_at }) => label === name && (revoked_at ?? null) === null);
+  const fix = "robot-policy keys list shows what there is";
+  if (first === undefined) {
+    terminal.problem({ code: "not-found", what: `no key that works has the id or label ${name}`, fix });
+    return EXIT.rejected;
+  }
+  if (more.length === 0) return first.id;
+  const ids = [first, ...more].map(({ id }) => id).join(", ");
+  terminal.problem({
+    code: "ambiguous",
+    what: `${more.length + 1} keys are labelled ${name}`,
+    fix: `name one by its id: ${ids}`,
+  });
+  return EXIT.usage;
+}

@@ -1,0 +1,123 @@
+import { operations } from "../../api/api.ts";
+import type { ExitCode } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
+import { csvLine } from "../csv.ts";
+import { documentOf, itemsIn, keepListed } from "../listed.ts";
+import { loadUsageSums } from "../load-usage-sums.ts";
+import type { SummedUsage } from "../load-usage-sums.ts";
+import { readMoment } from "../moments.ts";
+import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { withService } from "../operator.ts";
+import { isWithin, quantityInWords, RECORD_MEMBERS, recordCells, SUMS_BY, sumUsage } from "../usage-sums.ts";
+import type { Period, SumsBy } from "../usage-sums.ts";
+
+export interface UsageFlags extends OperatorFlags {
+  readonly since?: string;
+  readonly until?: string;
+  readonly by?: string;
+  readonly csv?: boolean;
+}
+
+/** `usage`: the ledger, or what it comes to by robot, model or day. */
+export async function usage(flags: UsageFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal, machine } = context;
+  const period = readPeriod(flags, machine.clock.wall_ms());
+  if ("problem" in period) {
+    terminal.problem({ code: "usage", ...period.problem });
+    return EXIT.usage;
+  }
+  if (flags.csv === true && flags.json === true) {
+    terminal.problem({ code: "usage", what: "--csv and --json are two forms", fix: "give one of them" });
+    return EXIT.usage;
+  }
+  const by = SUMS_BY.find((each) => each === flags.by);
+  return withService(flags, context, async (service) => {
+    if (by !== undefined) {
+      const result = await loadUsageSums(service, by, period, machine.clock.wall_ms());
+      if (result.kind !== "ok") return service.failed(result);
+      showSums(result.value, by, flags, context);
+      return EXIT.ok;
+    }
+    const result = await service.listAll(operations.listUsage, ({ items }) => items);
+    if (result.kind !== "ok") return service.failed(result);
+    const listed = keepListed(result.value, (record) => isWithin(record, period));
+    if (flags.json === true) terminal.json(documentOf(listed));
+    else showRecords(itemsIn(listed), flags, context);
+    return EXIT.ok;
+  });
+}
+
+type Records = Parameters<typeof sumUsage>[0];
+
+function showRecords(records: Records, { csv }: UsageFlags, { terminal }: OperatorContext): void {
+  if (csv === true) {
+    terminal.print([RECORD_MEMBERS, ...records.map(recordCells)].map(csvLine).join("\n"));
+    return;
+  }
+  if (records.length === 0) {
+    terminal.note("Nothing was used in this time.");
+    return;
+  }
+  terminal.table(
+    ["period", "robot", "model", "quantity", "deployment"],
+    records.map((record) => [
+      minuteOf(record.period_start ?? record.created_at ?? ""),
+      record.robot ?? "",
+      record.model_slug ?? "",
+      quantityInWords(record.quantity ?? 0, record.unit ?? ""),
+      record.deployment_id ?? "",
+    ]),
+    ["robot", "model"],
+    ["deployment"],
+  );
+  for (const { unit, quantity } of sumUsage(records, null)) {
+    terminal.note(`In all ${quantityInWords(quantity, unit)}. Times are UTC.`);
+  }
+}
+
+function showSums(
+  { since, until, sums }: SummedUsage,
+  by: SumsBy,
+  flags: UsageFlags,
+  { terminal }: OperatorContext,
+): void {
+  if (flags.json === true) {
+    terminal.json({ by, since, until, items: sums });
+    return;
+  }
+  if (flags.csv === true) {
+    const rows = sums.map(({ name, quantity, unit, amount_cents }) => [name, quantity, unit, amount_cents]);
+    terminal.print([[by, "quantity", "unit", "amount_cents"], ...rows].map(csvLine).join("\n"));
+    return;
+  }
+  if (sums.length > 0) {
+    const most = sums.reduce((largest, { quantity }) => Math.max(largest, quantity), 0);
+    const rows = sums.map(({ name, quantity, unit }) => [name, quantityInWords(quantity, unit), bar(quantity, most)]);
+    terminal.table([by, "quantity", "share"], rows, [by], ["share"]);
+  }
+  const what = sums.length === 0 ? "Nothing was used" : "Used";
+  terminal.note(`${what} from ${minuteOf(since)} to ${minuteOf(until)}, UTC.`);
+}
+
+function minuteOf(iso: string): string {
+  return iso.slice(0, "2026-01-31T08:00".length).replace("T", " ");
+}
+
+const BAR_CELLS = 20;
+
+function bar(quantity: number, most: number): string {
+  return most <= 0 ? "" : "█".repeat(Math.max(quantity > 0 ? 1 : 0, Math.round((quantity / most) * BAR_CELLS)));
+}
+
+type ReadPeriod = Period | { readonly problem: { readonly what: string; readonly fix: string } };
+
+function readPeriod({ since, until }: UsageFlags, now_ms: number): ReadPeriod {
+  const from = since === undefined ? null : readMoment(since, "back", now_ms);
+  if (from?.kind === "no-moment") return { problem: { what: `--since ${from.what}`, fix: from.fix } };
+  const to = until === undefined ? null : readMoment(until, "back", now_ms);
+  if (to?.kind === "no-moment") return { problem: { what: `--until ${to.what}`, fix: to.fix } };
+  if (from !== null && to !== null && from.time_ms >= to.time_ms) {
+    return { problem: { what: "--since is not before --until", fix: "give the earlier time to --since" } };
+  }
+  return { since: from?.iso ?? null, until: to?.iso ?? null };
+}

@@ -1,0 +1,154 @@
+import type { ValidationError } from "../api/errors.ts";
+import type { CallResult } from "../client/client.ts";
+import { looksLikeClock } from "../client/clock-error.ts";
+import { isUnknownIssuer } from "../client/transport.ts";
+import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+import type { ChosenCredential } from "./choose-service.ts";
+import type { Places } from "./places.ts";
+import { valueAt } from "./places.ts";
+
+export type Failure = Exclude<CallResult<unknown>, { kind: "ok" }>;
+type Refusal = Extract<Failure, { kind: "refused" }>;
+
+/** What was sent, so that a refusal can be told in the words of whoever wrote it. */
+export interface Sent {
+  readonly body?: unknown;
+  readonly places?: Places;
+  /** A finding as the command itself puts it; null leaves it to the usual words. */
+  readonly tell?: (finding: ValidationError) => Problem | null;
+}
+
+interface Telling extends Sent {
+  readonly credential: ChosenCredential;
+  readonly terminal: Terminal;
+}
+
+/** Shows why a call did not succeed, and gives the exit code for it. */
+export function showFailure(failure: Failure, telling: Telling): ExitCode {
+  const { problems, exit_code } = describeFailure(failure, telling);
+  for (const problem of problems) telling.terminal.problem(problem);
+  return exit_code;
+}
+
+/**
+ * Whether the service does not know the operation at all, as one may that has only what is documented: 404 as web frameworks say it, or
+ * a method that is not there. What is missing by its id has a sentence of its own.
+ */
+export function isUnknownOperation(failure: Failure): boolean {
+  if (failure.kind !== "refused") return false;
+  const { status, detail } = failure;
+  if (status === 405 || status === 501) return true;
+  return status === 404 && (detail === "Not Found" || detail.startsWith("status 404 with"));
+}
+
+interface Described {
+  readonly problems: readonly Problem[];
+  readonly exit_code: ExitCode;
+}
+
+function describeFailure(failure: Failure, telling: Telling): Described {
+  switch (failure.kind) {
+    case "no-credential":
+      return { problems: [failure.problem], exit_code: EXIT.unauthorized };
+    case "unreachable": {
+      const { reason, code, detail: what } = failure;
+      return {
+        problems: [{ code: `service-${reason}`, what, fix: unreachableFix(reason, code) }],
+        exit_code: EXIT.unreachable,
+      };
+    }
+    case "undecodable": {
+      const fix = "check --url; a captive portal may stand in the way";
+      return { problems: [{ code: "not-the-service", what: failure.detail, fix }], exit_code: EXIT.unreachable };
+    }
+    case "refused":
+      return describeRefusal(failure, telling);
+  }
+}
+
+function describeRefusal(refusal: Refusal, telling: Telling): Described {
+  const { status, detail } = refusal;
+  const one = (exit_code: ExitCode, code: string, what: string, fix: string) => {
+    return { problems: [{ code, what, fix }], exit_code };
+  };
+  const { name, another } = telling.credential;
+  switch (status) {
+    case 401:
+      return one(EXIT.unauthorized, "unauthorized", `${detail}: the service does not accept ${name}`, another);
+    case 403: {
+      const what = `${detail}; the request was sent with ${name}`;
+      return one(EXIT.unauthorized, "forbidden", what, `use a credential that may do this: ${another}`);
+    }
+    case 409:
+      return one(EXIT.conflict, "conflict", detail, "look at what is there already, and choose something else");
+    case 422:
+      return { problems: describeValidation(refusal, telling), exit_code: EXIT.rejected };
+    case 429:
+      return one(EXIT.rejected, "http-429", detail, waitFix(refusal.retry_after_ms));
+  }
+  if (isUnknownOperation(refusal)) {
+    const fix = "check --url; a service may also lack this operation, which not every one has";
+    return one(EXIT.rejected, `http-${status}`, `the service does not know this operation (${status})`, fix);
+  }
+  if (status === 404) return one(EXIT.rejected, "not-found", detail, "check the name or id; list shows what there is");
+  if (status < 500) return one(EXIT.rejected, `http-${status}`, detail, "correct what the service names");
+  const request = refusal.request_id === null ? "" : ` and request ${refusal.request_id}`;
+  return one(
+    EXIT.unreachable,
+    `http-${status}`,
+    detail,
+    `try again later; if it stays so, tell whoever runs the service the time${request}`,
+  );
+}
+
+/** All of them at once: the field in the operator's own words, what it holds, and the rule. */
+function describeValidation({ validation, detail }: Refusal, sent: Sent): readonly Problem[] {
+  if (validation === null || validation.length === 0) return [{ code: "http-422", what: detail, fix: CORRECT }];
+  return validation.map(
+    (finding) =>
+      sent.tell?.(finding) ?? { code: finding.type, what: describeFinding(finding, sent), fix: remedyOf(finding) },
+  );
+}
+
+const CORRECT = "correct it and try again";
+/** The command that lists what a member of a body may name. */
+const LISTS: ReadonlyMap<string | number | undefined, string> = new Map([
+  ["model", "models list"],
+  ["subject", "models list"],
+  ["robot", "robots list"],
+  ["robots", "robots list"],
+]);
+
+/** For a name that is nobody's the list of names; everything else the sentence of the service explains. */
+function remedyOf({ loc, msg }: ValidationError): string {
+  const list = LISTS.get(loc.findLast((element) => typeof element === "string"));
+  const is_unknown = /\bno (?:such|robot|model)\b/i.test(msg);
+  return list !== undefined && is_unknown ? `robot-policy ${list} shows what there is` : CORRECT;
+}
+
+function describeFinding({ loc, msg }: ValidationError, { places, body }: Sent): string {
+  const place =
+    places?.(loc) ?? loc.slice(loc[0] === "body" || loc[0] === "query" || loc[0] === "path" ? 1 : 0).join(".");
+  // pydantic's word for a rule of the service's own.
+  const sentence = msg.replace(/^Value error, /, "");
+  const value = loc[0] === "body" ? valueAt(body, loc) : null;
+  return `${[place, value].filter((part) => part !== null && part !== "").join(" ")}: ${sentence}`.replace(/^: /, "");
+}
+
+function waitFix(retry_after_ms: number | null): string {
+  if (retry_after_ms === null) return "wait; the service wants fewer requests";
+  return `wait ${Math.ceil(retry_after_ms / 1000)} s; the service wants fewer requests`;
+}
+
+function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reason"], code: string | null): string {
+  if (isUnknownIssuer(code)) return "if a private authority issued it, give its certificate: --ca-file FILE";
+  if (code?.startsWith("CA_FILE_") === true) return "correct --ca-file";
+  if (looksLikeClock(code))
+    return "check the clock of this machine; if it is right, the service needs a new certificate";
+  // The request may have arrived all the same.
+  const is_open = reason === "reset" || (reason === "timeout" && code !== "CONNECT_TIMEOUT");
+  return is_open
+    ? "check the network; if this was to change something, it may be done: look before you try again"
+    : "check the address and the network";
+}

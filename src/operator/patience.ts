@@ -1,0 +1,29 @@
+import type { CallResult } from "../client/client.ts";
+import { createBackoff } from "../platform/retry.ts";
+import type { OperatorContext } from "./operator.ts";
+
+/** A person waits: further pauses than these are theirs to decide on. */
+const ATTEMPTS = 4;
+const LONGEST_PAUSE_MS = 30_000;
+const BACKOFF = { first_ms: 500, cap_ms: 8000 } as const;
+
+/** Makes a call that changes nothing, and again after the pause that the service asks for (429, 503), a few times. */
+export async function callPatiently<T>(
+  call: () => Promise<CallResult<T>>,
+  { machine, terminal, signal }: Pick<OperatorContext, "machine" | "terminal" | "signal">,
+): Promise<CallResult<T>> {
+  const backoff = createBackoff({ ...BACKOFF, random: machine.random });
+  for (;;) {
+    const result = await call();
+    if (result.kind !== "refused" || !isAskedToWait(result.status)) return result;
+    const pause_ms = backoff.next_ms(result.retry_after_ms);
+    if (backoff.attempts >= ATTEMPTS || pause_ms > LONGEST_PAUSE_MS) return result;
+    terminal.note(`${result.detail}; asking again in ${Math.ceil(pause_ms / 1000)} s`);
+    await machine.clock.sleep(pause_ms, signal);
+  }
+}
+
+/** Too many requests, or a service that is not up yet. */
+export function isAskedToWait(status: number): boolean {
+  return status === 429 || status === 503;
+}

@@ -1,0 +1,95 @@
+import { isPathParameter } from "../client/address.ts";
+import type { CallResult } from "../client/client.ts";
+import { LIST_LIMIT_BYTES } from "../client/client.ts";
+import type { Answered, OperationClient, OperationInput, OperationOf, RawResult } from "../client/operation-client.ts";
+import { operationRequest } from "../client/operation-client.ts";
+import type { ServiceAccess, ServiceRequest } from "../client/send-request.ts";
+import type { ExitCode } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+import type { ChosenService } from "./choose-service.ts";
+import type { Failure, Sent } from "./failure.ts";
+import { showFailure } from "./failure.ts";
+import type { Listed } from "./listed.ts";
+import { listAll } from "./listed.ts";
+import type { OperatorContext } from "./operator.ts";
+import { callPatiently } from "./patience.ts";
+import { showRequest } from "./show-request.ts";
+
+/** A service that is open, as commands use it. */
+export interface Service {
+  readonly chosen: ChosenService;
+  /**
+   * One operation. One that only reads is tried again where the service asks for a pause; one that changes something never is, because
+   * whether it was done would be unknown.
+   */
+  call<T>(row: OperationOf<T>, input: OperationInput): Promise<CallResult<Answered<T>>>;
+  /** Everything a list holds, page by page where the service has pages. `itemsOf` finds the items in an answer. */
+  listAll<T, Item>(row: OperationOf<T>, itemsOf: (value: T) => readonly Item[]): Promise<CallResult<Listed<Item>>>;
+  /** Any request under the service's address; `path` begins with a slash. */
+  send(request: RawRequest): Promise<RawResult>;
+  /** Shows why a call did not succeed, in the words of the operator; gives the exit code for it. */
+  failed(failure: Failure, sent?: Sent): ExitCode;
+  /** For `--dry-run`: shows the request that `call` would send, and sends nothing. */
+  showRequest(row: OperationOf<unknown>, input: OperationInput, json: boolean): Promise<ExitCode>;
+  showRawRequest(request: RawRequest, json: boolean): Promise<ExitCode>;
+}
+
+export interface RawRequest {
+  readonly method: ServiceRequest["method"];
+  readonly path: string;
+  /** JSON text; null for none. */
+  readonly body: string | null;
+}
+
+interface ServiceParts {
+  readonly client: OperationClient;
+  readonly access: ServiceAccess;
+  readonly chosen: ChosenService;
+  readonly context: OperatorContext;
+}
+
+export function createService({ client, access, chosen, context }: ServiceParts): Service {
+  const { terminal, signal } = context;
+  const call: Service["call"] = async (row, input) => {
+    if (!hasPath(input)) return NO_PATH;
+    const send = () => client.call(row, input, signal);
+    return row.method === "GET" ? callPatiently(send, context) : send();
+  };
+  const absolute = ({ method, path, body }: RawRequest): ServiceRequest => {
+    // As it goes over the wire, so that a dry run shows nothing else.
+    const url = new URL(access.base_url + path).href;
+    return { method, url, body, answer_limit_bytes: LIST_LIMIT_BYTES };
+  };
+  const show = async (request: ServiceRequest, json: boolean, needs_credential: boolean) => {
+    const credential = needs_credential ? await chosen.loadCredential() : null;
+    return showRequest(request, { user_agent: access.user_agent, credential, terminal, json });
+  };
+  const failed: Service["failed"] = (failure, sent = {}) => {
+    // Whoever interrupts knows why it did not succeed.
+    if (signal.aborted) return EXIT.interrupted;
+    return showFailure(failure, { ...sent, credential: chosen.credential, terminal });
+  };
+  return {
+    chosen,
+    call,
+    listAll: (row, itemsOf) => listAll(call, row, itemsOf),
+    send: (request) => client.send(absolute(request), signal),
+    failed,
+    showRequest: async (row, input, json) =>
+      hasPath(input)
+        ? show(operationRequest(access.base_url, row, input), json, row.scope !== "public")
+        : failed(NO_PATH),
+    showRawRequest: (request, json) => show(absolute(request), json, true),
+  };
+}
+
+/** What a person names was checked before; an id may be whatever a service makes of one. */
+function hasPath({ parameters = {} }: OperationInput): boolean {
+  return Object.values(parameters).every(isPathParameter);
+}
+
+const NO_PATH: Failure = {
+  kind: "undecodable",
+  status: 200,
+  detail: "the service gives an id that no address can hold",
+};

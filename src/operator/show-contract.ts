@@ -1,0 +1,61 @@
+import type { RobotContract } from "../api/contract.ts";
+import { robotContractSchema } from "../api/contract.ts";
+import { CONTRACT_SCHEMA } from "../api/robot-terms.ts";
+import type { Terminal } from "../platform/terminal.ts";
+
+/** A contract for a person: tables where it is of the kind that this project makes, else its JSON. */
+export function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
+  const read = contract["schema"] === CONTRACT_SCHEMA ? robotContractSchema.safeParse(contract) : null;
+  if (read?.success !== true) {
+    terminal.print(JSON.stringify(contract, null, 2));
+    return;
+  }
+  const { topology, action_semantics, gripper, control_rate_hz, cameras, state_axes, action_axes } = read.data;
+  terminal.print("");
+  terminal.table(
+    ["", ""],
+    [
+      ["topology", topology],
+      ["actions", action_semantics],
+      ["gripper", gripper],
+      ["control rate", `${control_rate_hz} Hz`],
+    ],
+  );
+  showCameras(cameras, terminal);
+  showAxes("state axes", state_axes, terminal);
+  showAxes("action axes", action_axes, terminal);
+}
+
+function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {
+  terminal.print(`\n${terminal.style("bold", "cameras")}`);
+  terminal.table(
+    ["role", "mount", "image", "rate", "turned"],
+    cameras.map(({ role, mount, side, width, height, fps, rotation_degrees }) => [
+      role,
+      side === undefined ? mount : `${mount} ${side}`,
+      `${width} × ${height}`,
+      `${fps} fps`,
+      rotation_degrees === 0 ? "" : `${rotation_degrees}°`,
+    ]),
+  );
+}
+
+type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number | undefined };
+
+/** Numbered as they lie in the vector. */
+function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
+  terminal.print(`\n${terminal.style("bold", title)}, in vector order`);
+  terminal.table(
+    ["#", "axis", "unit", "range", "step", "robot's own"],
+    axes.map(({ name, unit, range, max_step, native }, index) => [
+      String(index),
+      name,
+      unit,
+      range === undefined ? "" : `${range[0]} … ${range[1]}`,
+      max_step === undefined ? "" : String(max_step),
+      native === undefined ? "" : `${native.unit} × ${native.scale} + ${native.offset}`,
+    ]),
+    [],
+    ["robot's own", "step"],
+  );
+}

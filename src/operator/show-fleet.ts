@@ -1,0 +1,137 @@
+import type { FleetDetails, FleetMemberView } from "../api/fleet-details.ts";
+import type { FleetView } from "../api/fleets.ts";
+import type { Terminal } from "../platform/terminal.ts";
+import { blockerOf, countsAsBar, countsInWords, estimateInWords, statusInWords } from "./fleet-words.ts";
+import { relativeTime, shortDuration } from "./times.ts";
+
+/** Robots that are named of those that are alike; the rest is counted. */
+const NAMED_ROBOTS = 12;
+/** Windows and generations of a fleet that a person is shown. */
+const SHOWN = { windows: 5, generations: 10 } as const;
+
+/** Which members come first: those that somebody has to do something about. */
+const STATES = ["blocked", "waiting", "ready", "active"] as const;
+
+/** A fleet for a person: what keeps it from being ready comes first. */
+export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
+  terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
+  const blocker = blockerOf(fleet);
+  if (blocker !== "") terminal.print(`${terminal.style("bad", "→")} ${blocker}`);
+  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots)}`);
+  terminal.print("");
+  showFacts(fleet, details, terminal, now_ms);
+  if (details === null) return;
+  showMembers(details.members, terminal);
+  showEndpoints(details, terminal, now_ms);
+  showWindows(details.operating_windows, terminal, now_ms);
+  showGenerations(details.generations, terminal, now_ms);
+}
+
+function showFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
+  const { update, active_model } = fleet;
+  const is_updated = update !== null && update !== undefined;
+  const rows = [
+    ["model", `${fleet.subject}${active_model?.status === undefined ? "" : ` (${active_model.status})`}`],
+    ["update", is_updated ? `${update.subject} (${update.status})` : ""],
+    ["estimate", estimateInWords(fleet)],
+    ["mode", `${fleet.readiness_mode}, at most ${fleet.peak_active_robots} active at a time`],
+    ["members", details === null ? "" : selectionInWords(details.selection)],
+    ["made", relativeTime(details?.created_at, now_ms)],
+    ["updated", relativeTime(details?.updated_at, now_ms)],
+  ];
+  terminal.table(
+    ["", ""],
+    rows.filter(([, value]) => value !== ""),
+  );
+}
+
+function selectionInWords(selection: FleetDetails["selection"]): string {
+  if (selection === null) return "";
+  if (selection.selector === null) return "named one by one";
+  const { labels, ...filters } = selection.selector;
+  const told = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
+    value === null ? [] : [`${name}=${value}`],
+  );
+  return `${told.join(", ")}, as of the day it was made`;
+}
+
+function showMembers(members: readonly FleetMemberView[], terminal: Terminal): void {
+  const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
+  const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
+  for (const group of ordered) {
+    const [first] = group;
+    if (first === undefined) continue;
+    const { state, reason } = first;
+    const count = `${group.length} ${group.length === 1 ? "robot" : "robots"}`;
+    const style = STYLES[state];
+    terminal.print(`\n${terminal.style(style, state)}, ${count}${reason === null ? "" : `: ${reason}`}`);
+    const names = group.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
+    const more = group.length - names.length;
+    terminal.print(`  ${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`);
+  }
+}
+
+const STYLES = { blocked: "bad", waiting: "warn", ready: "good", active: "good" } as const;
+
+function rankOf([first]: readonly FleetMemberView[]): number {
+  return first === undefined ? STATES.length : STATES.indexOf(first.state);
+}
+
+function showEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, now_ms: number): void {
+  if (endpoints.length === 0) return;
+  const subjects = new Map(generations.map(({ generation_id, subject }) => [generation_id, subject]));
+  const has_failures = endpoints.some(({ detail }) => detail !== null);
+  const headers = ["endpoint", "for", "health", "since", "checked", ...(has_failures ? ["last failure"] : [])];
+  terminal.print("");
+  terminal.table(
+    headers,
+    endpoints.map(({ region, generation_id, status, since, checked_at, detail }) => [
+      region,
+      subjects.get(generation_id) ?? generation_id,
+      terminal.style(status === "healthy" ? "good" : status === "unhealthy" ? "bad" : "warn", status),
+      relativeTime(since, now_ms),
+      relativeTime(checked_at, now_ms),
+      ...(has_failures ? [detail ?? ""] : []),
+    ]),
+    ["last failure", "for"],
+    ["checked"],
+  );
+}
+
+function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now_ms: number): void {
+  if (windows.length === 0) return;
+  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > now_ms);
+  const past = windows.length - open.length;
+  terminal.print(`\n${terminal.style("bold", "operating windows")}${past === 0 ? "" : `, ${past} past`}`);
+  for (const { starts_at, ends_at } of open.slice(0, SHOWN.windows)) {
+    const [starts_ms, ends_ms] = [Date.parse(starts_at), Date.parse(ends_at)];
+    const when =
+      starts_ms <= now_ms ? `open, closes ${relativeTime(ends_at, now_ms)}` : relativeTime(starts_at, now_ms);
+    terminal.print(`  ${minute(starts_at)} to ${minute(ends_at)}  ${shortDuration(ends_ms - starts_ms)}, ${when}`);
+  }
+  if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
+}
+
+/** `2030-01-31 08:00Z`. */
+function minute(iso: string): string {
+  return `${iso.slice(0, 16).replace("T", " ")}Z`;
+}
+
+function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, now_ms: number): void {
+  terminal.print("");
+  terminal.table(
+    ["generation", "model", "status", "asked for", "active"],
+    generations
+      .slice(0, SHOWN.generations)
+      .map(({ generation_id, subject, status, created_at, activated_at }) => [
+        generation_id,
+        subject,
+        status,
+        relativeTime(created_at, now_ms),
+        relativeTime(activated_at, now_ms),
+      ]),
+    ["model"],
+    ["generation"],
+  );
+  if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
+}

@@ -1,0 +1,42 @@
+import type { CredentialProblem } from "../client/credentials.ts";
+import type { Secret } from "../client/secret.ts";
+import type { ServiceRequest } from "../client/send-request.ts";
+import { requestHeaders } from "../client/send-request.ts";
+import type { ExitCode, Terminal } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+
+interface Showing {
+  readonly user_agent: string;
+  /** Null where the request needs none. */
+  readonly credential: { readonly kind: "credential"; readonly secret: Secret } | CredentialProblem | null;
+  readonly terminal: Terminal;
+  readonly json: boolean;
+}
+
+/** The request as it would be sent, but for the secret in it. */
+export function showRequest({ method, url, body }: ServiceRequest, showing: Showing): ExitCode {
+  const { terminal, credential, user_agent } = showing;
+  // A Secret prints as `[secret]`.
+  const authorization = credential?.kind === "credential" ? `Bearer ${credential.secret}` : null;
+  const headers = requestHeaders(user_agent, authorization, body !== null);
+  const sent = body === null ? null : readBody(body);
+  if (showing.json) {
+    terminal.json({ dry_run: true, method, url, headers, body: sent });
+  } else {
+    terminal.print(`${method} ${url}`);
+    for (const [name, value] of Object.entries(headers)) terminal.print(`${name}: ${value}`);
+    if (body !== null) terminal.print(`\n${typeof sent === "string" ? sent : JSON.stringify(sent, null, 2)}`);
+  }
+  if (credential?.kind === "credential-problem") terminal.note(`It would fail as things are: ${credential.what}.`);
+  if (!showing.json) terminal.note("Nothing was sent.");
+  return EXIT.ok;
+}
+
+/** What is no JSON is shown as it is. */
+function readBody(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

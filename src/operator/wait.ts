@@ -1,0 +1,103 @@
+import type { CallResult } from "../client/client.ts";
+import { createBackoff } from "../platform/retry.ts";
+import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+import { readDuration } from "./durations.ts";
+import type { OperatorContext, OperatorFlags } from "./operator.ts";
+import type { Service } from "./service.ts";
+import { shortDuration } from "./times.ts";
+import { describe, isPassing } from "./watch.ts";
+
+export interface WaitFlags extends OperatorFlags {
+  readonly wait?: boolean;
+  readonly timeout?: string;
+}
+
+/** How long `--wait` waits where nobody says. */
+const TIMEOUT_MS = 30 * 60_000;
+/** Between two looks: soon at first, because much is ready at once, and less often the longer it takes. */
+const LOOK_MS = { first: 250, longest: 2000, growth: 1.5 } as const;
+/** While the service cannot be reached. */
+const BACKOFF = { first_ms: 2000, cap_ms: 30_000 } as const;
+
+/** What one look at something that is under way shows. */
+export interface Look {
+  /** Drawn over on a terminal. */
+  readonly lines: readonly string[];
+  /** One line; where nothing can be drawn over it is told whenever it changes. */
+  readonly summary: string;
+  /** Null while it goes on. */
+  readonly ended: Ended | null;
+}
+
+/** How it ended; `problem` says what is to be done about it. */
+export interface Ended {
+  readonly exit_code: ExitCode;
+  readonly problem: Problem | null;
+}
+
+export interface Waiting {
+  readonly look: () => Promise<CallResult<Look>>;
+  readonly timeout_ms: number;
+  /** What to do where the time is over. */
+  readonly later: string;
+}
+
+/** The time of `--timeout`, or null after telling that it is none. */
+export function waitTimeout({ timeout }: WaitFlags, terminal: Terminal): number | null {
+  if (timeout === undefined) return TIMEOUT_MS;
+  const timeout_ms = readDuration(timeout);
+  if (timeout_ms !== null) return timeout_ms;
+  const what = `--timeout '${timeout}' is no length of time`;
+  terminal.problem({ code: "usage", what, fix: "write it as 90s, 10m or 2h, a week at most" });
+  return null;
+}
+
+/**
+ * Looks until it has ended, the time is over, or the operator interrupts. What passes by itself, a service that restarts for example,
+ * is waited for.
+ */
+export async function waitUntilEnded(
+  service: Service,
+  { look, timeout_ms, later }: Waiting,
+  context: OperatorContext,
+): Promise<ExitCode> {
+  const { terminal, machine, signal } = context;
+  const { clock } = machine;
+  const deadline_ms = clock.monotonic_ms() + timeout_ms;
+  const backoff = createBackoff({ ...BACKOFF, random: machine.random });
+  let summary = "unknown";
+  let is_lost = false;
+  let look_ms: number = LOOK_MS.first;
+  for (;;) {
+    const result = await look();
+    signal.throwIfAborted();
+    let pause_ms = look_ms;
+    look_ms = Math.min(LOOK_MS.longest, look_ms * LOOK_MS.growth);
+    if (result.kind === "ok") {
+      const { value } = result;
+      if (value.ended !== null) {
+        // The problem or the command's result says it; here it would be said twice.
+        terminal.draw([]);
+        if (value.ended.problem !== null) terminal.problem(value.ended.problem);
+        return value.ended.exit_code;
+      }
+      if (terminal.interactive) terminal.draw(value.lines);
+      else if (value.summary !== summary) terminal.note(value.summary);
+      ({ summary } = value);
+      is_lost = false;
+      backoff.reset();
+    } else {
+      if (!isPassing(result)) return service.failed(result);
+      if (!is_lost) terminal.note(`${describe(result)}; asking on`);
+      is_lost = true;
+      pause_ms = backoff.next_ms(result.kind === "refused" ? result.retry_after_ms : null);
+    }
+    const left_ms = deadline_ms - clock.monotonic_ms();
+    if (left_ms <= 0) {
+      terminal.problem({ code: "timeout", what: `after ${shortDuration(timeout_ms)}: ${summary}`, fix: later });
+      return EXIT.failed;
+    }
+    await clock.sleep(Math.min(pause_ms, left_ms), signal);
+  }
+}

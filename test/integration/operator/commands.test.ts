@@ -1,0 +1,404 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { apiKeyListSchema } from "../../../src/api/api-keys.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import type { OperatorSite } from "../../support/operator.ts";
+import { openOperatorSite } from "../../support/operator.ts";
+
+let site: OperatorSite;
+let ahead_ms = 0;
+const clock: Clock = {
+  ...systemClock,
+  wall_ms: () => systemClock.wall_ms() + ahead_ms,
+  monotonic_ms: () => systemClock.monotonic_ms() + ahead_ms,
+};
+beforeAll(async () => {
+  site = await openOperatorSite({ clock });
+  for (const name of ["arm-1", "arm-2", "arm-3"]) await site.register(name);
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const eleven = () => ({ environment: { ROBOT_POLICY_URL: site.urls.eleven, ROBOT_POLICY_API_KEY: site.service.key } });
+
+async function keys() {
+  return apiKeyListSchema.parse(await (await site.service.send("GET", "/v1/me/api-keys")).json()).items;
+}
+
+describe("keys", () => {
+  it("create: shows the key once, alone on stdout", async () => {
+    const { exit_code, out, err } = await site.run(
+      "keys",
+      "create",
+      "cell 4",
+      "--scope",
+      "robots:setup",
+      "--expires",
+      "90d",
+    );
+    expect([exit_code, out]).toEqual([0, expect.stringMatching(/^sk_rps_\w+\n$/)]);
+    expect(err).toContain("shown this once");
+    const answer = await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization: `Bearer ${out.trim()}` } });
+    expect(answer.status).toBe(403);
+    expect((await keys()).at(-1)).toMatchObject({
+      label: "cell 4",
+      scopes: ["robots:setup"],
+      expires_at: expect.any(String),
+    });
+    expect(`${(await site.run("keys", "list")).out}${(await site.run("keys", "list", "--json")).out}`).not.toContain(
+      out.trim(),
+    );
+  });
+
+  it("create --out: writes it for this person alone, and shows it nowhere", async () => {
+    const path = join(site.home, "cell-5.key");
+    const { exit_code, out, err } = await site.run("keys", "create", "cell 5", "--out", path, "--json");
+    const key = (await readFile(path, "utf8")).trim();
+    expect([exit_code, (await stat(path)).mode & 0o777]).toEqual([0, 0o600]);
+    expect(out + err).not.toContain(key);
+    expect(JSON.parse(out)).toMatchObject({ label: "cell 5", key_file: path });
+    expect(
+      (await site.runWith({ environment: { ROBOT_POLICY_URL: site.urls.whole } }, "robots", "list", "--key-file", path))
+        .exit_code,
+    ).toBe(0);
+  });
+
+  it.each([
+    ["a file that is there", () => join(site.home, "models.yaml"), "[key-file-exists]"],
+    ["a folder that is not there", () => join(site.home, "nowhere/key"), "[key-file-unwritable]"],
+  ])("create --out: %s is refused before a key is made", async (_case, path, problem) => {
+    const before = (await keys()).length;
+    const { exit_code, err } = await site.run("keys", "create", "cell 6", "--out", path());
+    expect([exit_code, err]).toEqual([1, expect.stringContaining(problem)]);
+    expect(await keys()).toHaveLength(before);
+  });
+
+  it("revoke: by the label, and the key is refused from then on", async () => {
+    const { out } = await site.run("keys", "create", "cell 7");
+    const revoked = await site.run("keys", "revoke", "cell 7");
+    expect(revoked).toMatchObject({ exit_code: 0, out: expect.stringContaining("cell 7 is revoked") });
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: out.trim() };
+    const refused = await site.runWith({ environment }, "robots", "list");
+    expect(refused.exit_code).toBe(5);
+    expect(refused.err).toContain(
+      "API key has been revoked: the service does not accept the key in ROBOT_POLICY_API_KEY",
+    );
+    expect(await site.run("keys", "revoke", "cell 7")).toMatchObject({ exit_code: 6 });
+  });
+
+  it("revoke: a label that two keys have is not guessed", async () => {
+    await site.run("keys", "create", "twin");
+    await site.run("keys", "create", "twin");
+    const ambiguous = await site.run("keys", "revoke", "twin");
+    expect([ambiguous.exit_code, ambiguous.err]).toEqual([
+      2,
+      expect.stringMatching(/2 keys are labelled twin.*\n.*key_\w+, key_\w+/),
+    ]);
+    expect((await keys()).filter(({ label, revoked_at }) => label === "twin" && revoked_at === null)).toHaveLength(2);
+  });
+
+  it("create: a refusal names LABEL", async () => {
+    const { exit_code, err } = await site.run("keys", "create", "x".repeat(300));
+    const told = /^error: LABEL "x+…: String should have at most 256 /m;
+    expect([exit_code, err]).toEqual([6, expect.stringMatching(told)]);
+  });
+
+  it.each([
+    ["robot:setup", "did you mean robots:setup?"],
+    ["everything", "it is one of robots:setup, "],
+  ])("create: --scope %s, which there is not, is refused before anything is sent", async (scope, fix) => {
+    const { exit_code, err } = await site.run("keys", "create", "x", "--scope", "robots:read", "--scope", scope);
+    expect([exit_code, err]).toEqual([2, expect.stringContaining(`--scope '${scope}' is none [usage]\n  → ${fix}`)]);
+  });
+
+  it.each(["", " "])("create: %j labels no key, which a shell writes whose variable is not set", async (label) => {
+    const before = (await keys()).length;
+    const { exit_code, err } = await site.run("keys", "create", label);
+    expect([exit_code, err]).toEqual([2, expect.stringContaining("the LABEL is empty")]);
+    expect(await keys()).toHaveLength(before);
+  });
+});
+
+it("a key file that others can read is refused, with the command that mends it", async () => {
+  const path = join(site.home, "open.key");
+  await writeFile(path, site.service.key, { mode: 0o644 });
+  const { exit_code, err } = await site.run("robots", "list", "--key-file", path);
+  expect([exit_code, err]).toEqual([5, expect.stringContaining(`chmod 600 ${path}`)]);
+});
+
+it("a key file that is not there is told in the words of an operator", async () => {
+  const { exit_code, err } = await site.run("robots", "list", "--key-file", "/nowhere");
+  expect([exit_code, err]).toEqual([
+    5,
+    expect.stringContaining("[key-missing]\n  → correct the path; robot-policy keys"),
+  ]);
+  expect(err).not.toContain("agent");
+});
+
+it("an empty --key-file does not stand for the key in the environment", async () => {
+  const { exit_code, err } = await site.run("robots", "list", "--key-file", "");
+  expect([exit_code, err]).toEqual([2, expect.stringContaining("--key-file names no file")]);
+});
+
+describe("--dry-run", () => {
+  it.each([
+    [["keys", "create", "x"], "POST", "/v1/me/api-keys", { label: "x" }],
+    [
+      ["keys", "revoke", "key_01jz0000000000000000000000"],
+      "DELETE",
+      "/v1/me/api-keys/key_01jz0000000000000000000000",
+      null,
+    ],
+    [
+      ["deployments", "stop", "dep_01jz0000000000000000000000"],
+      "DELETE",
+      "/v1/me/deployments/dep_01jz0000000000000000000000",
+      null,
+    ],
+    [["api", "POST", "/v1/x", "--field", "n=1", "--raw-field", "s[t]=1"], "POST", "/v1/x", { s: { t: "1" }, n: 1 }],
+  ])("%j shows the request and sends none", async (words, method, path, body) => {
+    const before = site.service.requests.length;
+    const { exit_code, out, err } = await site.run(...words, "--dry-run", "--json");
+    expect(exit_code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ dry_run: true, method, url: site.urls.whole + path, body });
+    expect(JSON.parse(out).headers.authorization).toBe("Bearer [secret]");
+    expect(out + err).not.toContain(site.service.key);
+    expect(site.service.requests).toHaveLength(before);
+  });
+});
+
+describe("deployments", () => {
+  it("list, show and stop: by the robot it runs on", async () => {
+    await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
+    expect((await site.run("deployments", "list")).out).toMatch(/^arm-1 +pi0\.5 +active +us-west-2 +now +dep_\w+$/m);
+    expect((await site.run("deployments", "list", "--robot", "arm-2")).err).toContain("Nothing is deployed");
+    const { items } = JSON.parse((await site.run("deployments", "list", "--model", "pi0.5", "--json")).out);
+    expect((await site.run("deployments", "show", "arm-1")).out).toContain(items[0].id);
+    expect(await site.run("deployments", "stop", "arm-1")).toMatchObject({ exit_code: 0 });
+    expect((await site.run("deployments", "list")).err).toContain("--all shows what was");
+    expect((await site.run("deployments", "list", "--status", "retired")).out).toContain(items[0].id);
+    expect(await site.run("deployments", "stop", "arm-1")).toMatchObject({
+      exit_code: 6,
+      err: expect.stringContaining("[not-found]"),
+    });
+  });
+});
+
+describe("usage", () => {
+  it("is the ledger, its sums, and comma-separated values", async () => {
+    await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-3" });
+    ahead_ms = 5_400_000;
+    await site.run("deployments", "stop", "arm-3");
+    const { items } = JSON.parse((await site.run("usage", "--json")).out);
+    expect(items.length).toBeGreaterThan(0);
+    expect((await site.run("usage", "--by", "robot")).out).toMatch(/^arm-3 +1\.5 h +█{20}$/m);
+    const sums = JSON.parse((await site.run("usage", "--by", "model", "--since", "1d", "--json")).out);
+    expect(sums).toMatchObject({ by: "model", items: [{ name: "pi0.5", unit: "second", amount_cents: null }] });
+    const total = items.reduce((sum: number, { quantity }: { quantity: number }) => sum + quantity, 0);
+    expect(sums.items[0].quantity).toBe(total);
+    expect((await site.run("usage", "--csv")).out.split("\n")[0]).toBe(
+      "id,created_at,usage_type,sku,quantity,unit,amount_cents,deployment_id,robot,model_slug,period_start,period_end",
+    );
+    expect((await site.run("usage", "--until", "2020-01-01")).err).toContain("Nothing was used");
+  });
+
+  it.each([
+    ["is summed up by the service", ["--since", "30d"], ["GET /v1/me/usage/summary"]],
+    ["is of the last 30 days where nothing is said", [], ["GET /v1/me/usage/summary"]],
+    [
+      "is summed up here for longer than the service does",
+      ["--since", "900d"],
+      ["GET /v1/me/usage/summary", "GET /v1/me/usage"],
+    ],
+  ])("--by: %s", async (_case, words, paths) => {
+    const before = site.service.requests.length;
+    const { out, err } = await site.run("usage", "--by", "model", ...words);
+    expect(site.service.requests.slice(before).map(({ method, path }) => `${method} ${path}`)).toEqual(paths);
+    expect(out).toMatch(/^pi0\.5 +1\.5 h +█{20}$/m);
+    expect(err).toMatch(/^Used from \S+ \S+ to \S+ \S+, UTC\.$/m);
+  });
+
+  it.each([
+    [["--since", "yesterday"], "--since 'yesterday' is no date"],
+    [["--since", "1d", "--until", "2d"], "--since is not before --until"],
+    [["--csv", "--json"], "--csv and --json"],
+    [["--by", "week"], "Allowed choices are robot, model, day"],
+  ])("%j is a mistake of usage", async (words, told) => {
+    expect(await site.run("usage", ...words)).toMatchObject({ exit_code: 2, err: expect.stringContaining(told) });
+  });
+});
+
+describe("api", () => {
+  it("prints the answer as it comes, and exits by its status", async () => {
+    const { exit_code, out } = await site.run("api", "/v1/robots");
+    expect([exit_code, JSON.parse(out)]).toEqual([0, await (await site.service.send("GET", "/v1/robots")).json()]);
+    const missing = await site.run("api", "GET", "/v1/robots/nobody");
+    expect(missing).toMatchObject({ exit_code: 6, err: expect.stringContaining("Robot not found") });
+    expect(JSON.parse(missing.out)).toMatchObject({ code: "NotFound" });
+    expect((await site.run("api", "GET", "/v1/robots/arm-1", "--include")).out).toMatch(
+      /^HTTP 200\n[\s\S]*content-type: application\/json/,
+    );
+  });
+
+  it("sends fields, a file, and stdin", async () => {
+    const { out } = await site.run(
+      "api",
+      "POST",
+      "/v1/me/api-keys",
+      "--field",
+      "label=a",
+      "--field",
+      "scopes[]=robots:read",
+    );
+    expect(JSON.parse(out)).toMatchObject({ label: "a", scopes: ["robots:read"] });
+    const path = join(site.home, "body.json");
+    await writeFile(path, '{"label":"b"}');
+    expect(JSON.parse((await site.run("api", "/v1/me/api-keys", "--input", path)).out)).toMatchObject({ label: "b" });
+    const typed = await site.runWith(
+      {
+        input: '{"label":"c"}',
+        environment: { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key },
+      },
+      "api",
+      "POST",
+      "/v1/me/api-keys",
+      "--input",
+      "-",
+    );
+    expect(JSON.parse(typed.out)).toMatchObject({ label: "c" });
+  });
+
+  it("--paginate: asks for every page, as one document", async () => {
+    const before = site.service.requests.length;
+    const { out } = await site.run("api", "/v1/robots", "--paginate", "--field", "limit=2");
+    expect(JSON.parse(out).map(({ name }: { name: string }) => name)).toEqual(["arm-1", "arm-2", "arm-3"]);
+    expect(site.service.requests.length - before).toBe(2);
+  });
+
+  it.each([
+    [["api", "https://elsewhere.example/v1/robots"], "is no path"],
+    [["api", "GET", "//elsewhere.example/v1"], "is no path"],
+    [["api", "FETCH", "/v1/robots"], "is no method"],
+    [["api", "POST", "/v1/robots", "--field", "x"], "is no field"],
+    [["api", "POST", "/v1/robots", "--input", "/nowhere"], "cannot read /nowhere"],
+    [["api", "POST", "/v1/robots", "--input", "/nowhere", "--raw-field", "a=b"], "both say what to send"],
+  ])("%j is a mistake of usage, and nothing is sent", async (words, told) => {
+    const before = site.service.requests.length;
+    expect(await site.run(...words)).toMatchObject({ exit_code: 2, err: expect.stringContaining(told) });
+    expect(site.service.requests).toHaveLength(before);
+  });
+});
+
+it.each(["/\\ ", "/\\elsewhere.example/x", "/../.."])("api %j stays at the service", async (path) => {
+  const { exit_code, err } = await site.run("api", path, "--paginate");
+  expect([exit_code, err]).toEqual([6, expect.stringContaining("[http-404]")]);
+});
+
+describe("contexts", () => {
+  it("are added, used, shown and removed; the first is current", async () => {
+    const environment = {};
+    const run = (...words: string[]) => site.runWith({ environment }, "contexts", ...words);
+    const { key_file } = site.service;
+    for (const words of [["list"], []]) expect((await run(...words)).err).toContain("There are no contexts yet");
+    expect((await run("--json")).out).toBe("[]\n");
+    expect((await run("--help")).out).toContain("remove|rm");
+    expect((await run("add", "lab", "--url", site.urls.whole, "--key-file", key_file)).out).toContain(
+      "it is the current context",
+    );
+    await run("add", "other", "--url", "https://other.example");
+    expect((await site.runWith({ environment }, "robots", "list", "--json")).exit_code).toBe(0);
+    expect(JSON.parse((await run("list", "--json")).out)).toEqual([
+      {
+        name: "lab",
+        is_current: true,
+        url: site.urls.whole,
+        ca_file: null,
+        allow_insecure: false,
+        key_file,
+        login: null,
+      },
+      {
+        name: "other",
+        is_current: false,
+        url: "https://other.example",
+        ca_file: null,
+        allow_insecure: false,
+        key_file: null,
+        login: null,
+      },
+    ]);
+    expect(await run("use", "other")).toMatchObject({
+      out: expect.stringContaining("other (https://other.example) is the current context"),
+      err: "",
+    });
+    const overruled = { environment: { ROBOT_POLICY_URL: site.urls.whole } };
+    expect((await site.runWith(overruled, "contexts", "use", "other")).err).toContain(
+      "stronger than the current context: ROBOT_POLICY_URL.",
+    );
+    expect((await run("show")).out).toMatch(/^context +other \(current\)$/m);
+    expect((await run("add", "lab", "--url", "https://x.example")).exit_code).toBe(2);
+    expect((await run("add", "../x", "--url", "https://x.example")).exit_code).toBe(2);
+    expect((await run("add", "plain", "--url", "http://x.example")).err).toContain("--allow-insecure");
+    expect((await run("remove", "other")).out).toContain("no context is current now");
+    await writeFile(join(site.home, ".config/robot-policy/contexts/lab.json"), "{ torn", { mode: 0o600 });
+    expect(await run("show", "lab")).toMatchObject({ exit_code: 2, err: expect.stringContaining("it is damaged") });
+    expect((await run("remove", "lab")).exit_code).toBe(0);
+    expect(JSON.parse((await run("list", "--json")).out)).toEqual([]);
+  });
+});
+
+describe("a service that has only what is documented", () => {
+  it.each([
+    [["robots", "list"], 0, "arm-1"],
+    [["whoami"], 0, "it does not say whose it is"],
+    [["models", "show", "pi0.5"], 0, "ckpt_pi05_second (default)"],
+    [["models", "list"], 6, "this service does not list its models"],
+    [["deployments", "list"], 6, "this service does not list its deployments"],
+    [["deployments", "show", "dep_01jz0000000000000000000000"], 6, "this service does not show deployments"],
+    [["deployments", "stop", "dep_01jz0000000000000000000000"], 6, "this service does not stop deployments"],
+    [["keys", "list"], 0, "bootstrap"],
+    [["keys", "create", "there"], 0, "sk_rps_"],
+    [["keys", "revoke", "there"], 0, "is revoked"],
+    [["usage", "--by", "day"], 0, "DAY"],
+  ])("%j ends with %i: %s", async (words, exit_code, told) => {
+    const ran = await site.runWith(eleven(), ...words);
+    expect([ran.exit_code, ran.out + ran.err]).toEqual([exit_code, expect.stringContaining(told)]);
+  });
+});
+
+describe("a list with --watch", () => {
+  it("is told once, and then a line for each change, where nobody looks on", { timeout: 20_000 }, async () => {
+    const interruption = new AbortController();
+    let seen = "";
+    const changed = Promise.withResolvers<void>();
+    const ended = site.runWith(
+      {
+        environment: { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key },
+        signal: interruption.signal,
+        onOutput(text) {
+          if (seen === "") void site.run("keys", "create", "watched");
+          seen += text;
+          if (text.includes("watched")) changed.resolve();
+        },
+      },
+      "keys",
+      "list",
+      "--watch",
+      "--interval",
+      "1",
+    );
+    await changed.promise;
+    interruption.abort(new Error("interrupted"));
+    const { exit_code, out } = await ended;
+    expect(exit_code).toBe(130);
+    expect(out).toMatch(/^LABEL /);
+    expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched {2}/m);
+  });
+
+  it.each([["0"], ["3601"], ["soon"]])("takes no interval of %s", async (interval) => {
+    expect(await site.run("keys", "list", "--watch", "--interval", interval)).toMatchObject({ exit_code: 2 });
+  });
+});

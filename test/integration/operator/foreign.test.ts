@@ -1,0 +1,215 @@
+/** Services that are not ours, or not well: pages, members nobody knows, pauses, outages, other servers in the way. */
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import type { Ran, Surroundings } from "../../support/operator.ts";
+import { runOperator } from "../../support/operator.ts";
+
+const KEY = "sk_test_CANARYcanaryCANARY";
+
+interface Foreign {
+  readonly requests: string[];
+  run(...words: string[]): Promise<Ran>;
+  runWith(surroundings: Surroundings, ...words: string[]): Promise<Ran>;
+}
+
+/** A server that answers as it is told; everything that is printed is searched for the key. */
+async function foreign(
+  answer: (request: IncomingMessage, response: ServerResponse, count: number) => void,
+): Promise<Foreign> {
+  const requests: string[] = [];
+  const home = await mkdtemp(join(tmpdir(), "operator-home-"));
+  const server = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    request.resume();
+    answer(request, response, requests.length);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await rm(home, { recursive: true });
+  });
+  const { port } = server.address() as AddressInfo;
+  const environment = { HOME: home, ROBOT_POLICY_URL: `http://127.0.0.1:${port}`, ROBOT_POLICY_API_KEY: KEY };
+  const runWith = async (surroundings: Surroundings, ...words: string[]) => {
+    const ran = await runOperator({ ...surroundings, environment }, words);
+    expect(ran.out + ran.err).not.toContain(KEY);
+    return ran;
+  };
+  return { requests, runWith, run: (...words) => runWith({}, ...words) };
+}
+
+const json = (response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}) =>
+  response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
+
+const key = (id: string, more: object = {}) => ({ id, label: id, ...more });
+
+describe("answers", () => {
+  it("of pages are one list, and the next page is asked for at the service itself", async () => {
+    const { run, requests } = await foreign((request, response) => {
+      const is_first = !(request.url ?? "").includes("cursor");
+      const link = { link: '<https://elsewhere.example/v1/me/api-keys?cursor=a%2Fb>; rel="next"' };
+      if (is_first) json(response, 200, { items: [key("one")], total: 2 }, link);
+      else json(response, 200, { items: [key("two")] });
+    });
+    const { exit_code, out } = await run("keys", "list", "--json");
+    expect([exit_code, JSON.parse(out)]).toEqual([0, { items: [key("one"), key("two")], total: 2 }]);
+    expect(requests).toEqual(["GET /v1/me/api-keys?limit=1000", "GET /v1/me/api-keys?limit=1000&cursor=a%2Fb"]);
+  });
+
+  it("keep members that nobody here knows, in --json, and need no more than an id", async () => {
+    const items = [
+      { id: "k1", colour: "blue" },
+      { id: "k2", label: null, scopes: null, nested: { a: [1] } },
+    ];
+    const { run } = await foreign((_request, response) => json(response, 200, { items, next: null }));
+    expect(JSON.parse((await run("keys", "list", "--json")).out)).toEqual({ items, next: null });
+    expect((await run("keys", "list")).out).toContain("k2");
+  });
+
+  it.each(["", "..", "\uD800"])("that give %j as an id end with 4, without a stack trace", async (id) => {
+    const { run, requests } = await foreign((_request, response) =>
+      json(response, 200, { items: [{ id, label: "cell 4" }] }),
+    );
+    for (const more of [[], ["--dry-run"]]) {
+      const { exit_code, err } = await run("keys", "revoke", "cell 4", ...more);
+      expect([exit_code, err]).toEqual([4, expect.stringContaining("an id that no address can hold")]);
+    }
+    expect(requests).toHaveLength(2);
+  });
+
+  it.each([
+    ["keys", "list", "--json"],
+    ["api", "/v1/robots", "--paginate"],
+  ])("that are nested without an end are refused: %s %s %s", async (...words) => {
+    const { run } = await foreign((_request, response) =>
+      response
+        .writeHead(200, { "content-type": "application/json" })
+        .end(`{"items":[{"id":"x","y":${"[".repeat(100_000)}${"]".repeat(100_000)}}]}`),
+    );
+    const { exit_code, err } = await run(...words);
+    expect([exit_code, err]).toEqual([4, expect.stringContaining("[not-the-service]")]);
+  });
+
+  it("may have other lists beside the one that is asked for", async () => {
+    const answer = { notices: ["a", "b", "c"], items: [key("one"), key("two")] };
+    const { run } = await foreign((_request, response) => json(response, 200, answer));
+    expect(JSON.parse((await run("keys", "list", "--json")).out)).toEqual(answer);
+  });
+
+  it.each([
+    ["keys", "list"],
+    ["api", "/v1/me/api-keys", "--paginate"],
+  ])("that name themselves as the next page are asked for twice, and no more: %s %s", async (...words) => {
+    const { run, requests } = await foreign((_request, response) =>
+      json(response, 200, { items: [key("one")] }, { link: '</v1/me/api-keys?cursor=same>; rel="next"' }),
+    );
+    const { exit_code, out, err } = await run(...words);
+    expect([exit_code, out, err]).toEqual([4, "", expect.stringContaining("names itself as the next one")]);
+    expect(requests).toHaveLength(2);
+  });
+
+  it("with another summary of usage than ours leave the ledger to sum up", async () => {
+    const { run } = await foreign((request, response) =>
+      (request.url ?? "").includes("summary")
+        ? json(response, 200, { hours: 3 })
+        : json(response, 200, {
+            items: [{ id: "u", robot: "arm", quantity: 60, unit: "second", period_start: "2026-01-05T08:00:00Z" }],
+          }),
+    );
+    const words = ["usage", "--by", "robot", "--since", "2026-01-01", "--until", "2026-02-01", "--json"];
+    expect(JSON.parse((await run(...words)).out)).toEqual({
+      by: "robot",
+      since: "2026-01-01T00:00:00.000Z",
+      until: "2026-02-01T00:00:00.000Z",
+      items: [{ name: "arm", quantity: 60, unit: "second", amount_cents: null }],
+    });
+  });
+
+  it("cannot write to the terminal", async () => {
+    const { run } = await foreign((_request, response) => json(response, 200, { items: [key("\u001B[2J\u202Eevil")] }));
+    expect((await run("keys", "list")).out).toContain("\\u001b[2J\\u202eevil");
+  });
+
+  it.each([
+    ["a web page", 200, "<!doctype html><title>Welcome to the hotel</title>", "[not-the-service]"],
+    ["something else than documented", 200, '{"items":[{"label":1}]}', "at items.0.id"],
+    ["a redirect", 302, "", "redirects are not followed"],
+    ["an error without words", 500, "", "tell whoever runs the service"],
+  ])("that are %s end with 4, without a stack trace", async (_case, status, body, told) => {
+    const { run } = await foreign((_request, response) =>
+      response.writeHead(status, status === 302 ? { location: "https://elsewhere.example/" } : {}).end(body),
+    );
+    const { exit_code, err } = await run("keys", "list");
+    expect([exit_code, err]).toEqual([4, expect.stringContaining(told)]);
+    expect(err).not.toMatch(/^\s+at /m);
+  });
+
+  it("that repeat the key are shown without it", async () => {
+    const { run } = await foreign((request, response) =>
+      json(response, 400, { detail: `bad ${request.headers.authorization}` }),
+    );
+    expect((await run("keys", "list")).err).toContain("bad Bearer [secret]");
+  });
+});
+
+describe("a service that asks for a pause", () => {
+  it("is asked again after it, when nothing is changed by that", async () => {
+    const { run, requests } = await foreign((_request, response, count) =>
+      count === 1
+        ? json(response, 429, { detail: "slow down" }, { "retry-after": "0" })
+        : json(response, 200, { items: [] }),
+    );
+    const { exit_code, err } = await run("keys", "list");
+    expect([exit_code, requests.length]).toEqual([0, 2]);
+    expect(err).toMatch(/^slow down; asking again in 1 s$/m);
+  });
+
+  it("is not, for a pause of minutes", async () => {
+    const { run, requests } = await foreign((_request, response) =>
+      json(response, 503, { detail: "restarting" }, { "retry-after": "300" }),
+    );
+    expect(await run("keys", "list")).toMatchObject({ exit_code: 4 });
+    expect(requests).toHaveLength(1);
+  });
+
+  it("is never sent a change twice", async () => {
+    const { run, requests } = await foreign((_request, response) =>
+      json(response, 503, { detail: "restarting" }, { "retry-after": "0" }),
+    );
+    expect(await run("keys", "create", "x")).toMatchObject({ exit_code: 4 });
+    expect(requests).toEqual(["POST /v1/me/api-keys"]);
+  });
+});
+
+it("a change whose answer is lost may be done: that is said", async () => {
+  const { run } = await foreign((_request, response) => response.destroy());
+  const { exit_code, err } = await run("keys", "create", "x");
+  expect([exit_code, err]).toEqual([4, expect.stringContaining("may be done: look before you try again")]);
+});
+
+it("--watch: draws over what it drew, and outlives an outage", { timeout: 20_000 }, async () => {
+  const interruption = new AbortController();
+  const { runWith } = await foreign((_request, response, count) => {
+    if (count === 2) response.destroy();
+    else json(response, 200, { items: [key(`look-${count}`)] });
+  });
+  let seen = "";
+  const onOutput = (text: string) => {
+    seen += text;
+    if (seen.includes("look-3")) interruption.abort(new Error("interrupted"));
+  };
+  const surroundings = { columns: 100, onOutput, signal: interruption.signal };
+  const { exit_code, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
+  expect([exit_code, out]).toEqual([130, ""]);
+  expect(err).toMatch(/look-1[\s\S]*; asking on\n[\s\S]*look-3/);
+});

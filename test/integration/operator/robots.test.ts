@@ -1,0 +1,267 @@
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { robotSetupSchema } from "../../../src/api/robots.ts";
+import type { OperatorSite } from "../../support/operator.ts";
+import { openOperatorSite } from "../../support/operator.ts";
+import { customManifest } from "../../support/custom-manifest.ts";
+import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
+
+let site: OperatorSite;
+beforeAll(async () => {
+  site = await openOperatorSite();
+  await site.register("arm-1", { site: "lab", labels: { cell: "4", team: "a" } });
+  await site.register("arm-10", { site: "lab", region: "moon" });
+  await site.register("arm-2", { site: "yard", labels: { cell: "4" } });
+  await site.register("cart", { robot_type_id: "wheelbarrow" });
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+const eleven = (...words: string[]) =>
+  site.runWith(
+    { environment: { ROBOT_POLICY_URL: site.urls.eleven, ROBOT_POLICY_API_KEY: site.service.key } },
+    ...words,
+  );
+const firstColumn = (text: string) =>
+  text
+    .trim()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.split(" ")[0]);
+const digestBySha256sum = (...paths: string[]) =>
+  `sha256:${execFileSync("sh", ["-c", 'sha256sum "$@" | cut -c1-64 | sha256sum | cut -c1-64', "sh", ...paths], { encoding: "utf8" }).trim()}`;
+
+async function write(name: string, text: string): Promise<string> {
+  const path = join(site.home, name);
+  await writeFile(path, text);
+  return path;
+}
+
+describe("robots list", () => {
+  it.each<[words: readonly string[], names: readonly string[]]>([
+    [
+      ["--site", "lab"],
+      ["arm-1", "arm-10"],
+    ],
+    [["--region", "moon"], ["arm-10"]],
+    [["--type", "wheelbarrow"], ["cart"]],
+    [
+      ["--label", "cell=4"],
+      ["arm-1", "arm-2"],
+    ],
+    [["--label", "cell=4", "--label", "team=a"], ["arm-1"]],
+    [["--label", "toString="], []],
+    [
+      ["--sort", "name"],
+      ["arm-1", "arm-2", "arm-10", "cart"],
+    ],
+    [
+      ["--digest", "--sort", "changed"],
+      ["cart", "arm-2", "arm-10", "arm-1"],
+    ],
+  ])("%j", async (words, names) => {
+    const { exit_code, out } = await site.run("robots", "list", ...words);
+    expect([exit_code, firstColumn(out)]).toEqual([0, names]);
+  });
+
+  it("a robot that registers again with another digest comes first by --sort changed", async () => {
+    await site.register("arm-1", {
+      site: "lab",
+      labels: { cell: "4", team: "a" },
+      configuration_digest: `sha256:${"7".repeat(64)}`,
+    });
+    const { out } = await site.run("robots", "ls", "--digest", "--sort", "changed");
+    expect(out.split("\n")[1]).toMatch(/^arm-1 +lab +sha256:777777777777 +now +now/);
+    const { out: json } = await site.run("robots", "list", "--digest", "--site", "lab", "--json");
+    expect(JSON.parse(json)).toMatchObject([
+      { name: "arm-1", registration: { configuration_digest: `sha256:${"7".repeat(64)}` } },
+      { name: "arm-10" },
+    ]);
+  });
+
+  it("shows labels as --label takes them, also where the terminal is narrow", async () => {
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
+    const { out } = await site.runWith({ environment, columns: 80 }, "robots", "list", "--label", "team=a");
+    expect(out).toMatch(/ADDED +LABELS\narm-1 +.* cell=4 team=a\n$/);
+  });
+
+  it("a label without = is refused before anything is sent", async () => {
+    const { exit_code, err } = await site.run("robots", "list", "--label", "cell");
+    expect([exit_code, err]).toEqual([2, expect.stringContaining("--label 'cell' is no name=value")]);
+  });
+
+  it("refuses a label that is given twice, of which one would count for nothing", async () => {
+    const { exit_code, err } = await site.run("robots", "list", "--label", "cell=4", "--label", "cell=5");
+    expect([exit_code, err]).toEqual([2, expect.stringContaining("--label 'cell' is given twice")]);
+  });
+
+  it("where a service tells no digests, it says so and shows the rest", async () => {
+    const { exit_code, out, err } = await eleven("robots", "list", "--digest");
+    expect([exit_code, out.split("\n")[0], err]).toEqual([
+      0,
+      expect.stringMatching(/^NAME +TYPE +REGION +SITE +ADDED +LABELS +ID$/),
+      "This service does not tell digests and when they changed.\n",
+    ]);
+  });
+});
+
+describe("robots show", () => {
+  it("by name and by id, with what it registered with", async () => {
+    const { out } = await site.run("robots", "show", "arm-2");
+    const id = /\((rob_\w+)\)/.exec(out)?.[1] ?? "";
+    expect((await site.run("robots", "show", id)).out).toBe(out);
+    expect(out).toMatch(/^labels +cell=4$/m);
+    expect(out).toMatch(/^digest +sha256:0{64}$/m);
+  });
+
+  it("--history: what changed, and by whom", async () => {
+    await site.register("mover", { site: "a" });
+    await site.register("mover", { site: "b" });
+    const { out } = await site.run("robots", "show", "mover", "--history");
+    expect(out).toMatch(
+      /WHEN +DIGEST +CHANGED +BY\nnow +sha256:0{12} +site +bootstrap\nnow +sha256:0{12} +bootstrap\n/,
+    );
+    const json = JSON.parse((await site.run("robots", "show", "mover", "--history", "--json")).out);
+    expect(json).toMatchObject({ name: "mover", history: { items: [{ changed: ["site"] }, { changed: null }] } });
+  });
+
+  it.each([
+    ["the whole service", () => site.run("robots", "show", "nobody")],
+    ["the documented one", () => eleven("robots", "show", "nobody")],
+  ])("one that is not there: 6, on %s", async (_what, run) => {
+    expect(await run()).toMatchObject({ exit_code: 6, err: expect.stringContaining("[not-found]") });
+  });
+
+  it("the documented service shows it from its list, and says what it does not keep", async () => {
+    const { exit_code, out, err } = await eleven("robots", "show", "arm-2", "--history", "--contract");
+    expect([exit_code, out]).toEqual([0, expect.stringMatching(/^robot +arm-2 \(rob_/)]);
+    expect(err).toBe("This service does not show contracts.\nThis service does not keep the history of robots.\n");
+    const json = JSON.parse((await eleven("robots", "show", "arm-2", "--history", "--json")).out);
+    expect(json).toMatchObject({ name: "arm-2", registration: null, history: null });
+  });
+
+  it("a robot called setup is found, although its name is an address of its own", async () => {
+    await site.register("setup");
+    expect(await site.run("robots", "show", "setup")).toMatchObject({
+      exit_code: 0,
+      out: expect.stringMatching(/^robot +setup /),
+    });
+  });
+});
+
+const ROBOT = ["--type", ROBOT_TYPE, "--region", REGION] as const;
+
+describe("robots setup", () => {
+  it("the digest of --file is that of the agent: content and order", async () => {
+    const paths = [await write("a.json", '{"a":1}'), await write("b.json", '{"b":2}')] as const;
+    const { exit_code, out } = await site.run(
+      "robots",
+      "setup",
+      "--name",
+      "new",
+      ...ROBOT,
+      "--file",
+      paths[1],
+      "--file",
+      paths[0],
+    );
+    expect([exit_code, out]).toEqual([
+      0,
+      expect.stringMatching(`^new is registered \\(rob_\\w+\\) with ${digestBySha256sum(paths[1], paths[0])}\\.\n$`),
+    ]);
+  });
+
+  it("--from: a file says it, and flags replace what it says", async () => {
+    const file = await write("cal.yaml", "offset: 3\n");
+    const from = await write(
+      "robot.yaml",
+      `name: from-file\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\nsite: lab\nlabels: {cell: "5"}\nconfiguration_files: [cal.yaml]\n`,
+    );
+    const { out } = await site.run("robots", "setup", "--from", from, "--site", "yard", "--dry-run", "--json");
+    expect(JSON.parse(out)).toMatchObject({
+      dry_run: true,
+      method: "POST",
+      url: `${site.urls.whole}/v1/robots/setup`,
+      body: {
+        name: "from-file",
+        robot_type_id: ROBOT_TYPE,
+        region: REGION,
+        site: "yard",
+        labels: { cell: "5" },
+        configuration_digest: digestBySha256sum(file),
+      },
+    });
+    expect(out).not.toContain(site.service.key);
+    expect((await site.run("robots", "show", "from-file")).exit_code).toBe(6);
+  });
+
+  it("--from: the example is a robot", async () => {
+    const from = join(import.meta.dirname, "../../../config/robot-setup.example.yaml");
+    const { exit_code, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
+    expect(exit_code).toBe(0);
+    expect(robotSetupSchema.parse(JSON.parse(out).body)).toMatchObject({ name: "packing-cell-4", site: "plant-1" });
+  });
+
+  it("--manifest: type, files and contract of a custom robot, and robots show --contract shows them", async () => {
+    const file = await write("bench.yaml", "x: 1\n");
+    const manifest = await write("robot-manifest.yaml", customManifest([file]));
+    const set_up = await site.run("robots", "setup", "--name", "bench", "--region", REGION, "--manifest", manifest);
+    expect(set_up).toMatchObject({ exit_code: 0, out: expect.stringContaining(digestBySha256sum(file)) });
+    const { out } = await site.run("robots", "show", "bench", "--contract");
+    expect(out).toMatch(/^front +exterior +640 × 480 +30 fps/m);
+    expect(out).toMatch(/^0 +arm\.shoulder\.position +rad +-1\.57\d* … 1\.57/m);
+  });
+
+  it("what the service refuses is shown where it is written: flag, line of the file, line of the manifest", async () => {
+    const from = await write("long.yaml", `name: x\nregion: ${REGION}\nsite: ${"s".repeat(129)}\n`);
+    const { exit_code, err } = await site.run("robots", "setup", "--from", from, "--type", "t".repeat(257));
+    expect(exit_code).toBe(6);
+    expect(err).toContain(`--type "ttt`);
+    expect(err).toContain(`${from}:3:7 "sss`);
+  });
+
+  it.each<[what: string, text: string, finding: RegExp]>([
+    ["an unknown key", "nmae: x\n", /:1:1: error unknown_key: unknown key nmae; did you mean name\?/],
+    ["a key of the fleet's", "name: x\ntype: y\n", /:2:1: error unknown_key: .*did you mean robot_type_id\?/],
+    [
+      "a number for a label",
+      "labels: {cell: 4}\n",
+      /:1:16: error wrong_type: expected a text, found a number; write it in quotes/,
+    ],
+    ["a digest that is none", "configuration_digest: sha256:abc\n", /:1:23: error digest_format/],
+    ["an API key", "name: sk_rps_0123456789abcdefghij\n", /:1:7: error secret_in_registration/],
+    ["no YAML", "name: [\n", /error yaml_syntax/],
+  ])("--from with %s: 3, at file:line:column, and nothing is sent", async (_what, text, finding) => {
+    const path = await write("bad.yaml", text);
+    const { exit_code, err } = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT);
+    expect([exit_code, err]).toEqual([3, expect.stringMatching(finding)]);
+    expect(err).not.toContain("0123456789abcdefghij");
+    const json = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT, "--json");
+    expect(JSON.parse(json.out).findings[0]).toMatchObject({ file: path, severity: "error" });
+  });
+
+  it("from stdin", async () => {
+    const input = `name: piped\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\n`;
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
+    const { exit_code, err } = await site.runWith({ input, environment }, "robots", "setup", "--from", "-");
+    expect([exit_code, err]).toEqual([0, "No configuration files: the digest covers nothing. --file names them.\n"]);
+  });
+
+  it.each<[what: string, words: readonly string[], exit_code: number, err: RegExp]>([
+    [
+      "no such file",
+      ["--name", "x", ...ROBOT, "--file", "/nope"],
+      3,
+      /there is no such file \(\/nope\) \[file_missing\]/,
+    ],
+    ["no name", ROBOT, 2, /does not say name[^]*give --name/],
+    ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
+    ["a digest that is none", ["--configuration-digest", "x"], 2, /is none/],
+    ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
+  ])("%s", async (_what, words, exit_code, err) => {
+    expect(await site.run("robots", "setup", ...words)).toMatchObject({ exit_code, err: expect.stringMatching(err) });
+  });
+});

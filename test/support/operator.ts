@@ -1,0 +1,114 @@
+/** robot-policy at a terminal: a service with models, robots and endpoints, and a person's home folder. The program runs in this process. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { runOperatorProgram } from "../../src/cli/operator-program.ts";
+import { createTerminal } from "../../src/cli/terminal.ts";
+import { catalogText, REGION, ROBOT_TYPE } from "../conformance/api/catalog.ts";
+import type { InferenceServer } from "../conformance/api/inference.ts";
+import { startInferenceServer } from "../conformance/api/inference.ts";
+import { startEleven } from "./eleven.ts";
+import { QUICK } from "./replicas.ts";
+import type { RunningService, ServiceOptions } from "./service.ts";
+
+export interface OperatorSite extends AsyncDisposable {
+  readonly service: RunningService;
+  /** The whole service, or the same one with the documented operations alone. */
+  readonly urls: { readonly whole: string; readonly eleven: string };
+  readonly inference: InferenceServer;
+  /** A person's home folder. */
+  readonly home: string;
+  /** Runs a command with the service's address and key in the environment. */
+  run(...words: string[]): Promise<Ran>;
+  /** The same with other variables, a terminal, something on stdin. */
+  runWith(surroundings: Surroundings, ...words: string[]): Promise<Ran>;
+  register(name: string, more?: object): Promise<void>;
+}
+
+export interface Ran {
+  readonly exit_code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Surroundings {
+  /** In place of the service's address and key. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Of a terminal; none when not given. */
+  readonly columns?: number;
+  readonly input?: string;
+  readonly signal?: AbortSignal;
+  /** Called with everything that is written, as it is written. */
+  readonly onOutput?: (text: string) => void;
+}
+
+export async function openOperatorSite(options: ServiceOptions = {}): Promise<OperatorSite> {
+  await using stack = new AsyncDisposableStack();
+  const home = await mkdtemp(join(tmpdir(), "operator-home-"));
+  stack.defer(() => rm(home, { recursive: true, force: true }));
+  const inference = stack.use(await startInferenceServer(["cold", "dead"]));
+  const models_file = join(home, "models.yaml");
+  await writeFile(models_file, catalogText(inference));
+  const configuration = { models_file, rate_limit: null, readiness: QUICK, ...options.configuration };
+  const eleven = stack.use(await startEleven({ ...options, configuration }));
+  const service = eleven.whole;
+  const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
+  const runWith = (surroundings: Surroundings, ...words: string[]) =>
+    runOperator({ ...surroundings, environment: { HOME: home, ...(surroundings.environment ?? environment) } }, words);
+  const owned = stack.move();
+  return {
+    service,
+    urls: { whole: service.url, eleven: eleven.url },
+    inference,
+    home,
+    run: (...words) => runWith({}, ...words),
+    runWith,
+    async register(name, more = {}) {
+      const body = {
+        name,
+        robot_type_id: ROBOT_TYPE,
+        region: REGION,
+        configuration_digest: `sha256:${"0".repeat(64)}`,
+        ...more,
+      };
+      const answer = await service.send("POST", "/v1/robots/setup", body);
+      if (!answer.ok) throw new Error(await answer.text());
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+/** Runs robot-policy in this process. */
+export async function runOperator(surroundings: Surroundings, words: readonly string[]): Promise<Ran> {
+  const { environment = {}, columns, input = "", signal = new AbortController().signal, onOutput } = surroundings;
+  let out = "";
+  let err = "";
+  const screen = columns === undefined ? {} : { isTTY: true, columns, rows: 50 };
+  const stdout = {
+    ...screen,
+    write(text: string) {
+      out += text;
+      onOutput?.(text);
+    },
+  };
+  const stderr = {
+    ...screen,
+    write(text: string) {
+      err += text;
+      onOutput?.(text);
+    },
+  };
+  const exit_code = await runOperatorProgram(words, {
+    terminal: createTerminal({ stdout, stderr, environment: { NO_COLOR: "1", ...environment } }),
+    openQuestions: () => null,
+    readSecret: async () => null,
+    readInput: async (limit_bytes) => (Buffer.byteLength(input) > limit_bytes ? "too-large" : input),
+    environment,
+    signal,
+    onHangup() {},
+    process_id: process.pid,
+    user_id: process.getuid?.() ?? 0,
+  });
+  return { exit_code, out, err };
+}

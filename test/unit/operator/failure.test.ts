@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+
+import { createTerminal } from "../../../src/cli/terminal.ts";
+import { isUnknownOperation, showFailure } from "../../../src/operator/failure.ts";
+import type { Failure } from "../../../src/operator/failure.ts";
+import { flagPlaces } from "../../../src/operator/places.ts";
+
+function open() {
+  let err = "";
+  const terminal = createTerminal({
+    stdout: { write() {} },
+    stderr: { write: (text) => void (err += text) },
+    environment: {},
+  });
+  return { terminal, err: () => err };
+}
+
+const credential = { source: "key-file", name: "the key in /k", another: "put another key into /k" } as const;
+
+const refused = (status: number, detail: string): Extract<Failure, { kind: "refused" }> => {
+  return { kind: "refused", status, detail, validation: null, retry_after_ms: null, request_id: null };
+};
+const untrusted = (code: string): Failure => ({ kind: "unreachable", reason: "tls", code, detail: "no trust" });
+
+describe("showFailure", () => {
+  test.each<[string, Failure, number, string]>([
+    ["a private authority", untrusted("SELF_SIGNED_CERT_IN_CHAIN"), 4, "--ca-file FILE"],
+    ["a CA file that is none", untrusted("CA_FILE_NOT_PEM"), 4, "correct --ca-file"],
+    ["an expired certificate", untrusted("CERT_HAS_EXPIRED"), 4, "check the clock"],
+    ["a credential that is not accepted", refused(401, "Invalid API key"), 5, "does not accept the key in /k"],
+    ["another credential", refused(401, "Invalid API key"), 5, "put another key into /k"],
+    ["a key that lacks a scope", refused(403, "It lacks robots:read"), 5, "sent with the key in /k"],
+    ["what is not there", refused(404, "Robot not found"), 6, "list shows what there is"],
+    ["an operation the service lacks", refused(404, "Not Found"), 6, "does not know this operation"],
+    ["what is there already", refused(409, "There is a fleet cell"), 7, "There is a fleet cell"],
+    ["too many requests", { ...refused(429, "slow down"), retry_after_ms: 2500 }, 6, "wait 3 s"],
+    ["a service in trouble", { ...refused(503, "no store"), request_id: "r1" }, 4, "the time and request r1"],
+    ["a request that is wrong", refused(422, "name: too long"), 6, "name: too long"],
+    ["another server", { kind: "undecodable", status: 200, detail: "a web page" }, 4, "captive portal"],
+  ])("showFailure: %s", (_case, failure, exit_code, told) => {
+    const { terminal, err } = open();
+    expect(showFailure(failure, { credential, terminal })).toBe(exit_code);
+    expect(err()).toContain(told);
+  });
+
+  test("showFailure: tells every finding of a 422 in the operator's own words, with the value and the rule", () => {
+    const { terminal, err } = open();
+    const finding = (loc: (string | number)[], msg: string) => ({ loc, msg, type: "rule" });
+    const validation = [
+      finding(["body", "peak_active_robots"], "too small"),
+      finding(["body", "selection", "selector", "site"], "too long"),
+      finding(["body", "robots", 1], "no such robot"),
+      finding(["body", "unknown", "member"], "not allowed"),
+      finding(["path", "fleet_id"], "no id"),
+      finding(["body"], "not an object"),
+    ];
+    const body = { peak_active_robots: 0, selection: { selector: { site: "s".repeat(100) } }, robots: ["a", "b"] };
+    const places = flagPlaces({
+      peak_active_robots: "--peak",
+      "selection.selector": "--selector",
+      "robots.*": "--robot",
+    });
+    const failure = { ...refused(422, ""), validation };
+    expect(showFailure(failure, { credential, terminal, body, places })).toBe(6);
+    const lines = err()
+      .split("\n")
+      .filter((line) => line.startsWith("error"));
+    expect(lines).toEqual([
+      "error: --peak 0: too small [rule]",
+      `error: --selector "${"s".repeat(58)}…: too long [rule]`,
+      'error: --robot "b": no such robot [rule]',
+      "error: unknown.member: not allowed [rule]",
+      "error: fleet_id: no id [rule]",
+      expect.stringMatching(/^error: \{"peak_active_robots":0.*…: not an object \[rule\]$/),
+    ]);
+  });
+});
+
+test.each([
+  [["body", "model"], "the catalog has no such model", "robot-policy models list shows what there is"],
+  [["body", "subject"], "no model or checkpoint has this name", "robot-policy models list shows what there is"],
+  [["body", "robot"], "there is no such robot", "robot-policy robots list shows what there is"],
+  [["body", "selection", "robots", 1], "no robot has this name or id", "robot-policy robots list shows what there is"],
+  [["body", "robots", 1], "names a robot twice", "correct it and try again"],
+  [["body", "name"], "too long", "correct it and try again"],
+])("showFailure: %j %s → %s", (loc, msg, fix) => {
+  const { terminal, err } = open();
+  const failure = { ...refused(422, ""), validation: [{ loc, msg, type: "value_error" }] };
+  showFailure(failure, { credential, terminal });
+  expect(err()).toMatch(new RegExp(`\\n  → ${fix}\\n$`));
+});
+
+test.each([
+  [404, "Not Found", true],
+  [404, "status 404 with a web page (a captive portal, or a wrong address?)", true],
+  [405, "Method Not Allowed", true],
+  [501, "Not Implemented", true],
+  [404, "Robot not found", false],
+  [403, "Forbidden", false],
+])("isUnknownOperation: %i %s → %s", (status, detail, is_unknown) => {
+  expect(isUnknownOperation(refused(status, detail))).toBe(is_unknown);
+});

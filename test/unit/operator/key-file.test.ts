@@ -1,0 +1,26 @@
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { expect, it, onTestFinished } from "vitest";
+
+import { writeKeyFile } from "../../../src/operator/key-file.ts";
+import type { Files } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+
+it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try is free", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "key-file-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const full: Files = {
+    ...systemFiles,
+    async createExclusive(path, mode) {
+      const file = await systemFiles.createExclusive(path, mode);
+      const sync = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
+      return { write: (bytes) => file.write(bytes), close: () => file.close(), sync };
+    },
+  };
+  const path = join(folder, "cell.key");
+  expect(await writeKeyFile(path, "sk_test_x", full)).toMatchObject({ code: "key-file-unwritable" });
+  expect(await readdir(folder)).toEqual([]);
+  expect(await writeKeyFile(path, "sk_test_x", systemFiles)).toBeNull();
+});

@@ -1,0 +1,178 @@
+/** What people write and read: times, sums, fields, comma-separated values. */
+import { describe, expect, test } from "vitest";
+
+import { readNextCursor } from "../../../src/client/next-cursor.ts";
+import { readFields } from "../../../src/operator/api-fields.ts";
+import { csvLine } from "../../../src/operator/csv.ts";
+import { joinPages } from "../../../src/operator/listed.ts";
+import { readMoment } from "../../../src/operator/moments.ts";
+import { relativeTime } from "../../../src/operator/times.ts";
+import { isWithin, quantityInWords, sumUsage } from "../../../src/operator/usage-sums.ts";
+
+const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
+
+test.each([
+  [null, ""],
+  ["not a time", "not a time"],
+  ["2026-06-15T12:00:03Z", "now"],
+  ["2026-06-15T11:59:20Z", "40 s ago"],
+  ["2026-06-15T11:56:30Z", "3 min ago"],
+  ["2026-06-14T12:00:00Z", "24 h ago"],
+  ["2026-06-12T12:00:00Z", "3 d ago"],
+  ["2026-06-15T14:10:00+02:00", "in 10 min"],
+  ["2025-01-02T03:04:05Z", "2025-01-02"],
+])("relativeTime: %s is %j", (iso, text) => {
+  expect(relativeTime(iso, NOW_MS)).toBe(text);
+});
+
+test.each([
+  ["90d", "ahead", "2026-09-13T12:00:00.000Z"],
+  ["12h", "back", "2026-06-15T00:00:00.000Z"],
+  ["30m", "back", "2026-06-15T11:30:00.000Z"],
+  ["2w", "ahead", "2026-06-29T12:00:00.000Z"],
+  ["2026-07-01", "ahead", "2026-07-01T00:00:00.000Z"],
+  ["2026-07-01T02:00:00+02:00", "ahead", "2026-07-01T00:00:00.000Z"],
+  ["2026-01-01", "back", "2026-01-01T00:00:00.000Z"],
+] as const)("readMoment: %s %s is %s", (text, direction, iso) => {
+  expect(readMoment(text, direction, NOW_MS)).toMatchObject({ kind: "moment", iso });
+});
+
+test.each([
+  ["2026-02-30", "back", "no date"],
+  // A time without its zone is another moment on every computer.
+  ["2026-07-01T02:00:00", "ahead", "no date"],
+  ["tomorrow", "ahead", "no date"],
+  ["7", "ahead", "no date"],
+  ["", "ahead", "no date"],
+  ["999999d", "ahead", "no date"],
+  ["2026-06-01", "ahead", "in the past"],
+] as const)("readMoment: %j %s is refused: %s", (text, direction, why) => {
+  expect(readMoment(text, direction, NOW_MS)).toMatchObject({ kind: "no-moment", what: expect.stringContaining(why) });
+});
+
+describe("readFields", () => {
+  test.each<[string, string[], string[], unknown]>([
+    ["texts stay texts", ["a=1", "b=true"], [], { a: "1", b: "true" }],
+    [
+      "typed ones are what they look like",
+      [],
+      ["a=1", "b=true", "c=null", "d=-1.5", "e=01", "f=x"],
+      { a: 1, b: true, c: null, d: -1.5, e: "01", f: "x" },
+    ],
+    ["members of members", ["s[site]=hall", "s[labels][line]=a"], [], { s: { site: "hall", labels: { line: "a" } } }],
+    ["lists", ["r[]=a", "r[]=b"], [], { r: ["a", "b"] }],
+    ["a value with = and [", ["a=b=[c]"], [], { a: "b=[c]" }],
+  ])("readFields: %s", (_case, raw, typed, body) => {
+    expect(readFields(raw, typed)).toMatchObject({ kind: "fields", body });
+  });
+
+  test("readFields: no name is special", () => {
+    const fields = readFields(["__proto__[x]=1"], []);
+    expect(JSON.stringify(fields)).toContain('"body":{"__proto__":{"x":"1"}}');
+    expect("x" in {}).toBe(false);
+  });
+
+  test.each([["a"], ["=b"], ["a[=b"], ["a=1", "a=2"], ["a=1", "a[b]=2"], ["a[]=1", "a[b]=2"], ["a[][b]=1"]])(
+    "readFields: %s %s is refused",
+    (...raw) => {
+      expect(
+        readFields(
+          raw.filter((field) => field !== undefined),
+          [],
+        ).kind,
+      ).toBe("bad-field");
+    },
+  );
+});
+
+test("csvLine: quotes what would be taken apart", () => {
+  expect(csvLine(["a", 'b"c', "d,e", "f\ng", 1, null])).toBe('a,"b""c","d,e","f\ng",1,');
+});
+
+test.each([
+  ['=HYPERLINK("http://evil.example","arm-1")', '"\'=HYPERLINK(""http://evil.example"",""arm-1"")"'],
+  ["+1", "'+1"],
+  ["-1+1", "'-1+1"],
+  ["@SUM(A1)", "'@SUM(A1)"],
+  [" =1+1", "' =1+1"],
+  ["＝1+1", "'＝1+1"],
+  ["\t=1", "'\t=1"],
+  ["arm=1", "arm=1"],
+  [-1, "-1"],
+])("csvLine: no spreadsheet takes %j for a formula", (cell, text) => {
+  expect(csvLine([cell])).toBe(text);
+});
+
+test.each([
+  [undefined, null],
+  ['</v1/robots?limit=2&cursor=x%3D>; rel="next"', "x="],
+  ['</a?cursor=1>; rel="prev", </a?cursor=2>; rel=next', "2"],
+  // The cursor alone is taken: the credential goes nowhere else.
+  ['<https://evil.example/?cursor=2>; rel="next"', "2"],
+  ['</a?limit=2>; rel="next"', null],
+  ["nonsense", null],
+])("readNextCursor: %s → %s", (link, cursor) => {
+  expect(readNextCursor(link)).toBe(cursor);
+});
+
+test.each([
+  [
+    [[1, 2], [3]],
+    [1, 2, 3],
+  ],
+  [[{ items: [1], total: 2 }, { items: [2] }], { items: [1, 2], total: 2 }],
+  [[{ a: 1 }], { a: 1 }],
+])("joinPages: %j", (pages, joined) => {
+  expect(joinPages(pages)).toEqual(joined);
+});
+
+describe("usage", () => {
+  const record = (robot: string, quantity: number, period_start: string, more = {}) => ({
+    id: "use_1",
+    unit: "second",
+    robot,
+    model_slug: "pi",
+    quantity,
+    period_start,
+    ...more,
+  });
+  const records = [
+    record("a", 10, "2026-06-01T23:59:59Z"),
+    record("b", 100, "2026-06-02T00:00:00Z", { amount_cents: 5 }),
+    record("a", 20, "2026-06-02T10:00:00Z", { amount_cents: 7 }),
+    record("a", 1, "2026-06-02T10:00:00Z", { unit: "request" }),
+  ];
+
+  test("sumUsage: by robot, the most first, units apart, nobody billed is not 0 cents", () => {
+    expect(sumUsage(records, "robot")).toEqual([
+      { name: "b", quantity: 100, unit: "second", amount_cents: 5 },
+      { name: "a", quantity: 30, unit: "second", amount_cents: 7 },
+      { name: "a", quantity: 1, unit: "request", amount_cents: null },
+    ]);
+  });
+
+  test("sumUsage: by day (UTC), in order", () => {
+    expect(sumUsage(records, "day").map(({ name, quantity }) => [name, quantity])).toEqual([
+      ["2026-06-01", 10],
+      ["2026-06-02", 120],
+      ["2026-06-02", 1],
+    ]);
+  });
+
+  test("isWithin: a record counts where it begins, so that days add up", () => {
+    const [before, first] = records;
+    const day = { since: "2026-06-02T00:00:00Z", until: "2026-06-03T00:00:00Z" };
+    expect([before, first].map((each) => each !== undefined && isWithin(each, day))).toEqual([false, true]);
+    expect(isWithin({ id: "x" }, day)).toBe(false);
+    expect(isWithin({ id: "x" }, { since: null, until: null })).toBe(true);
+  });
+
+  test.each([
+    [30, "second", "30 s"],
+    [5400, "second", "1.5 h"],
+    [90, "robot_seconds", "robot 1 min"],
+    [12.345, "request", "12.35 request"],
+  ])("quantityInWords: %d %s is %s", (quantity, unit, text) => {
+    expect(quantityInWords(quantity, unit)).toBe(text);
+  });
+});

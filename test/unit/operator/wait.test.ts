@@ -1,0 +1,203 @@
+import { describe, expect, it } from "vitest";
+
+import { createTerminal } from "../../../src/cli/terminal.ts";
+import type { CallResult } from "../../../src/client/client.ts";
+import { readDuration } from "../../../src/operator/durations.ts";
+import { countsAsBar, countsInWords, remarkOf } from "../../../src/operator/fleet-words.ts";
+import { endOfCreation, endOfUpdate } from "../../../src/operator/fleet-wait.ts";
+import type { Look } from "../../../src/operator/wait.ts";
+import { waitUntilEnded } from "../../../src/operator/wait.ts";
+import type { Service } from "../../../src/operator/service.ts";
+import type { OperatorContext } from "../../../src/operator/operator.ts";
+import type { FleetView } from "../../../src/api/fleets.ts";
+import { EXIT } from "../../../src/platform/terminal.ts";
+
+function open() {
+  let err = "";
+  let now_ms = 0;
+  const pauses: number[] = [];
+  const terminal = createTerminal({
+    stdout: { write() {} },
+    stderr: { write: (text) => void (err += text) },
+    environment: {},
+  });
+  const clock = {
+    monotonic_ms: () => now_ms,
+    wall_ms: () => now_ms,
+    async sleep(ms: number) {
+      pauses.push(Math.round(ms));
+      now_ms += ms;
+    },
+  };
+  const machine = { clock, random: { unit: () => 1, bytes: (count: number) => new Uint8Array(count) } };
+  const context = { terminal, machine, signal: new AbortController().signal } as unknown as OperatorContext;
+  const service = {
+    failed: () => {
+      err += "failed\n";
+      return EXIT.rejected;
+    },
+  } as unknown as Service;
+  return { context, service, pauses, told: () => err, now_ms: () => now_ms };
+}
+
+const look = (summary: string, ended: Look["ended"] = null): CallResult<Look> => ({
+  kind: "ok",
+  status: 200,
+  value: { lines: [summary], summary, ended },
+});
+const lost: CallResult<Look> = {
+  kind: "unreachable",
+  reason: "connect",
+  code: null,
+  detail: "connection refused",
+};
+const forbidden: CallResult<Look> = {
+  kind: "refused",
+  status: 403,
+  detail: "Forbidden",
+  validation: null,
+  retry_after_ms: null,
+  request_id: null,
+};
+
+/** Answers each look with the next of these, and with the last one again and again. */
+function answers(...results: readonly CallResult<Look>[]) {
+  let index = 0;
+  return async () => results[Math.min(index++, results.length - 1)] ?? lost;
+}
+
+describe("waitUntilEnded", () => {
+  it("tells each change once and leaves the end to the result, looks less and less often, and gives the exit code it ended with", async () => {
+    const { context, service, pauses, told } = open();
+    const ended = { exit_code: EXIT.ok, problem: null };
+    const steps = [...Array.from({ length: 8 }, () => look("preparing")), look("ready", ended)];
+    const exit_code = await waitUntilEnded(
+      service,
+      { look: answers(...steps), timeout_ms: 60_000, later: "" },
+      context,
+    );
+    expect([exit_code, told()]).toEqual([0, "preparing\n"]);
+    expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
+  });
+
+  it("goes on through an outage, told once, and looks on when it is over", async () => {
+    const { context, service, told } = open();
+    const ended = { exit_code: EXIT.ok, problem: null };
+    const steps = answers(look("a"), lost, lost, lost, look("a"), look("b", ended));
+    expect(await waitUntilEnded(service, { look: steps, timeout_ms: 600_000, later: "" }, context)).toBe(0);
+    expect(told()).toBe("a\nconnection refused; asking on\n");
+  });
+
+  it("ends at once with what does not pass by itself", async () => {
+    const { context, service, told } = open();
+    const steps = answers(look("a"), forbidden);
+    expect(await waitUntilEnded(service, { look: steps, timeout_ms: 60_000, later: "" }, context)).toBe(6);
+    expect(told()).toBe("a\nfailed\n");
+  });
+
+  it("never waits longer than asked, looks once more at the end, and says what to do later", async () => {
+    const { context, service, told, now_ms } = open();
+    const waiting = { look: answers(look("preparing")), timeout_ms: 5000, later: "look later" };
+    expect(await waitUntilEnded(service, waiting, context)).toBe(1);
+    expect(now_ms()).toBe(5000);
+    expect(told()).toBe("preparing\nerror: after 5 s: preparing [timeout]\n  → look later\n");
+  });
+});
+
+const fleet = (parts: Partial<FleetView>): FleetView => ({
+  id: "fleet_1",
+  name: "f",
+  subject: "pi0.5",
+  readiness_mode: "always_ready",
+  peak_active_robots: 1,
+  status: "preparing",
+  robots: { registered: 2, ready: 1, active: 0, waiting: 0, blocked: 1 },
+  ...parts,
+});
+const generation = (generation_id: string, status = "active") => ({ subject: "m", generation_id, status });
+
+describe("how a wait for a fleet ends", () => {
+  it.each<[what: string, parts: Partial<FleetView>, exit_code: number | undefined]>([
+    ["ready", { status: "ready" }, 0],
+    ["degraded", { status: "degraded" }, 6],
+    ["blocked", { status: "blocked", blocker: "mend it" }, 6],
+    ["preparing", { active_model: generation("g", "preparing") }, undefined],
+    ["preparing, as a service that shows no model", { active_model: null }, undefined],
+    ["prepared, before its window", { active_model: generation("g") }, 0],
+  ])("creation: %s", (_what, parts, exit_code) => {
+    expect(endOfCreation(fleet(parts))?.exit_code).toBe(exit_code);
+  });
+
+  it.each<[what: string, parts: Partial<FleetView>, exit_code: number | undefined]>([
+    ["active", { active_model: generation("new"), update: null }, 0],
+    ["active, and the next one begins", { active_model: generation("new"), update: generation("next") }, 0],
+    ["under way", { active_model: generation("old"), update: generation("new", "preparing") }, undefined],
+    ["blocked", { active_model: generation("old"), update: generation("new", "blocked") }, 6],
+    ["replaced", { active_model: generation("old"), update: generation("other", "pending") }, 7],
+    ["taken back", { active_model: generation("old"), update: null }, 7],
+  ])("update: %s", (_what, parts, exit_code) => {
+    expect(endOfUpdate("new")(fleet(parts))?.exit_code).toBe(exit_code);
+  });
+});
+
+describe("words", () => {
+  it.each([
+    ["90", 90_000],
+    ["90s", 90_000],
+    ["10m", 600_000],
+    ["2h", 7_200_000],
+    ["0", 0],
+    ["169h", null],
+    ["1d", null],
+    ["-1s", null],
+    ["1.5h", null],
+    ["", null],
+    ["9".repeat(400), null],
+  ])("readDuration(%j) is %j", (text, expected) => {
+    expect(readDuration(text)).toBe(expected);
+  });
+
+  it.each<[counts: FleetView["robots"], bar: string, words: string]>([
+    [
+      { registered: 4, ready: 1, active: 1, waiting: 1, blocked: 1 },
+      "██████████▒▒▒▒▒░░░░░",
+      "1 active, 1 ready, 1 waiting, 1 blocked of 4",
+    ],
+    [{ registered: 2, ready: 2, active: 0, waiting: 0, blocked: 0 }, "█".repeat(20), "2 ready of 2"],
+    [{ registered: 3, ready: 0, active: 0, waiting: 0, blocked: 3 }, "░".repeat(20), "3 blocked of 3"],
+    [{ registered: 0, ready: 0, active: 0, waiting: 0, blocked: 0 }, "", "0 robots"],
+    [
+      { registered: 1, ready: 9, active: 9, waiting: 0, blocked: 9 },
+      "█".repeat(20),
+      "9 active, 9 ready, 9 blocked of 1",
+    ],
+  ])("%j", (counts, bar, words) => {
+    const { context } = open();
+    expect([countsAsBar(counts, context.terminal), countsInWords(counts)]).toEqual([bar, words]);
+  });
+
+  const LACKS = "No robot of this fleet can run pi0.5: arm-1: pi0.5 needs a camera. Set up robots again.";
+  const mixed = { registered: 40, ready: 8, active: 0, waiting: 0, blocked: 32 };
+  const failing = { registered: 2, ready: 1, active: 0, waiting: 1, blocked: 0 };
+  const readiness_estimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
+  it.each<[what: string, parts: Partial<FleetView>, remark: string]>([
+    ["one that runs", { status: "ready" }, ""],
+    ["blocked", { status: "blocked", blocker: LACKS }, "No robot of this fleet can run pi0.5"],
+    ["over", { status: "blocked", blocker: "All windows are past. Create a fleet." }, "All windows are past"],
+    ["degraded by robots", { status: "degraded", robots: mixed }, "32 of 40 robots cannot run its model"],
+    ["degraded by an endpoint", { status: "degraded", robots: failing }, "an inference endpoint fails; 1 robot waits"],
+    ["preparing", { readiness_estimate }, "ready in 1 min to 3 min"],
+    ["updated", { status: "ready", update: generation("g", "preparing") }, "preparing update to m"],
+    [
+      "an update that is blocked",
+      {
+        status: "ready",
+        update: { ...generation("g", "blocked"), blocker: "1 of 2 robots cannot run m: arm-1: why." },
+      },
+      "blocked update to m; 1 of 2 robots cannot run m",
+    ],
+    ["a long word", { status: "blocked", blocker: "x".repeat(500) }, `${"x".repeat(59)}…`],
+  ])("remarkOf: %s", (_what, parts, remark) => {
+    expect(remarkOf(fleet(parts))).toBe(remark);
+  });
+});
