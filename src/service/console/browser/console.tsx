@@ -1,0 +1,17 @@
+/**
+ * The console: what an operator sees in a browser. It is one page over the /v1 API of the service that served it, and holds no
+ * secret: a cookie that scripts cannot read says who asks.
+ *
+ * data/ asks the service and keeps what it said, live by server-sent events. parts/ are the pieces that pages are made of. pages/
+ * has a file for each page, pages.ts the table of them. shell/ is what stands around every page. styles/ says how all of it looks,
+ * tokens.css with which colours, sizes and distances.
+ */
+import { render } from "preact";
+
+import "./console.css";
+import { Application } from "./shell/application.tsx";
+import { startTheme } from "./shell/theme.ts";
+
+startTheme();
+const root = document.getElementById("console");
+if (root !== null) render(<Application />, root);

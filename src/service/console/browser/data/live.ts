@@ -1,0 +1,151 @@
+/** Hears from the service what changed, by server-sent events, and has it asked for again. */
+import { createStore } from "../store.ts";
+import type { Topic } from "./cache.ts";
+import { invalidate, invalidateAll } from "./cache.ts";
+import { isObject, reached, request } from "./request.ts";
+import { readSession, sessionEnded } from "./session.ts";
+
+/** `connecting` is the first time, `waiting` after it was lost. */
+export type Liveness = "connecting" | "live" | "waiting" | "offline";
+
+export const liveness = createStore<Liveness>("connecting");
+
+const EVENTS_PATH = "/console/events";
+const SESSION_PATH = "/v1/me/session";
+const FIRST_DELAY_MS = 1000;
+const LONGEST_DELAY_MS = 30_000;
+/** A page in the background hears nothing after this time, so that forgotten tabs cost the service nothing. */
+const HIDDEN_GRACE_MS = 60_000;
+
+/** Events that stay away mean that nothing changed, or that nothing gets through any more: after so long, the page finds out which. */
+const QUIET_MS = 30_000;
+/** For the answer then. A service that hangs, or a network that swallows everything, ends no connection. */
+const ANSWER_MS = 5000;
+
+const TOPICS: readonly string[] = [
+  "robots",
+  "fleets",
+  "deployments",
+  "models",
+  "keys",
+  "usage",
+] satisfies readonly Topic[];
+
+/** Listens until the returned function is called. */
+export function startLive(): () => void {
+  let source: EventSource | null = null;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let hidden_timer: ReturnType<typeof setTimeout> | undefined;
+  let quiet_timer: ReturnType<typeof setTimeout> | undefined;
+  let failures = 0;
+
+  liveness.set("connecting");
+  const connect = () => {
+    disconnect();
+    source = new EventSource(EVENTS_PATH);
+    source.addEventListener("open", () => {
+      // Whatever happened in the meantime.
+      if (failures > 0) invalidateAll();
+      failures = 0;
+      liveness.set("live");
+      expectMore();
+    });
+    source.addEventListener("changed", ({ data }) => {
+      heed(topicsOf(data));
+      expectMore();
+    });
+    // Of the session that these events belong to; the browser may have another one by now.
+    source.addEventListener("ended", () => void readSession());
+    source.addEventListener("error", connectLater);
+  };
+  // Not the browser's own way to connect again: that gives up on an answer other than 200, and has no jitter.
+  const connectLater = () => {
+    disconnect();
+    failures += 1;
+    liveness.set(navigator.onLine ? "waiting" : "offline");
+    const longest_ms = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
+    timer = setTimeout(() => void checkAndConnect(), longest_ms * (0.5 + Math.random() / 2));
+  };
+  const checkAndConnect = async () => {
+    timer = undefined;
+    // An event source does not tell a session that ended from a service that is gone.
+    const outcome = await request<unknown>("GET", SESSION_PATH);
+    if (outcome.state === "failed" && outcome.problem.kind === "unauthorized") sessionEnded();
+    else if (outcome.state === "answered") {
+      // Where events never get through (some proxies hold them back), this is how the page stays fresh.
+      invalidateAll();
+      connect();
+    } else connectLater();
+  };
+  const expectMore = () => {
+    clearTimeout(quiet_timer);
+    quiet_timer = setTimeout(() => void verify(), QUIET_MS);
+  };
+  const verify = async () => {
+    const verified = source;
+    if (verified === null || document.visibilityState === "hidden") return;
+    clearTimeout(quiet_timer);
+    const outcome = await request<unknown>("GET", SESSION_PATH, { timeout_ms: ANSWER_MS });
+    if (source !== verified) return;
+    const kind = outcome.state === "failed" ? outcome.problem.kind : null;
+    if (kind === "unauthorized") sessionEnded();
+    else if (kind === "unreachable") connectLater();
+    else expectMore();
+  };
+  const onReached = () => {
+    if (!reached.get()) void verify();
+  };
+  const disconnect = () => {
+    clearTimeout(quiet_timer);
+    clearTimeout(timer);
+    timer = undefined;
+    source?.close();
+    source = null;
+  };
+  const onVisibility = () => {
+    clearTimeout(hidden_timer);
+    if (document.visibilityState === "hidden") {
+      hidden_timer = setTimeout(disconnect, HIDDEN_GRACE_MS);
+    } else {
+      invalidateAll();
+      if (source === null) connect();
+      else expectMore();
+    }
+  };
+  const onOnline = () => connect();
+  const onOffline = () => liveness.set("offline");
+
+  document.addEventListener("visibilitychange", onVisibility);
+  addEventListener("online", onOnline);
+  addEventListener("offline", onOffline);
+  const stopReached = reached.subscribe(onReached);
+  connect();
+  return () => {
+    stopReached();
+    document.removeEventListener("visibilitychange", onVisibility);
+    removeEventListener("online", onOnline);
+    removeEventListener("offline", onOffline);
+    clearTimeout(hidden_timer);
+    disconnect();
+  };
+}
+
+function heed(topics: readonly Topic[] | null): void {
+  if (topics === null) invalidateAll();
+  else invalidate(topics);
+}
+
+/** Null, which is everything, for an event that this page does not understand. */
+function topicsOf(data: unknown): readonly Topic[] | null {
+  try {
+    const parsed: unknown = JSON.parse(String(data));
+    const topics = isObject(parsed) ? parsed["topics"] : null;
+    return Array.isArray(topics) ? topics.filter(isTopic) : null;
+  } catch {
+    return null;
+  }
+}
+
+function isTopic(value: unknown): value is Topic {
+  return typeof value === "string" && TOPICS.includes(value);
+}

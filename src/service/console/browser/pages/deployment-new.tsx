@@ -1,0 +1,145 @@
+import { useId, useState } from "preact/hooks";
+
+import type { DeploymentView } from "../../../../api/deployments.ts";
+import type { RobotView } from "../../../../api/robot-views.ts";
+import { invalidate } from "../data/cache.ts";
+import type { Problem } from "../data/request.ts";
+import { request } from "../data/request.ts";
+import { mayDo, sessionEnded } from "../data/session.ts";
+import { useData } from "../data/use-data.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { FieldError, TextField } from "../parts/fields.tsx";
+import { formErrors } from "../parts/form-errors.ts";
+import { Icon } from "../parts/icon.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { navigate } from "../router.ts";
+import { deploymentPath, isCurrent, useDeployments } from "./deployment-data.ts";
+import { usePreview } from "./fleet-preview.tsx";
+import { SubjectField } from "./subject-field.tsx";
+
+interface DeployDialogProps {
+  /** Chosen already: the slug of the page it was asked for on. */
+  readonly model?: string;
+  /** The same for the page of a robot: its name. */
+  readonly robot?: string;
+  close(): void;
+}
+
+/** Has a robot run a model; before that, says whether it can, and what it runs now. */
+export function DeployDialog({ model: first_model = "", robot: first_robot = "", close }: DeployDialogProps) {
+  const [model, setModel] = useState(first_model);
+  const [robot, setRobot] = useState(first_robot);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [is_busy, setBusy] = useState(false);
+  const errors = formErrors(problem, ["model", "robot"]);
+  const name = robot.trim();
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (is_busy || model === "" || name === "") return;
+    setBusy(true);
+    const outcome = await request<DeploymentView>("POST", "/v1/me/deployments", { body: { model, robot: name } });
+    setBusy(false);
+    if (outcome.state === "failed") {
+      if (outcome.problem.kind === "unauthorized") sessionEnded();
+      setProblem(outcome.problem);
+    }
+    if (outcome.state !== "answered") return;
+    invalidate(["deployments", "fleets", "usage"]);
+    close();
+    const { id, status } = outcome.value;
+    showToast(status === "active" ? `${name} runs ${model}.` : `${model} is being made ready for ${name}.`);
+    navigate(deploymentPath(id));
+  };
+  return (
+    <Dialog title="Deploy a model to a robot" close={close}>
+      <form class="form" onSubmit={submit}>
+        <RobotField value={robot} change={setRobot} error={errors.of("robot")} />
+        <SubjectField value={model} change={setModel} error={errors.of("model")} />
+        {errors.rest.map((text) => (
+          <FieldError key={text} text={text} />
+        ))}
+        <Prospect robot={name} model={model} />
+        <div class="buttons">
+          <button type="button" class="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="button button-main" disabled={is_busy || model === "" || name === ""}>
+            Deploy
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+/** Names that the browser offers; beyond that a person knows which robot they mean. */
+const OFFERED_MAXIMUM = 2000;
+
+interface RobotFieldProps {
+  readonly value: string;
+  change(value: string): void;
+  readonly error: string | undefined;
+}
+
+/** A robot by its name or id; the browser offers the names it has. */
+function RobotField({ value, change, error }: RobotFieldProps) {
+  const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
+  const list = useId();
+  const names = robots.state === "ready" ? robots.value.slice(0, OFFERED_MAXIMUM).map(({ name }) => name) : [];
+  return (
+    <>
+      <TextField
+        label="Robot"
+        hint="Its name or id."
+        value={value}
+        change={change}
+        error={error}
+        input={{ autofocus: true, required: true, list }}
+      />
+      <datalist id={list}>
+        {names.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+interface ProspectProps {
+  readonly robot: string;
+  readonly model: string;
+}
+
+/** What will come of it. Its room is there from the start, and a reader hears it when it changes. */
+function Prospect({ robot, model }: ProspectProps) {
+  const is_asked = robot !== "" && model !== "" && mayDo("robots:read");
+  const preview = usePreview(is_asked ? { robots: [robot], subject: model } : null);
+  const replaced = useReplaced(robot);
+  const judged = preview.state === "ready" ? preview.value.robots[0] : undefined;
+  const is_refused = is_asked && judged?.fits === false;
+  return (
+    <div class="prospect" role="status">
+      {!is_asked || judged === undefined ? null : judged.fits === false ? (
+        <FieldError text={judged.reason ?? "The robot cannot run it."} />
+      ) : (
+        <p class="prospect-fits" data-tone="ready">
+          <Icon name="ready" />
+          {judged.robot} can run it.
+        </p>
+      )}
+      {is_asked && preview.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
+      {replaced === undefined || is_refused ? null : (
+        <p>
+          {robot} has {replaced.model} now ({replaced.status}); that is retired in the same moment.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function useReplaced(robot: string): DeploymentView | undefined {
+  const deployments = useDeployments();
+  if (deployments.state !== "ready" || robot === "") return undefined;
+  const is_of = ({ robot: name, robot_id }: DeploymentView) => name === robot || robot_id === robot;
+  return deployments.value.items.find((deployment) => isCurrent(deployment) && is_of(deployment));
+}

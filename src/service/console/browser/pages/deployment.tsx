@@ -1,0 +1,150 @@
+import { useState } from "preact/hooks";
+
+import type { DeploymentView } from "../../../../api/deployments.ts";
+import { invalidate } from "../data/cache.ts";
+import type { Problem } from "../data/request.ts";
+import { request } from "../data/request.ts";
+import { mayDo, sessionEnded } from "../data/session.ts";
+import { useData } from "../data/use-data.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { Confirm } from "../parts/dialog.tsx";
+import { FieldError } from "../parts/fields.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { Facts, Page } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { failureOf, isCurrent } from "./deployment-data.ts";
+import { modelPath } from "./model-data.ts";
+import type { PageParameters } from "./pages.tsx";
+import { robotPath } from "./robot-data.ts";
+
+/** `/deployments/ID`: one model on one robot, how it is, and the way to end it. */
+export function Deployment({ name: id }: PageParameters) {
+  const path = `/v1/me/deployments/${encodeURIComponent(id)}`;
+  const deployment = useData<DeploymentView>(path, ["deployments"]);
+  const [is_retiring, setRetiring] = useState(false);
+  const view = deployment.state === "ready" ? deployment.value : null;
+  return (
+    <Page
+      title={view === null ? "Deployment" : titleOf(view)}
+      up={{ href: "/deployments", word: "Deployments" }}
+      badge={view === null ? null : <StatusBadge status={view.status} />}
+      actions={
+        view !== null && isCurrent(view) && mayDo("deployments:write") ? (
+          <button type="button" class="button button-danger" onClick={() => setRetiring(true)}>
+            Retire
+          </button>
+        ) : undefined
+      }
+    >
+      {deployment.state === "failed" && deployment.problem.kind === "missing" ? (
+        <p>
+          This organization has no such deployment. <a href="/deployments">See all deployments</a>
+        </p>
+      ) : (
+        <Loaded data={deployment} what="this deployment" lines={6}>
+          {(known) => <DeploymentFacts deployment={known} />}
+        </Loaded>
+      )}
+      {is_retiring && view !== null ? <Retire deployment={view} close={() => setRetiring(false)} /> : null}
+    </Page>
+  );
+}
+
+function titleOf({ model, robot, robot_id }: DeploymentView): string {
+  return `${model ?? "A model"} on ${robot ?? robot_id ?? "a robot"}`;
+}
+
+function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }) {
+  const { id, robot, robot_id, model, subject_id, region, endpoint_url, active_generation_id } = deployment;
+  const failure = failureOf(deployment);
+  return (
+    <div class="sections">
+      {failure === null || !isCurrent(deployment) ? null : (
+        <Notice tone="blocked" title="The robot is not served.">
+          <p>
+            {failure.what} {failure.remedy}
+          </p>
+        </Notice>
+      )}
+      <Facts
+        facts={[
+          ["Robot", <a href={robotPath(robot ?? robot_id ?? "", robot_id ?? "")}>{robot ?? robot_id}</a>],
+          ["Model", model === null || model === undefined ? null : <a href={modelPath(model)}>{model}</a>],
+          ["Checkpoint", subject_id],
+          ["Region", region],
+          ["Created", <RelativeTime at={deployment.created_at} />],
+          ["Active since", <RelativeTime at={deployment.activated_at} />],
+          ["Retired", <RelativeTime at={deployment.retired_at} />],
+          ["Last error", deployment.last_error_code],
+          [
+            "Endpoint",
+            endpoint_url === null || endpoint_url === undefined ? null : <Chip text={endpoint_url} what="endpoint" />,
+          ],
+          ["Generation", active_generation_id],
+          ["Id", <Chip text={id} what="id" />],
+        ]}
+      />
+    </div>
+  );
+}
+
+function Chip({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <span class="chip">
+      <span class="mono cut" title={text}>
+        {text}
+      </span>
+      <CopyButton text={text} what={what} />
+    </span>
+  );
+}
+
+interface RetireProps {
+  readonly deployment: DeploymentView;
+  close(): void;
+}
+
+function Retire({ deployment, close }: RetireProps) {
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [is_busy, setBusy] = useState(false);
+  const { id, robot, model, status } = deployment;
+  const retire = async () => {
+    setBusy(true);
+    const outcome = await request<DeploymentView>("DELETE", `/v1/me/deployments/${encodeURIComponent(id)}`);
+    setBusy(false);
+    if (outcome.state === "failed") {
+      if (outcome.problem.kind === "unauthorized") sessionEnded();
+      setProblem(outcome.problem);
+    }
+    if (outcome.state !== "answered") return;
+    invalidate(["deployments", "fleets", "usage"]);
+    showToast(`${titleOf(deployment)} is retired.`);
+    close();
+  };
+  return (
+    <Confirm
+      title={`Retire ${titleOf(deployment)}?`}
+      verb="Retire"
+      is_busy={is_busy}
+      confirm={() => void retire()}
+      close={close}
+    >
+      <p>
+        {status === "active" ? (
+          <>
+            <b>{robot}</b> is served by {model} now, and is not any more as soon as you confirm: stop it first.
+          </>
+        ) : (
+          <>
+            <b>{robot}</b> will not be served by {model}, even when what keeps it from that is mended.
+          </>
+        )}{" "}
+        The robot stays registered. A retired deployment does not come back; deploy again for a new one.
+      </p>
+      {problem === null ? null : <FieldError text={problem.detail} />}
+    </Confirm>
+  );
+}

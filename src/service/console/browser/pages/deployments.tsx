@@ -1,0 +1,167 @@
+import { useMemo, useState } from "preact/hooks";
+
+import type { DeploymentView } from "../../../../api/deployments.ts";
+import { mayDo } from "../data/session.ts";
+import type { Column } from "../parts/column.ts";
+import { EmptyState } from "../parts/empty-state.tsx";
+import type { Filtering } from "../parts/filter-bar.tsx";
+import { FilteredTable } from "../parts/filtered-table.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { number } from "../parts/text.ts";
+import { deploymentPath, failureOf, isCurrent, severityOf, useDeployments } from "./deployment-data.ts";
+import { DeployDialog } from "./deployment-new.tsx";
+
+const FILTERING: Filtering<DeploymentView> = {
+  filters: [
+    { id: "state", label: "State", valuesOf: ({ status }) => [status] },
+    { id: "model", label: "Model", valuesOf: ({ model }) => present(model) },
+    { id: "robot", label: "Robot", valuesOf: ({ robot }) => present(robot) },
+    { id: "region", label: "Region", valuesOf: ({ region }) => present(region) },
+  ],
+  textOf: ({ id, status, model, subject_id, robot, region, last_error_code }) =>
+    [id, status, model, subject_id, robot, region, last_error_code].filter(Boolean).join(" "),
+};
+
+/** `/deployments`: which robot runs what; those that failed first, those that are over last. */
+export function Deployments() {
+  const deployments = useDeployments();
+  const [is_deploying, setDeploying] = useState(false);
+  const items = deployments.state === "ready" ? deployments.value.items : undefined;
+  const rows = useMemo(() => newestFirst(items ?? []), [items]);
+  const deploy = mayDo("deployments:write") ? (
+    <button type="button" class="button button-main" onClick={() => setDeploying(true)}>
+      <Icon name="plus" />
+      Deploy
+    </button>
+  ) : undefined;
+  return (
+    <Page
+      title="Deployments"
+      count={items === undefined ? undefined : `${number(items.filter(isCurrent).length)} current`}
+      actions={deploy}
+    >
+      {deployments.state === "failed" ? (
+        <ProblemNotice problem={deployments.problem} what="the deployments" retry={deployments.retry} />
+      ) : items?.length === 0 ? (
+        <EmptyState title="Nothing is deployed yet">
+          <p>
+            A deployment has one robot run one model. Robots of fleets need none to be ready; one is made here, or with{" "}
+            <code>robot-policy deploy MODEL --robot NAME</code>, when a robot is to work.
+          </p>
+        </EmptyState>
+      ) : (
+        <>
+          {deployments.state === "ready" && deployments.problem !== null ? (
+            <StaleNotice problem={deployments.problem} what="the deployments" />
+          ) : null}
+          <FilteredTable
+            caption="Deployments"
+            noun="deployment"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={({ id }) => id}
+            hrefOf={({ id }) => deploymentPath(id)}
+            sort="state"
+            is_loading={deployments.state === "loading"}
+            card_height="8.5rem"
+            filtering={FILTERING}
+            hint="Robot, model, checkpoint, id"
+          />
+        </>
+      )}
+      {is_deploying ? <DeployDialog close={() => setDeploying(false)} /> : null}
+    </Page>
+  );
+}
+
+const COLUMNS: readonly Column<DeploymentView>[] = [
+  {
+    id: "robot",
+    name: "Robot",
+    track: "minmax(9rem, 1.2fr)",
+    cell: ({ robot, robot_id, id }) => robot ?? robot_id ?? id,
+    sortBy: ({ robot }) => robot ?? null,
+  },
+  {
+    id: "state",
+    name: "State",
+    track: "8.25rem",
+    is_plain_on_card: true,
+    cell: ({ status }) => <StatusBadge status={status} />,
+    sortBy: severityOf,
+  },
+  {
+    id: "model",
+    name: "Model",
+    track: "minmax(8rem, 1fr)",
+    cell: ({ model }) => model ?? <span class="muted">–</span>,
+    sortBy: ({ model }) => model ?? null,
+  },
+  {
+    id: "checkpoint",
+    name: "Checkpoint",
+    track: "minmax(10rem, 1.2fr)",
+    from: "medium",
+    cell: ({ subject_id }) => subject_id ?? <span class="muted">–</span>,
+    sortBy: ({ subject_id }) => subject_id ?? null,
+  },
+  {
+    id: "why",
+    name: "Why",
+    track: "minmax(10rem, 2fr)",
+    from: "wide",
+    cell: (deployment) => <Why text={failureOf(deployment)?.what ?? null} />,
+  },
+  {
+    id: "region",
+    name: "Region",
+    track: "minmax(7rem, 0.8fr)",
+    cell: ({ region }) => region ?? <span class="muted">–</span>,
+    sortBy: ({ region }) => region ?? null,
+  },
+  {
+    id: "created",
+    name: "Created",
+    track: "7rem",
+    cell: ({ created_at }) => <RelativeTime at={created_at} />,
+    sortBy: ({ created_at }) => momentOf(created_at),
+    first: "down",
+  },
+  {
+    id: "retired",
+    name: "Retired",
+    track: "7rem",
+    from: "medium",
+    cell: ({ retired_at }) => <RelativeTime at={retired_at} />,
+    sortBy: ({ retired_at }) => momentOf(retired_at),
+    first: "down",
+  },
+  {
+    id: "id",
+    name: "Id",
+    track: "17rem",
+    from: "wall",
+    cell: ({ id }) => <span class="mono over">{id}</span>,
+  },
+];
+
+function Why({ text }: { readonly text: string | null }) {
+  return text === null ? <span class="muted">–</span> : <span title={text}>{text}</span>;
+}
+
+/** Within a state the newest is looked for. */
+function newestFirst(deployments: readonly DeploymentView[]): readonly DeploymentView[] {
+  return [...deployments].sort((left, right) => (momentOf(right.created_at) ?? 0) - (momentOf(left.created_at) ?? 0));
+}
+
+function momentOf(at: string | null | undefined): number | null {
+  return at === null || at === undefined ? null : Date.parse(at);
+}
+
+function present(value: string | null | undefined): readonly string[] {
+  return value === null || value === undefined ? [] : [value];
+}

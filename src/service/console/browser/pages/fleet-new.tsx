@@ -1,0 +1,144 @@
+import { useState } from "preact/hooks";
+
+import type { FleetView } from "../../../../api/fleets.ts";
+import { invalidate } from "../data/cache.ts";
+import type { Problem } from "../data/request.ts";
+import { request } from "../data/request.ts";
+import { mayDo, sessionEnded } from "../data/session.ts";
+import { ChoiceField, TextField } from "../parts/fields.tsx";
+import type { FormErrors } from "../parts/form-errors.ts";
+import { formErrors } from "../parts/form-errors.ts";
+import { Notice } from "../parts/notice.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { useWidth, WIDTHS } from "../parts/use-width.ts";
+import { showToast } from "../parts/toast.tsx";
+import { navigate } from "../router.ts";
+import { fleetPath } from "./fleet-data.ts";
+import type { FleetDraft, WindowDraft } from "./fleet-draft.ts";
+import { bodyOf, EMPTY_DRAFT, FLEET_FIELDS, previewOf, READINESS_MODES } from "./fleet-draft.ts";
+import type { Preview } from "./fleet-preview.tsx";
+import { PreviewList, usePreview } from "./fleet-preview.tsx";
+import { SelectionFields } from "./selection-fields.tsx";
+import { SubjectField } from "./subject-field.tsx";
+import { WindowsEditor } from "./windows-editor.tsx";
+
+/** `/fleets/new`: makes a fleet; beside the form, which robots it would have. */
+export function NewFleet() {
+  const [draft, setDraft] = useState(EMPTY_DRAFT);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [is_busy, setBusy] = useState(false);
+  const preview = usePreview(previewOf(draft));
+  const change = (part: Partial<FleetDraft>) => setDraft({ ...draft, ...part });
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (is_busy) return;
+    setBusy(true);
+    const outcome = await request<FleetView>("POST", "/v1/fleets", { body: bodyOf(draft) });
+    setBusy(false);
+    if (outcome.state === "failed") {
+      if (outcome.problem.kind === "unauthorized") sessionEnded();
+      setProblem(outcome.problem);
+      focusFirstError();
+    }
+    if (outcome.state !== "answered") return;
+    invalidate(["fleets"]);
+    showToast(`${outcome.value.name} was created.`);
+    navigate(fleetPath(outcome.value.id));
+  };
+  const errors = formErrors(problem, FLEET_FIELDS);
+  // Beside the form where there is room; else where the robots are chosen, before the button that makes the fleet.
+  const has_side = WIDTHS[useWidth()] >= WIDTHS.medium;
+  return (
+    <Page title="New fleet" up={{ href: "/fleets", word: "Fleets" }}>
+      <div class="fleet-new">
+        <form class="form" onSubmit={submit} noValidate>
+          <Refusal errors={errors} />
+          {mayDo("fleets:write") ? null : (
+            <Notice tone="blocked" title="Your key may not make fleets.">
+              <p>It lacks the scope fleets:write.</p>
+            </Notice>
+          )}
+          <TextField
+            label="Name"
+            value={draft.name}
+            change={(name) => change({ name })}
+            error={errors.of("name")}
+            input={{ maxLength: 128, required: true }}
+          />
+          <SubjectField value={draft.subject} change={(subject) => change({ subject })} error={errors.of("subject")} />
+          <SelectionFields draft={draft} change={change} errors={errors} />
+          {has_side ? null : <PreviewSection preview={preview} />}
+          <TextField
+            label="Robots active at once, at most"
+            hint="So much capacity is kept for the fleet."
+            type="number"
+            value={draft.peak_active_robots}
+            change={(peak_active_robots) => change({ peak_active_robots })}
+            error={errors.of("peak_active_robots")}
+            input={{ min: "1", step: "1", required: true }}
+          />
+          <ChoiceField
+            legend="Readiness"
+            value={draft.readiness_mode}
+            change={(readiness_mode) => change({ readiness_mode })}
+            options={READINESS_MODES}
+            error={errors.of("readiness_mode")}
+          />
+          {draft.readiness_mode === "scheduled" ? (
+            <WindowsEditor
+              windows={draft.windows}
+              change={(windows) => change({ windows })}
+              errorAt={(index, member) => windowError(errors, index, member)}
+              error={errors.of("operating_windows")}
+            />
+          ) : null}
+          <div class="buttons">
+            <button type="submit" class="button button-main" aria-disabled={is_busy}>
+              {is_busy ? "Creating…" : "Create fleet"}
+            </button>
+            <a class="button" href="/fleets">
+              Cancel
+            </a>
+          </div>
+        </form>
+        {has_side ? <PreviewSection preview={preview} /> : null}
+      </div>
+    </Page>
+  );
+}
+
+function PreviewSection({ preview }: { readonly preview: Preview }) {
+  return (
+    <Section title="Robots it would have" note="Taken when the fleet is created">
+      <PreviewList preview={preview} />
+    </Section>
+  );
+}
+
+function windowError(errors: FormErrors, index: number, member: keyof WindowDraft): string | undefined {
+  const path = `operating_windows.${index}`;
+  const whole = member === "starts_at" ? errors.of(path) : undefined;
+  return errors.of(`${path}.${member}`) ?? whole;
+}
+
+/** What no field shows. */
+function Refusal({ errors: { rest } }: { readonly errors: FormErrors }) {
+  if (rest.length === 0) return null;
+  return (
+    <div role="alert">
+      <Notice tone="blocked" title="The fleet was not created.">
+        {rest.map((text) => (
+          <p key={text}>{text}</p>
+        ))}
+      </Notice>
+    </div>
+  );
+}
+
+/** Where the person has something to do; once the errors are on the page. */
+function focusFirstError(): void {
+  requestAnimationFrame(() => {
+    const field = document.querySelector('form [aria-invalid="true"]');
+    if (field instanceof HTMLElement) field.focus();
+  });
+}

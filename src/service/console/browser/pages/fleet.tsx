@@ -1,0 +1,183 @@
+import { useState } from "preact/hooks";
+
+import type { FleetDetails } from "../../../../api/fleet-details.ts";
+import type { FleetView } from "../../../../api/fleets.ts";
+import { mayDo } from "../data/session.ts";
+import type { Data } from "../data/use-data.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { CountBar } from "../parts/count-bar.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Notice, ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import { Facts, Page, Section } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { Skeleton } from "../parts/skeleton.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import { counted, number, spoken } from "../parts/text.ts";
+import { countsOf, estimateText, reasonOf, useFleet, useFleetDetails } from "./fleet-data.ts";
+import { EndpointTable, GenerationTable } from "./fleet-generations.tsx";
+import { MembersByReason } from "./fleet-members.tsx";
+import { UpdateModel } from "./fleet-update.tsx";
+import type { PageParameters } from "./pages.tsx";
+import { WindowsTimeline } from "./windows-timeline.tsx";
+
+/** `/fleets/ID`: one fleet; first of all why it is not ready, then who can run what, and when. */
+export function Fleet({ name: id }: PageParameters) {
+  const fleet = useFleet(id);
+  const details = useFleetDetails(id);
+  const [is_updating, setUpdating] = useState(false);
+  const view = fleet.state === "ready" ? fleet.value : null;
+  const may_update = view !== null && mayDo("fleets:write");
+  return (
+    <Page
+      title={view?.name ?? "Fleet"}
+      up={{ href: "/fleets", word: "Fleets" }}
+      badge={view === null ? null : <StatusBadge status={view.status} />}
+      actions={
+        may_update ? (
+          <button type="button" class="button" onClick={() => setUpdating(true)}>
+            Update model
+          </button>
+        ) : undefined
+      }
+    >
+      {fleet.state === "failed" ? (
+        <NoFleet {...fleet} />
+      ) : (
+        <div class="sections">
+          {fleet.state === "ready" && fleet.problem !== null ? (
+            <StaleNotice problem={fleet.problem} what="this fleet" />
+          ) : null}
+          {view === null ? null : <Blockers fleet={view} />}
+          <Section title="Robots" note={view === null ? undefined : peakText(view)}>
+            {view === null ? (
+              <Skeleton lines={2} what="this fleet" />
+            ) : (
+              <CountBar counts={countsOf(view.robots)} noun="robot" />
+            )}
+          </Section>
+          <Section title="Members" note="Taken when the fleet was made; it does not change by itself">
+            <Loaded data={details} what="the members of this fleet" lines={5}>
+              {({ members }) => <MembersByReason members={members} />}
+            </Loaded>
+          </Section>
+          {details.state === "ready" ? <Details details={details.value} fleet={view} /> : null}
+        </div>
+      )}
+      {is_updating && view !== null ? (
+        <UpdateModel
+          fleet={view}
+          members={details.state === "ready" ? details.value.members : null}
+          close={() => setUpdating(false)}
+        />
+      ) : null}
+    </Page>
+  );
+}
+
+function NoFleet({
+  problem,
+  retry,
+}: Pick<Extract<Data<FleetView>, { readonly state: "failed" }>, "problem" | "retry">) {
+  if (problem.kind !== "missing") return <ProblemNotice problem={problem} what="this fleet" retry={retry} />;
+  return (
+    <p>
+      This organization has no such fleet. <a href="/fleets">See all fleets</a>
+    </p>
+  );
+}
+
+/** What keeps it from being ready, before anything else. */
+function Blockers({ fleet }: { readonly fleet: FleetView }) {
+  const { status, update, readiness_estimate } = fleet;
+  const reason = fleet.blocker ?? (status === "degraded" ? reasonOf(fleet) : null);
+  const update_blocker = update?.blocker ?? null;
+  const estimate = readiness_estimate ?? null;
+  return (
+    <>
+      {reason === null ? null : (
+        <Notice tone={status === "blocked" ? "blocked" : "degraded"} title={BLOCKER_TITLES[status] ?? "Not ready"}>
+          <p>{reason}</p>
+        </Notice>
+      )}
+      {update === null || update === undefined ? null : (
+        <Notice
+          tone={update_blocker === null ? "preparing" : "blocked"}
+          title={
+            update_blocker === null
+              ? `Update to ${update.subject} is ${update.status}`
+              : `The update to ${update.subject} cannot go on`
+          }
+        >
+          <p>{update_blocker ?? "The fleet works with its present model until the new one is ready."}</p>
+        </Notice>
+      )}
+      {estimate === null ? null : (
+        <Notice tone="preparing" title={estimateText(estimate)}>
+          <p>
+            From how long this model took before; reckoned <RelativeTime at={estimate.updated_at} />.
+          </p>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+const BLOCKER_TITLES: Readonly<Record<string, string>> = {
+  blocked: "This fleet waits for a person",
+  degraded: "This fleet works in part",
+  preparing: "This fleet is being prepared",
+};
+
+function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView | null }) {
+  const { generations, endpoints, operating_windows } = details;
+  return (
+    <>
+      {operating_windows.length === 0 ? null : (
+        <Section title="Operating windows">
+          <WindowsTimeline windows={operating_windows} />
+        </Section>
+      )}
+      <div class="columns">
+        <Section title="Inference endpoints">
+          <EndpointTable endpoints={endpoints} generations={generations} />
+        </Section>
+        <Section title="Model generations" note="Newest first">
+          <GenerationTable generations={generations} />
+        </Section>
+      </div>
+      <Section title="Facts">
+        <Facts
+          facts={[
+            ["Mode", fleet === null ? null : spoken(fleet.readiness_mode)],
+            ["Created", <RelativeTime at={details.created_at} />],
+            ["Model changed", <RelativeTime at={details.updated_at} />],
+            ["Members chosen by", selectionText(details.selection)],
+            [
+              "Id",
+              fleet === null ? null : (
+                <span class="chip">
+                  <span class="mono cut">{fleet.id}</span>
+                  <CopyButton text={fleet.id} what="id" />
+                </span>
+              ),
+            ],
+          ]}
+        />
+      </Section>
+    </>
+  );
+}
+
+function peakText({ robots, peak_active_robots }: FleetView): string {
+  return `${counted(robots.registered, "robot")}, at most ${number(peak_active_robots)} active at once`;
+}
+
+function selectionText(selection: FleetDetails["selection"]): string | null {
+  if (selection === null) return null;
+  if (selection.selector === null) return "name";
+  const { site, region, robot_type_id, labels = {} } = selection.selector;
+  const parts = [["site", site], ["region", region], ["type", robot_type_id], ...Object.entries(labels)].flatMap(
+    ([name, value]) => (value === null || value === undefined ? [] : [`${name}=${value}`]),
+  );
+  return parts.join(", ");
+}

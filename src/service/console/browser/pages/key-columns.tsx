@@ -1,0 +1,123 @@
+import type { ApiKeyView } from "../../../../api/api-keys.ts";
+import type { Column } from "../parts/column.ts";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { StatusBadge } from "../parts/status-badge.tsx";
+import type { KeyState } from "./key-data.ts";
+import { keyText, labelOf, momentOf } from "./key-data.ts";
+
+/** A key in the list of keys. */
+export interface KeyRow {
+  readonly key: ApiKeyView;
+  readonly state: KeyState;
+  readonly is_own: boolean;
+}
+
+const STATES: readonly KeyState[] = ["active", "expired", "revoked"];
+
+/** What the list tells of each key. */
+export const COLUMNS: readonly Column<KeyRow>[] = [
+  {
+    id: "label",
+    name: "Label",
+    track: "minmax(10rem, 2fr)",
+    cell: ({ key, is_own }) => (
+      <span class="key-label">
+        <span class="cut" title={labelOf(key)}>
+          {labelOf(key)}
+        </span>
+        {is_own ? (
+          <span class="label" title="You are signed in by this key">
+            yours
+          </span>
+        ) : null}
+      </span>
+    ),
+    sortBy: ({ key }) => labelOf(key),
+  },
+  {
+    id: "state",
+    name: "State",
+    track: "7.25rem",
+    is_plain_on_card: true,
+    cell: ({ state }) => <StatusBadge status={state} />,
+    sortBy: ({ state }) => STATES.indexOf(state),
+  },
+  {
+    id: "key",
+    name: "Key",
+    track: "8.5rem",
+    cell: ({ key }) => <span class="mono">{keyText(key)}</span>,
+  },
+  {
+    id: "scopes",
+    name: "May",
+    track: "minmax(7rem, 1.6fr)",
+    is_wide_on_card: true,
+    cell: ({ key: { scopes } }) => <Scopes scopes={scopes ?? null} />,
+    sortBy: ({ key: { scopes } }) => scopes?.length ?? Number.POSITIVE_INFINITY,
+    first: "down",
+  },
+  {
+    id: "used",
+    name: "Last used",
+    track: "7rem",
+    cell: ({ key: { last_used_at } }) =>
+      last_used_at === null ? <span class="muted">never</span> : <RelativeTime at={last_used_at} />,
+    sortBy: ({ key: { last_used_at } }) => momentOf(last_used_at),
+    first: "down",
+  },
+  {
+    id: "expires",
+    name: "Expires",
+    track: "7rem",
+    from: "medium",
+    cell: ({ key: { expires_at } }) =>
+      expires_at === null ? <span class="muted">never</span> : <RelativeTime at={expires_at} />,
+    sortBy: ({ key: { expires_at } }) => momentOf(expires_at),
+  },
+  {
+    id: "created",
+    name: "Created",
+    track: "7rem",
+    from: "medium",
+    cell: ({ key: { created_at } }) => <RelativeTime at={created_at} />,
+    sortBy: ({ key: { created_at } }) => momentOf(created_at),
+    first: "down",
+  },
+  {
+    id: "revoked",
+    name: "Revoked",
+    track: "7rem",
+    from: "wide",
+    cell: ({ key: { revoked_at } }) => <RelativeTime at={revoked_at} />,
+    sortBy: ({ key: { revoked_at } }) => momentOf(revoked_at),
+    first: "down",
+  },
+];
+
+/** What can be done with a key, for who may. */
+export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
+  return {
+    id: "actions",
+    name: "Action",
+    track: "5.5rem",
+    is_plain_on_card: true,
+    cell: ({ key, state }) =>
+      state === "revoked" ? null : (
+        <button
+          type="button"
+          class="button"
+          aria-label={`Revoke ${labelOf(key)}, ${keyText(key)}`}
+          onClick={() => revoke(key)}
+        >
+          Revoke
+        </button>
+      ),
+  };
+}
+
+function Scopes({ scopes }: { readonly scopes: readonly string[] | null }) {
+  if (scopes === null) return <span>everything</span>;
+  const text = scopes.join(", ");
+  return <span title={text}>{text}</span>;
+}

@@ -1,0 +1,17 @@
+const DAY_MS = 86_400_000;
+
+/** When a key may end: after so many days, or `at` a time that the person names. */
+export const EXPIRIES = [
+  { value: "", word: "Never" },
+  { value: "30", word: "In 30 days" },
+  { value: "90", word: "In 90 days" },
+  { value: "365", word: "In a year" },
+  { value: "at", word: "At a time…" },
+] as const;
+
+/** @returns an ISO time; null for never. */
+export function expiryOf(expiry: string, at: string): string | null {
+  if (expiry === "") return null;
+  const ms = expiry === "at" ? Date.parse(at) : Date.now() + Number(expiry) * DAY_MS;
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,187 @@
+import type * as z from "zod";
+import { useState } from "preact/hooks";
+
+import type { apiKeyCreatedSchema, ApiKeyScope } from "../../../../api/api-keys.ts";
+import { invalidate } from "../data/cache.ts";
+import type { Problem } from "../data/request.ts";
+import { request } from "../data/request.ts";
+import { sessionEnded } from "../data/session.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { ChoiceField, FieldError, SelectField, TextField } from "../parts/fields.tsx";
+import { formErrors } from "../parts/form-errors.ts";
+import { ownScopes, SCOPES } from "./key-data.ts";
+import { EXPIRIES, expiryOf } from "./key-expiry.ts";
+import { KeyShownOnce } from "./key-shown-once.tsx";
+
+export type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
+
+/** Makes a key, and shows it the one time that it can be shown. */
+export function NewKeyDialog({ close }: { close(): void }) {
+  const [created, setCreated] = useState<CreatedKey | null>(null);
+  return created === null ? (
+    <KeyForm made={setCreated} close={close} />
+  ) : (
+    <KeyShownOnce created={created} close={close} />
+  );
+}
+
+/** Code points, as the service counts them at the most; the browser counts no fewer. */
+const LABEL_LENGTH = 256;
+
+/** `robot` is what a robot needs, and nothing else. */
+type Allowance = "robot" | "some" | "everything";
+
+interface KeyFormProps {
+  made(key: CreatedKey): void;
+  close(): void;
+}
+
+function KeyForm({ made, close }: KeyFormProps) {
+  const own = ownScopes();
+  const [label, setLabel] = useState("");
+  const [allowance, setAllowance] = useState<Allowance>(mayGive(own, "robots:setup") ? "robot" : "some");
+  const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
+  const [expiry, setExpiry] = useState("");
+  const [expires_at, setExpiresAt] = useState("");
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [is_busy, setBusy] = useState(false);
+  const errors = formErrors(problem, ["label", "scopes", "expires_at"]);
+  const lacks_scope = allowance === "some" && scopes.length === 0;
+  const lacks_time = expiry === "at" && Number.isNaN(Date.parse(expires_at));
+  const is_ready = label.trim() !== "" && !lacks_scope && !lacks_time;
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (is_busy || !is_ready) return;
+    setBusy(true);
+    const body = {
+      label: label.trim(),
+      scopes: scopesOf(allowance, scopes),
+      expires_at: expiryOf(expiry, expires_at),
+    };
+    const outcome = await request<CreatedKey>("POST", "/v1/me/api-keys", { body });
+    setBusy(false);
+    if (outcome.state === "failed") {
+      if (outcome.problem.kind === "unauthorized") sessionEnded();
+      setProblem(outcome.problem);
+    }
+    if (outcome.state !== "answered") return;
+    invalidate(["keys"]);
+    made(outcome.value);
+  };
+  return (
+    <Dialog title="New key" close={close}>
+      <form class="form" onSubmit={submit}>
+        <TextField
+          label="Label"
+          hint="Who or what will use it, so that it is known later which to revoke."
+          value={label}
+          change={setLabel}
+          error={errors.of("label")}
+          input={{ autofocus: true, required: true, maxLength: LABEL_LENGTH }}
+        />
+        <ChoiceField
+          legend="It may"
+          value={allowance}
+          change={(value) => setAllowance(ALLOWANCES.find((each) => each === value) ?? "some")}
+          error={errors.of("scopes")}
+          options={allowancesOf(own)}
+        />
+        {allowance === "some" ? <ScopeChoices own={own} chosen={scopes} change={setScopes} /> : null}
+        <div class="field-pair key-expiry">
+          <SelectField
+            label="Expires"
+            value={expiry}
+            change={setExpiry}
+            options={EXPIRIES}
+            error={expiry === "at" ? undefined : errors.of("expires_at")}
+          />
+          {expiry === "at" ? (
+            <TextField
+              label="Time"
+              hint="In your time zone."
+              type="datetime-local"
+              value={expires_at}
+              change={setExpiresAt}
+              error={errors.of("expires_at")}
+              input={{ required: true }}
+            />
+          ) : null}
+        </div>
+        {errors.rest.map((text) => (
+          <FieldError key={text} text={text} />
+        ))}
+        <div class="buttons">
+          <button type="button" class="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="button button-main" disabled={is_busy || !is_ready}>
+            Make key
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+const ALLOWANCES: readonly Allowance[] = ["robot", "some", "everything"];
+
+/** Nobody gives what they do not have: the service refuses it, so it is not offered. */
+function allowancesOf(own: readonly string[] | null) {
+  return [
+    ...(mayGive(own, "robots:setup")
+      ? [{ value: "robot", word: "Register robots", hint: "All that robot-policy-agent needs on a robot." }]
+      : []),
+    { value: "some", word: "Do what I choose" },
+    ...(own === null
+      ? [{ value: "everything", word: "Do everything", hint: "For people; making and revoking keys too." }]
+      : []),
+  ];
+}
+
+interface ScopeChoicesProps {
+  readonly own: readonly string[] | null;
+  readonly chosen: readonly ApiKeyScope[];
+  change(scopes: readonly ApiKeyScope[]): void;
+}
+
+function ScopeChoices({ own, chosen, change }: ScopeChoicesProps) {
+  return (
+    <fieldset class="choices scope-choices">
+      <legend class="field-label">Scopes</legend>
+      {SCOPE_NAMES.filter((scope) => mayGive(own, scope)).map((scope) => (
+        <label key={scope} class="choice">
+          <input
+            type="checkbox"
+            checked={chosen.includes(scope)}
+            onChange={({ currentTarget: { checked } }) =>
+              change(checked ? [...chosen, scope] : chosen.filter((each) => each !== scope))
+            }
+          />
+          <span>{SCOPES[scope]}</span>
+          <span class="field-hint mono">{scope}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+const SCOPE_NAMES = Object.keys(SCOPES).filter(isScope);
+
+function isScope(name: string): name is ApiKeyScope {
+  return name in SCOPES;
+}
+
+function mayGive(own: readonly string[] | null, scope: ApiKeyScope): boolean {
+  return own === null || own.includes(scope);
+}
+
+function scopesOf(allowance: Allowance, chosen: readonly ApiKeyScope[]): readonly ApiKeyScope[] | null {
+  switch (allowance) {
+    case "robot":
+      return ["robots:setup"];
+    case "some":
+      return chosen;
+    case "everything":
+      return null;
+  }
+}

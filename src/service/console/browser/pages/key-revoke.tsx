@@ -1,0 +1,103 @@
+import { useState } from "preact/hooks";
+
+import type { ApiKeyView } from "../../../../api/api-keys.ts";
+import { invalidate } from "../data/cache.ts";
+import type { Problem } from "../data/request.ts";
+import { request } from "../data/request.ts";
+import { sessionEnded } from "../data/session.ts";
+import { Dialog } from "../parts/dialog.tsx";
+import { TextField } from "../parts/fields.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { showToast } from "../parts/toast.tsx";
+import { isOwn, keyText, labelOf } from "./key-data.ts";
+
+interface RevokeKeyProps {
+  readonly apiKey: ApiKeyView;
+  close(): void;
+}
+
+/** Longer than anybody types. */
+const TYPED_LENGTH = 40;
+
+/** Ends a key for good; says what stops with it, and asks for its name, because two labels are soon mistaken for each other. */
+export function RevokeKey({ apiKey: key, close }: RevokeKeyProps) {
+  const [typed, setTyped] = useState("");
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [is_busy, setBusy] = useState(false);
+  const name = nameToType(key);
+  const is_confirmed = typed.trim() === name;
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (is_busy || !is_confirmed) return;
+    setBusy(true);
+    const outcome = await request<ApiKeyView>("DELETE", `/v1/me/api-keys/${encodeURIComponent(key.id)}`);
+    setBusy(false);
+    if (outcome.state === "failed") {
+      if (outcome.problem.kind === "unauthorized") sessionEnded();
+      setProblem(outcome.problem);
+    }
+    if (outcome.state !== "answered") return;
+    showToast(`${labelOf(key)} is revoked.`);
+    close();
+    if (isOwn(key)) sessionEnded();
+    else invalidate(["keys"]);
+  };
+  return (
+    <Dialog title={`Revoke ${labelOf(key)}?`} close={close}>
+      <form class="form" onSubmit={submit}>
+        <ul class="stops">
+          <li>
+            Every request with <span class="mono">{keyText(key)}</span> is refused from now on. <LastUse apiKey={key} />
+          </li>
+          {registers(key) ? (
+            <li>Robots that register with it go on as they are, but no longer register when they change.</li>
+          ) : null}
+          <li>Whoever signed in with it, here or at a command line, is signed out.</li>
+          {isOwn(key) ? (
+            <li>
+              <b>That is you: you are signed in by this key.</b>
+            </li>
+          ) : null}
+          <li>It cannot be taken back.</li>
+        </ul>
+        <TextField
+          label={`Type ${name} to confirm`}
+          value={typed}
+          change={setTyped}
+          error={problem === null ? undefined : problem.detail}
+          input={{ autofocus: true, required: true }}
+        />
+        <div class="buttons">
+          <button type="button" class="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class="button button-danger" disabled={is_busy || !is_confirmed}>
+            Revoke key
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function LastUse({ apiKey: { last_used_at } }: Pick<RevokeKeyProps, "apiKey">) {
+  if (last_used_at === null || last_used_at === undefined) return <>It was never used.</>;
+  return (
+    <>
+      It was last used <RelativeTime at={last_used_at} />.
+    </>
+  );
+}
+
+/** The label, where it can be typed as it is seen; else the key's last four characters. */
+function nameToType(key: ApiKeyView): string {
+  const label = key.label ?? "";
+  // Nor what turns the direction of text round or is not seen at all: such a label looks like another one.
+  const has_unseen = /\s\s|[\p{Cc}\p{Cf}]/u.test(label);
+  const is_typeable = label === label.trim() && !has_unseen && label.length <= TYPED_LENGTH && label !== "";
+  return is_typeable ? label : (key.key_last4 ?? key.id);
+}
+
+function registers({ scopes }: ApiKeyView): boolean {
+  return scopes === null || scopes === undefined || scopes.includes("robots:setup");
+}

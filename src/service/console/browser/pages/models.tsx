@@ -1,0 +1,89 @@
+import { useMemo } from "preact/hooks";
+
+import type { EndpointView } from "../../../../api/fleet-details.ts";
+import type { ModelView } from "../../../../api/models.ts";
+import { useSettled } from "../data/use-settled.ts";
+import { EmptyState } from "../parts/empty-state.tsx";
+import type { Filtering } from "../parts/filter-bar.tsx";
+import { FilteredTable } from "../parts/filtered-table.tsx";
+import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { number } from "../parts/text.ts";
+import type { OfferedModel } from "./model-columns.tsx";
+import { COLUMNS, stateOf } from "./model-columns.tsx";
+import { checkpointsOf, modelPath, nameOf, useEndpoints, useModels } from "./model-data.ts";
+
+const FILTERING: Filtering<OfferedModel> = {
+  filters: [
+    { id: "vendor", label: "Vendor", valuesOf: ({ model: { vendor } }) => present(vendor) },
+    { id: "region", label: "Region", valuesOf: ({ model }) => [...regionsOf(model)] },
+    { id: "endpoints", label: "Endpoints", valuesOf: ({ endpoints }) => [stateOf(endpoints)] },
+  ],
+  textOf: ({ model }) =>
+    [
+      model.slug,
+      nameOf(model),
+      model.vendor ?? "",
+      model.model_type ?? "",
+      model.license_tier ?? "",
+      ...checkpointsOf(model).map(({ id }) => id),
+    ].join(" "),
+};
+
+/** `/models`: what the catalog offers, where, and whether it answers. */
+export function Models() {
+  const models = useModels();
+  const endpoints = useEndpoints();
+  const is_settled = useSettled([models, endpoints]);
+  const list = models.state === "ready" ? models.value.models : undefined;
+  const known = endpoints.state === "ready" ? endpoints.value.items : undefined;
+  const rows = useMemo(() => join(list ?? [], known), [list, known]);
+  return (
+    <Page title="Models" count={list === undefined ? undefined : number(list.length)}>
+      {models.state === "failed" ? (
+        <ProblemNotice problem={models.problem} what="the models" retry={models.retry} />
+      ) : list?.length === 0 ? (
+        <EmptyState title="The catalog is empty">
+          <p>
+            Models stand in the file that <code>models_file</code> of the service's configuration names. Whoever runs
+            the service writes them there and applies them with <code>robot-policy-service models apply</code>.
+          </p>
+        </EmptyState>
+      ) : (
+        <>
+          {models.state === "ready" && models.problem !== null ? (
+            <StaleNotice problem={models.problem} what="the models" />
+          ) : null}
+          <FilteredTable
+            caption="Models"
+            noun="model"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={({ model }) => model.slug}
+            hrefOf={({ model }) => modelPath(model.slug)}
+            sort="name"
+            is_loading={!is_settled}
+            card_height="8.5rem"
+            filtering={FILTERING}
+            hint="Name, slug, vendor, checkpoint"
+          />
+        </>
+      )}
+    </Page>
+  );
+}
+
+function join(models: readonly ModelView[], known: readonly EndpointView[] | undefined): readonly OfferedModel[] {
+  return models.map((model) => ({
+    model,
+    endpoints: known?.filter(({ model_slug }) => model_slug === model.slug) ?? null,
+  }));
+}
+
+function regionsOf(model: ModelView): ReadonlySet<string> {
+  return new Set(checkpointsOf(model).flatMap(({ regions }) => regions ?? []));
+}
+
+function present(value: string | null | undefined): readonly string[] {
+  return value === null || value === undefined ? [] : [value];
+}

@@ -1,0 +1,165 @@
+import { useMemo } from "preact/hooks";
+
+import type { EndpointView } from "../../../../api/fleet-details.ts";
+import type { Data } from "../data/use-data.ts";
+import { useData } from "../data/use-data.ts";
+import { useSettled } from "../data/use-settled.ts";
+import { Bars } from "../parts/bars.tsx";
+import { DigestChip } from "../parts/digest-chip.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { ProblemNotice } from "../parts/notice.tsx";
+import { Page, Section } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { Skeleton } from "../parts/skeleton.tsx";
+import { counted } from "../parts/text.ts";
+import { useWidth } from "../parts/use-width.ts";
+import { useFleets } from "./fleet-data.ts";
+import { FleetSummary } from "./fleet-needs.tsx";
+import type { RegisteredRobot } from "./robot-data.ts";
+import { robotPath, useRobots } from "./robot-data.ts";
+
+/** Lines of each list here, as there is room; the pages have the rest. */
+const LINES = { wall: 16, wide: 8, medium: 8, narrow: 6, phone: 5 } as const;
+
+/** `/`: what needs a person now, and then how everything is. */
+export function Overview() {
+  const lines = LINES[useWidth()];
+  const fleets = useFleets();
+  const robots = useRobots();
+  const endpoints = useData<{ readonly items: readonly EndpointView[] }>("/v1/endpoints", ["models", "fleets"]);
+  const is_down = [fleets, robots, endpoints].every(({ state }) => state === "failed");
+  const is_settled = useSettled([fleets, robots, endpoints]);
+  if (!is_settled) {
+    return (
+      <Page title="Overview">
+        <Skeleton lines={lines * 2} what="the overview" />
+      </Page>
+    );
+  }
+  return (
+    <Page title="Overview">
+      {is_down && fleets.state === "failed" ? (
+        <ProblemNotice problem={fleets.problem} what="the overview" retry={fleets.retry} />
+      ) : (
+        <>
+          <div class="overview">
+            <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
+              <Loaded data={fleets} what="the fleets" lines={lines * 2}>
+                {(list) => <FleetSummary fleets={list} lines={lines} />}
+              </Loaded>
+            </Section>
+            <div class="sections">
+              <Section title="Inference endpoints that fail">
+                <Loaded data={endpoints} what="the endpoints" lines={3}>
+                  {({ items }) => <Endpoints endpoints={items} lines={lines} />}
+                </Loaded>
+              </Section>
+              <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
+                <Loaded data={robots} what="the robots" lines={lines}>
+                  {(list) => <Changes robots={list} lines={lines} />}
+                </Loaded>
+              </Section>
+            </div>
+          </div>
+          {robots.state === "failed" ? null : <RobotCounts robots={robots} />}
+        </>
+      )}
+    </Page>
+  );
+}
+
+function RobotCounts({ robots }: { readonly robots: Data<readonly RegisteredRobot[]> }) {
+  return (
+    <div class="columns below">
+      <Section title="Robots by site" note={<a href="/robots">All robots</a>}>
+        <Loaded data={robots} what="the robots" lines={6}>
+          {(list) => <RobotBars robots={list} parameter="site" valueOf={({ site }) => site} />}
+        </Loaded>
+      </Section>
+      <Section title="Robots by type">
+        <Loaded data={robots} what="the robots" lines={6}>
+          {(list) => <RobotBars robots={list} parameter="type" valueOf={({ robot_type_id }) => robot_type_id} />}
+        </Loaded>
+      </Section>
+    </div>
+  );
+}
+
+interface EndpointsProps {
+  readonly endpoints: readonly EndpointView[];
+  readonly lines: number;
+}
+
+function Endpoints({ endpoints, lines }: EndpointsProps) {
+  const failing = endpoints.filter(({ status }) => status === "unhealthy");
+  if (endpoints.length === 0) return <p class="muted">The catalog names none.</p>;
+  if (failing.length === 0) return <p>None; the catalog has {counted(endpoints.length, "endpoint")}.</p>;
+  return (
+    <>
+      <ul class="changes">
+        {failing.slice(0, lines).map(({ checkpoint_id, model_slug, region, since, detail }) => (
+          <li key={checkpoint_id + region}>
+            <span class="failing" data-tone="blocked">
+              <Icon name="blocked" />
+              <span class="cut" title={[checkpoint_id, detail].filter(Boolean).join(": ")}>
+                <b>{model_slug}</b> in {region}
+              </span>
+            </span>
+            <RelativeTime at={since} />
+          </li>
+        ))}
+      </ul>
+      {failing.length <= lines ? null : (
+        <p class="table-more">and {counted(failing.length - lines, "more endpoint")}</p>
+      )}
+    </>
+  );
+}
+
+interface RobotBarsProps {
+  readonly robots: readonly RegisteredRobot[];
+  /** Of the filter on the page of robots. */
+  readonly parameter: string;
+  valueOf(robot: RegisteredRobot): string | null;
+}
+
+function RobotBars({ robots, parameter, valueOf }: RobotBarsProps) {
+  const bars = useMemo(() => {
+    const counts = new Map<string | null, number>();
+    for (const robot of robots) counts.set(valueOf(robot), (counts.get(valueOf(robot)) ?? 0) + 1);
+    return [...counts].map(([value, count]) => ({
+      word: value ?? "none",
+      count,
+      href: value === null ? null : `/robots?${new URLSearchParams({ [parameter]: value }).toString()}`,
+    }));
+  }, [robots]);
+  if (bars.length === 0) return <p class="muted">No robot is registered yet.</p>;
+  return <Bars bars={bars} />;
+}
+
+interface ChangesProps {
+  readonly robots: readonly RegisteredRobot[];
+  readonly lines: number;
+}
+
+function Changes({ robots, lines }: ChangesProps) {
+  const changed = robots.flatMap(({ id, name, changed_at, configuration_digest }) =>
+    changed_at === null || configuration_digest === null ? [] : [{ id, name, changed_at, configuration_digest }],
+  );
+  changed.sort((left, right) => Date.parse(right.changed_at) - Date.parse(left.changed_at));
+  if (changed.length === 0) return <p class="muted">No registration has changed yet.</p>;
+  return (
+    <ul class="changes">
+      {changed.slice(0, lines).map(({ id, name, changed_at, configuration_digest }) => (
+        <li key={id}>
+          <a class="row-link cut" href={robotPath(name, id)}>
+            {name}
+          </a>
+          <DigestChip digest={configuration_digest} is_in_list />
+          <RelativeTime at={changed_at} />
+        </li>
+      ))}
+    </ul>
+  );
+}

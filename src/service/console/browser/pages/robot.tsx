@@ -1,0 +1,181 @@
+import { useState } from "preact/hooks";
+
+import type { RegistrationRecord, registrationViewSchema } from "../../../../api/registrations.ts";
+import type { RobotView } from "../../../../api/robot-views.ts";
+import { sentence } from "../data/request.ts";
+import { mayDo } from "../data/session.ts";
+import type { Data } from "../data/use-data.ts";
+import { useData } from "../data/use-data.ts";
+import { useSettled } from "../data/use-settled.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { DigestChip } from "../parts/digest-chip.tsx";
+import { Labels } from "../parts/labels.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Facts, Page, Section } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import { Skeleton } from "../parts/skeleton.tsx";
+import { listed } from "../parts/text.ts";
+import type * as z from "zod";
+import { ContractView } from "./contract-view.tsx";
+import { deploymentPath, isCurrent, useDeployments } from "./deployment-data.ts";
+import { DeployDialog } from "./deployment-new.tsx";
+import type { PageParameters } from "./pages.tsx";
+
+type RegistrationView = z.output<typeof registrationViewSchema>;
+
+/** `/robots/NAME`: one robot, what it is registered with, and how it came to that. */
+export function Robot({ name }: PageParameters) {
+  const path = `/v1/robots/${encodeURIComponent(name)}`;
+  const robot = useData<RobotView>(path, ["robots"]);
+  const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
+  const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
+  const is_settled = useSettled([robot, registration, history]);
+  const [is_deploying, setDeploying] = useState(false);
+  const title = robot.state === "ready" ? robot.value.name : name;
+  return (
+    <Page
+      title={title}
+      up={{ href: "/robots", word: "Robots" }}
+      actions={
+        robot.state === "ready" && mayDo("deployments:write") ? (
+          <button type="button" class="button" onClick={() => setDeploying(true)}>
+            Deploy
+          </button>
+        ) : undefined
+      }
+    >
+      {robot.state === "failed" && robot.problem.kind === "missing" ? (
+        <p>
+          No robot of this organization has this name or id. <a href="/robots">See all robots</a>
+        </p>
+      ) : !is_settled ? (
+        <Skeleton lines={12} what="this robot" />
+      ) : (
+        <div class="sections">
+          <Section title="Registration">
+            <Loaded data={robot} what="this robot" lines={4}>
+              {(view) => <Registration robot={view} registration={registration} />}
+            </Loaded>
+          </Section>
+          <Section title="Contract">
+            <Loaded data={registration} what="the contract of this robot" lines={6}>
+              {({ contract }) => <ContractView contract={contract} />}
+            </Loaded>
+          </Section>
+          <Section title="History" note="Newest first">
+            <Loaded data={history} what="the history of this robot" lines={4}>
+              {({ items }) => <History records={items} />}
+            </Loaded>
+          </Section>
+        </div>
+      )}
+      {is_deploying ? <DeployDialog robot={title} close={() => setDeploying(false)} /> : null}
+    </Page>
+  );
+}
+
+interface RegistrationProps {
+  readonly robot: RobotView;
+  readonly registration: Data<RegistrationView>;
+}
+
+function Registration({ robot, registration }: RegistrationProps) {
+  const known = registration.state === "ready" ? registration.value : null;
+  return (
+    <Facts
+      facts={[
+        ["Type", robot.robot_type_id],
+        ["Runs", <Running robot={robot} />],
+        ["Site", robot.site],
+        ["Region", robot.region],
+        ["Configuration digest", known === null ? null : <DigestChip digest={known.configuration_digest} />],
+        ["Last changed", <RelativeTime at={known?.changed_at} />],
+        ["Last registered", <RelativeTime at={known?.registered_at} />],
+        ["First registered", <RelativeTime at={robot.created_at} />],
+        [
+          "Id",
+          <span class="chip">
+            <span class="mono cut">{robot.id}</span>
+            <CopyButton text={robot.id} what="id" />
+          </span>,
+        ],
+        ["Labels", <Labels labels={robot.labels} is_whole />],
+      ]}
+    />
+  );
+}
+
+/** What serves the robot now, or is to. */
+function Running({ robot: { id } }: Pick<RegistrationProps, "robot">) {
+  const deployments = useDeployments();
+  if (deployments.state === "failed") return <span class="muted">{sentence(deployments.problem.detail)}</span>;
+  if (deployments.state === "loading") return <span class="muted">…</span>;
+  const current = deployments.value.items.find((each) => each.robot_id === id && isCurrent(each));
+  if (current === undefined) return <span class="muted">nothing</span>;
+  return (
+    <a href={deploymentPath(current.id)}>
+      {current.model ?? current.subject_id} ({current.status})
+    </a>
+  );
+}
+
+/** Members of a registration, as people speak of them. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  configuration_digest: "configuration files",
+  robot_type_id: "type",
+  region: "region",
+  site: "site",
+  labels: "labels",
+  contract: "contract",
+};
+
+function History({ records }: { readonly records: readonly RegistrationRecord[] }) {
+  if (records.length === 0) {
+    return <p class="muted">The service keeps no records this old. The next registration will be the first here.</p>;
+  }
+  return (
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="History of registrations">
+      <table class="plain-table">
+        <thead>
+          <tr>
+            <th scope="col">When</th>
+            <th scope="col">What changed</th>
+            <th scope="col">Digest</th>
+            <th scope="col">By</th>
+          </tr>
+        </thead>
+        <tbody>
+          {records.map((record, index) => (
+            <tr key={record.at + index}>
+              <th scope="row">
+                <RelativeTime at={record.at} />
+              </th>
+              <td>{changeText(record)}</td>
+              <td>
+                {record.configuration_digest === null ? (
+                  <span class="muted">–</span>
+                ) : (
+                  <DigestChip digest={record.configuration_digest} />
+                )}
+              </td>
+              <td title={record.actor.id}>{record.actor.label ?? record.actor.id}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function changeText({ changed, robot_type_id, region, site }: RegistrationRecord) {
+  if (changed === null) return "First registration on record";
+  if (changed.length === 0) return <span class="muted">Nothing; registered again</span>;
+  const values: Readonly<Record<string, string | null>> = { robot_type_id, region, site };
+  const words = changed.map((member) => {
+    const word = MEMBERS[member] ?? member;
+    const value = values[member];
+    return value === undefined || value === null ? word : `${word} (now ${value})`;
+  });
+  const text = listed(words);
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,163 @@
+import { mayDo } from "../data/session.ts";
+import { DigestChip } from "../parts/digest-chip.tsx";
+import { EmptyState } from "../parts/empty-state.tsx";
+import type { Filtering } from "../parts/filter-bar.tsx";
+import { FilteredTable } from "../parts/filtered-table.tsx";
+import { Labels } from "../parts/labels.tsx";
+import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import { Page } from "../parts/page.tsx";
+import { RelativeTime } from "../parts/relative-time.tsx";
+import type { Column } from "../parts/column.ts";
+import { number } from "../parts/text.ts";
+import type { RegisteredRobot } from "./robot-data.ts";
+import { robotPath, useRobots } from "./robot-data.ts";
+
+const FILTERING: Filtering<RegisteredRobot> = {
+  filters: [
+    { id: "site", label: "Site", valuesOf: ({ site }) => (site === null ? [] : [site]) },
+    { id: "type", label: "Type", valuesOf: ({ robot_type_id }) => [robot_type_id] },
+    { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
+    { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
+  ],
+  textOf: ({ name, id, robot_type_id, region, site, labels, configuration_digest }) =>
+    [name, id, robot_type_id, region, site ?? "", ...labelTexts(labels), configuration_digest ?? ""].join(" "),
+};
+
+/** `/robots`: who is registered, with what, since when. */
+export function Robots() {
+  const robots = useRobots();
+  const list = robots.state === "ready" ? robots.value : NO_ROBOTS;
+  const count = robots.state === "ready" ? number(list.length) : undefined;
+  return (
+    <Page title="Robots" count={count}>
+      {robots.state === "failed" ? (
+        <ProblemNotice problem={robots.problem} what="the robots" retry={robots.retry} />
+      ) : robots.state === "ready" && list.length === 0 ? (
+        <NoRobots />
+      ) : (
+        <>
+          {robots.state === "ready" && robots.problem !== null ? (
+            <StaleNotice problem={robots.problem} what="the robots" />
+          ) : null}
+          <FilteredTable
+            caption="Robots"
+            noun="robot"
+            columns={COLUMNS}
+            rows={list}
+            keyOf={({ id }) => id}
+            hrefOf={({ name, id }) => robotPath(name, id)}
+            sort="name"
+            is_loading={robots.state === "loading"}
+            card_height="6.25rem"
+            filtering={FILTERING}
+            hint="Name, type, site, label, digest"
+          />
+        </>
+      )}
+    </Page>
+  );
+}
+
+const NO_ROBOTS: readonly RegisteredRobot[] = [];
+
+const COLUMNS: readonly Column<RegisteredRobot>[] = [
+  {
+    id: "name",
+    name: "Name",
+    track: "minmax(9rem, 1.4fr)",
+    cell: ({ name }) => name,
+    sortBy: ({ name }) => name,
+  },
+  {
+    id: "site",
+    name: "Site",
+    track: "minmax(5rem, 0.8fr)",
+    cell: ({ site }) => site ?? <span class="muted">–</span>,
+    sortBy: ({ site }) => site,
+  },
+  {
+    id: "type",
+    name: "Type",
+    track: "minmax(10rem, 1.5fr)",
+    cell: ({ robot_type_id }) => <span title={robot_type_id}>{robot_type_id}</span>,
+    sortBy: ({ robot_type_id }) => robot_type_id,
+    is_wide_on_card: true,
+    is_plain_on_card: true,
+  },
+  {
+    id: "region",
+    name: "Region",
+    track: "minmax(6rem, 0.8fr)",
+    from: "medium",
+    cell: ({ region }) => region,
+    sortBy: ({ region }) => region,
+  },
+  {
+    id: "labels",
+    name: "Labels",
+    track: "minmax(8rem, 1.6fr)",
+    from: "wide",
+    cell: ({ labels }) => <Labels labels={labels} />,
+  },
+  {
+    id: "digest",
+    name: "Digest",
+    track: "9.5rem",
+    from: "medium",
+    cell: ({ configuration_digest }) =>
+      configuration_digest === null ? (
+        <span class="muted">–</span>
+      ) : (
+        <DigestChip digest={configuration_digest} is_in_list />
+      ),
+    sortBy: ({ configuration_digest }) => configuration_digest,
+  },
+  {
+    id: "changed",
+    name: "Changed",
+    track: "7rem",
+    cell: ({ changed_at }) => <RelativeTime at={changed_at} />,
+    sortBy: ({ changed_at }) => (changed_at === null ? null : Date.parse(changed_at)),
+    first: "down",
+  },
+  {
+    id: "created",
+    name: "First registered",
+    track: "8rem",
+    from: "wide",
+    cell: ({ created_at }) => <RelativeTime at={created_at} />,
+    sortBy: ({ created_at }) => Date.parse(created_at),
+    first: "down",
+  },
+  {
+    id: "id",
+    name: "Id",
+    track: "17rem",
+    from: "wall",
+    cell: ({ id }) => <span class="mono over">{id}</span>,
+  },
+];
+
+function NoRobots() {
+  return (
+    <EmptyState title="No robot is registered yet">
+      <p>
+        A robot registers itself: install <code>robot-policy-agent</code> on its computer, give it the address of this
+        service and a key, and run <code>robot-policy-agent --setup</code>.
+      </p>
+      <p>
+        The address is <code>{location.origin}</code>.
+        {mayDo("api-keys:write") ? (
+          <>
+            {" "}
+            Make a key for it that may set up robots and nothing else under <a href="/keys">Keys</a>.
+          </>
+        ) : null}
+      </p>
+    </EmptyState>
+  );
+}
+
+function labelTexts(labels: Readonly<Record<string, string>>): readonly string[] {
+  return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
+}

@@ -1,0 +1,38 @@
+import type { Usage } from "./usage-data.ts";
+
+/** Of a file that is downloaded; long after the browser has taken it. */
+const KEPT_MS = 60_000;
+
+/** Everything the page knows, a line for each day and robot or model (RFC 4180). */
+export function usageCsv({ days, by, has_names }: Usage): string {
+  const head = has_names ? ["day", by, "seconds", "hours"] : ["day", "seconds", "hours"];
+  const lines = days.flatMap(({ day, by_name }) =>
+    [...by_name]
+      .sort(([, left], [, right]) => right - left)
+      .map(([name, seconds]) => {
+        const what = has_names ? [day, name] : [day];
+        return what.concat(String(seconds), (seconds / 3600).toFixed(4));
+      }),
+  );
+  // Spreadsheets take UTF-8 for it only when it says so.
+  return `\uFEFF${[head, ...lines].map((cells) => `${cells.map(cell).join(",")}\r\n`).join("")}`;
+}
+
+/**
+ * A cell as the text it is: spreadsheets would take one that begins like this for a formula, and a robot is named by whoever
+ * registers it (OWASP, CSV injection).
+ */
+function cell(text: string): string {
+  const safe = /^\s*[=+\-@\t\r\n|%＝＋－＠]/.test(text) ? `'${text}` : text;
+  return /[",\r\n';]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Hands a text to the browser as a file. */
+export function download(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+}

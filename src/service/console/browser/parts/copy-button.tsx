@@ -1,0 +1,66 @@
+import { useEffect, useState } from "preact/hooks";
+
+import { Icon } from "./icon.tsx";
+import { showToast } from "./toast.tsx";
+
+const CONFIRMED_MS = 2000;
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** "digest" */
+  readonly what: string;
+  /** In each of a thousand rows it is for the mouse alone: keys go from row to row, and the page of a row has it again. */
+  readonly is_in_list?: boolean;
+}
+
+/** Puts a text where it can be pasted from. */
+export function CopyButton({ text, what, is_in_list = false }: CopyButtonProps) {
+  const [is_copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!is_copied) return undefined;
+    const timer = setTimeout(() => setCopied(false), CONFIRMED_MS);
+    return () => clearTimeout(timer);
+  }, [is_copied]);
+  const copy = async () => {
+    if (await copyText(text)) {
+      setCopied(true);
+      showToast(`Copied ${what}.`);
+    } else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
+  };
+  return (
+    <button
+      type="button"
+      class="chip-copy over"
+      aria-label={`Copy ${what}`}
+      title={`Copy ${what}`}
+      tabIndex={is_in_list ? -1 : undefined}
+      onClick={copy}
+    >
+      <Icon name={is_copied ? "done" : "copy"} />
+    </button>
+  );
+}
+
+/** @returns whether it went. Browsers give the clipboard only to pages over TLS or of the same computer; else the old way. */
+async function copyText(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copyBySelection(text);
+  }
+}
+
+function copyBySelection(text: string): boolean {
+  const before = document.activeElement;
+  const field = document.createElement("textarea");
+  field.value = text;
+  field.className = "visually-hidden";
+  // A dialog keeps the focus within itself.
+  (before?.closest("dialog") ?? document.body).append(field);
+  field.select();
+  const is_copied = document.execCommand("copy");
+  field.remove();
+  if (before instanceof HTMLElement) before.focus();
+  return is_copied;
+}

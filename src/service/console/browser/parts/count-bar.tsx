@@ -1,0 +1,66 @@
+import { Icon } from "./icon.tsx";
+import { counted } from "./text.ts";
+import type { Tone } from "./status-badge.tsx";
+
+export interface Count {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly count: number;
+}
+
+/** Of the drawing; it is stretched to the width there is. */
+const WIDTH = 1000;
+const GAP = 3;
+
+interface CountBarProps {
+  readonly counts: readonly Count[];
+  /** What is counted: "robot". */
+  readonly noun: string;
+  /** In a row of a table: the bar alone, which is then read out. */
+  readonly is_small?: boolean;
+}
+
+/** How many of a whole are in which state: a bar, and below it the same in words. */
+export function CountBar({ counts, noun, is_small = false }: CountBarProps) {
+  const present = counts.filter(({ count }) => count > 0);
+  const total = present.reduce((sum, { count }) => sum + count, 0);
+  const words = present.map(({ count, word }) => `${count} ${word}`).join(", ");
+  const label = total === 0 ? `no ${noun}s` : `${counted(total, noun)}: ${words}`;
+  return (
+    <div class="counts" data-small={is_small ? "" : undefined}>
+      <svg
+        class="counts-bar"
+        viewBox={`0 0 ${WIDTH} 10`}
+        preserveAspectRatio="none"
+        {...(is_small ? { role: "img", "aria-label": label } : { "aria-hidden": "true" })}
+      >
+        {total === 0 ? <rect class="counts-rest" width={WIDTH} height="10" /> : segments(present, total)}
+      </svg>
+      {is_small ? null : (
+        <ul class="counts-legend">
+          {counts.map(({ tone, word, count }) => (
+            <li key={word} data-tone={tone}>
+              <Icon name={tone} />
+              <b>{count}</b> {word}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** In proportion, but none so thin that it is overlooked: one blocked robot of a thousand is why somebody looks. */
+function segments(counts: readonly Count[], total: number) {
+  const least = WIDTH / 60;
+  const room = WIDTH - GAP * (counts.length - 1);
+  const wanted = counts.map(({ count }) => Math.max(least, (count / total) * room));
+  const scale = room / wanted.reduce((sum, width) => sum + width, 0);
+  let x = 0;
+  return counts.map(({ tone, word }, index) => {
+    const width = (wanted[index] ?? 0) * scale;
+    const at = x;
+    x += width + GAP;
+    return <rect key={word} class="counts-segment" data-tone={tone} x={at} width={width} height="10" />;
+  });
+}

@@ -1,0 +1,75 @@
+import type { ComponentChildren } from "preact";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
+
+interface DialogProps {
+  readonly title: string;
+  /** Escape, or a button of its own. */
+  close(): void;
+  readonly children: ComponentChildren;
+}
+
+/**
+ * A question over the page, as long as it is rendered. The browser's own: it keeps the focus inside, closes by Escape, and the
+ * focus goes back to where it came from.
+ */
+export function Dialog({ title, close, children }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  const is_over = useRef(false);
+  const end = () => {
+    if (!is_over.current) close();
+  };
+  // Escape, before the browser acts on it: it says "close" only a moment after it closed, and by then the next dialog may be asked for.
+  // It says nothing else where a page holds on to a dialog, and closes that all the same.
+  const onCancel = (event: Event) => {
+    event.preventDefault();
+    end();
+  };
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    const opened = dialog.current;
+    opened?.showModal();
+    return () => {
+      is_over.current = true;
+      // As long as it is open, nothing behind it takes the focus.
+      opened?.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus();
+    };
+  }, []);
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={heading} onCancel={onCancel} onClose={end}>
+      <div class="dialog-body">
+        <h2 id={heading}>{title}</h2>
+        {children}
+      </div>
+    </dialog>
+  );
+}
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What the button says it does: "Revoke key". */
+  readonly verb: string;
+  readonly is_busy: boolean;
+  confirm(): void;
+  close(): void;
+  /** What will happen. */
+  readonly children: ComponentChildren;
+}
+
+/** Asks before something that cannot be taken back. The way out comes first, and has the focus. */
+export function Confirm({ title, verb, is_busy, confirm, close, children }: ConfirmProps) {
+  return (
+    <Dialog title={title} close={close}>
+      {children}
+      <div class="buttons">
+        <button type="button" class="button" onClick={close}>
+          Cancel
+        </button>
+        <button type="button" class="button button-danger" disabled={is_busy} onClick={confirm}>
+          {verb}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

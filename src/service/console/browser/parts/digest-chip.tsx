@@ -1,0 +1,23 @@
+import { CopyButton } from "./copy-button.tsx";
+
+/** Characters of a digest that a person compares at a glance. */
+const SHOWN = 12;
+
+interface DigestChipProps {
+  readonly digest: string;
+  readonly is_in_list?: boolean;
+}
+
+/** The start of a digest; the whole of it on hover, for readers, and to copy. */
+export function DigestChip({ digest, is_in_list = false }: DigestChipProps) {
+  const hex = digest.replace(/^sha256:/, "");
+  return (
+    <span class="chip">
+      <span class="mono over" title={digest} aria-hidden="true">
+        {hex.slice(0, SHOWN)}
+      </span>
+      <span class="visually-hidden">{digest}</span>
+      <CopyButton text={digest} what="digest" is_in_list={is_in_list} />
+    </span>
+  );
+}

@@ -1,0 +1,32 @@
+import type { ComponentChildren } from "preact";
+
+import type { Data } from "../data/use-data.ts";
+import { ProblemNotice, StaleNotice } from "./notice.tsx";
+import { Skeleton } from "./skeleton.tsx";
+
+interface LoadedProps<T> {
+  readonly data: Data<T>;
+  /** What it is: "the history of this robot". */
+  readonly what: string;
+  /** About how many lines it will be. */
+  readonly lines?: number;
+  /** What to show of it. */
+  children(value: T): ComponentChildren;
+}
+
+/** Something of the service, or why it is not there. */
+export function Loaded<T>({ data, what, lines = 4, children }: LoadedProps<T>) {
+  switch (data.state) {
+    case "loading":
+      return <Skeleton lines={lines} what={what} />;
+    case "failed":
+      return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
+    case "ready":
+      return (
+        <>
+          {data.problem === null ? null : <StaleNotice problem={data.problem} what={what} />}
+          {children(data.value)}
+        </>
+      );
+  }
+}

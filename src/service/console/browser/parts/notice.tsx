@@ -1,0 +1,72 @@
+import type { ComponentChildren } from "preact";
+
+import type { Problem } from "../data/request.ts";
+import { sentence } from "../data/request.ts";
+import { Icon } from "./icon.tsx";
+import type { Tone } from "./status-badge.tsx";
+
+interface NoticeProps {
+  readonly tone: Tone;
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}
+
+/** Something a person must know before the rest of the page. */
+export function Notice({ tone, title, children }: NoticeProps) {
+  return (
+    <div class="notice" data-tone={tone}>
+      <Icon name={tone} />
+      <p class="notice-title">{title}</p>
+      {children === undefined ? null : <div class="notice-text">{children}</div>}
+    </div>
+  );
+}
+
+interface ProblemNoticeProps {
+  readonly problem: Problem;
+  /** What there was to be shown: "the robots". */
+  readonly what: string;
+  retry?: () => void;
+}
+
+/** Why something is not there: what, why, and what to do. */
+export function ProblemNotice({ problem, what, retry }: ProblemNoticeProps) {
+  const tone = problem.kind === "unreachable" ? "degraded" : "blocked";
+  return (
+    <div role="alert">
+      <Notice tone={tone} title={titleOf(problem, what)}>
+        <p>{sentence(problem.detail)}</p>
+        {remedyOf(problem)}
+        {retry === undefined || problem.kind === "forbidden" ? null : (
+          <p class="buttons">
+            <button type="button" class="button" onClick={retry}>
+              Try again
+            </button>
+          </p>
+        )}
+      </Notice>
+    </div>
+  );
+}
+
+/** Above something that is shown although it may be out of date. */
+export function StaleNotice({ problem, what }: Pick<ProblemNoticeProps, "problem" | "what">) {
+  return (
+    <Notice tone="degraded" title={`This is what was last known of ${what}.`}>
+      <p>{sentence(problem.detail)} The page asks again by itself.</p>
+    </Notice>
+  );
+}
+
+function titleOf({ kind }: Problem, what: string): string {
+  if (kind === "forbidden") return `Your key may not see ${what}.`;
+  if (kind === "missing") return `The service does not have ${what}.`;
+  return `Cannot show ${what}.`;
+}
+
+function remedyOf({ kind }: Problem) {
+  if (kind === "forbidden")
+    return <p>Sign in with a key that has this scope, or ask whoever makes your keys for one.</p>;
+  if (kind === "unreachable" || kind === "refused") return <p>The page asks again by itself.</p>;
+  return null;
+}

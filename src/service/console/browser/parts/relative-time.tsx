@@ -1,0 +1,77 @@
+import { createStore, useStore } from "../store.ts";
+import { duration } from "./text.ts";
+
+/** The time now, for everything that tells how long ago something was. Coarse, so that a page that nothing happens on rests. */
+const TICK_MS = 10_000;
+const now_ms = createStore(Date.now());
+
+setInterval(() => {
+  if (document.visibilityState === "visible") now_ms.set(Date.now());
+}, TICK_MS);
+document.addEventListener("visibilitychange", () => now_ms.set(Date.now()));
+
+/** Milliseconds since the Unix epoch, on time to a few seconds. */
+export function useNow(): number {
+  return useStore(now_ms);
+}
+
+const ABSOLUTE = new Intl.DateTimeFormat("en-GB", {
+  year: "numeric",
+  month: "short",
+  day: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+/** `21 Nov 2026, 06:26`, in the time zone of the person. */
+export function absoluteTime(at: string): string {
+  const ms = Date.parse(at);
+  return Number.isNaN(ms) ? at : ABSOLUTE.format(ms);
+}
+
+/** Beyond this, a date says more than a number of days. */
+const RELATIVE_DAYS = 30;
+
+/**
+ * How long ago, or in how long, with the exact time in the title.
+ *
+ * @param props.at ISO 8601; null shows a dash.
+ */
+export function RelativeTime({ at }: { readonly at: string | null | undefined }) {
+  const now = useNow();
+  if (at === null || at === undefined) return <span class="muted">–</span>;
+  return (
+    <time dateTime={at} title={`${absoluteTime(at)} (${at})`}>
+      {relative(Date.parse(at), now, at)}
+    </time>
+  );
+}
+
+const MOMENT = /(\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z)/;
+
+/** What the service says, with the moments in it in the person's own time. */
+export function Sentence({ text }: { readonly text: string }) {
+  const parts = text.split(MOMENT);
+  return (
+    <span>
+      {parts.map((part, index) =>
+        index % 2 === 0 ? (
+          part
+        ) : (
+          <time key={part} dateTime={part} title={part}>
+            {absoluteTime(part)}
+          </time>
+        ),
+      )}
+    </span>
+  );
+}
+
+function relative(at_ms: number, now: number, at: string): string {
+  if (Number.isNaN(at_ms)) return at;
+  const seconds = (now - at_ms) / 1000;
+  if (Math.abs(seconds) > RELATIVE_DAYS * 86_400) return absoluteTime(at).replace(/,.*$/, "");
+  if (seconds < -5) return `in ${duration(-seconds)}`;
+  // Clocks of two machines differ by seconds; a time just ahead is now.
+  return seconds < 10 ? "just now" : `${duration(seconds)} ago`;
+}

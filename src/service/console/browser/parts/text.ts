@@ -1,0 +1,38 @@
+/** `1 robot`, `1,204 robots`. */
+export function counted(count: number, noun: string): string {
+  return `${number(count)} ${count === 1 ? noun : `${noun}s`}`;
+}
+
+/** With separators of thousands. */
+export function number(value: number): string {
+  return NUMBER.format(value);
+}
+
+const NUMBER = new Intl.NumberFormat("en", { maximumFractionDigits: 3 });
+
+/** `a`, `a and b`, `a, b and c`. */
+export function listed(words: readonly string[]): string {
+  if (words.length < 2) return words.join("");
+  return `${words.slice(0, -1).join(", ")} and ${words.at(-1) ?? ""}`;
+}
+
+/** Compared as people read: case aside, `r2` before `r10`. */
+export function compareTexts(left: string, right: string): number {
+  return COLLATOR.compare(left, right);
+}
+
+const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+/** Seconds as a person says them: `40 s`, `12 min`, `3 h`, `2 days`. */
+export function duration(seconds: number): string {
+  const size = Math.abs(seconds);
+  if (size < 90) return `${Math.round(seconds)} s`;
+  if (size < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  if (size < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return counted(Math.round(seconds / 86_400), "day");
+}
+
+/** What a program calls `on_demand`. */
+export function spoken(word: string): string {
+  return word.replaceAll("_", " ");
+}

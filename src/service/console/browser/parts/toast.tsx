@@ -1,0 +1,55 @@
+import { useEffect } from "preact/hooks";
+
+import { createStore, useStore } from "../store.ts";
+import { Icon } from "./icon.tsx";
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly tone: "done" | "problem";
+}
+
+const TOASTS_MAXIMUM = 3;
+/** Long enough to read; a problem stays until it is sent away. */
+const SHOWN_MS = 6000;
+
+const toasts = createStore<readonly Toast[]>([]);
+let last_id = 0;
+
+/** Says what happened, in passing. Whatever a person must act on belongs on the page itself. */
+export function showToast(text: string, tone: Toast["tone"] = "done"): void {
+  last_id += 1;
+  toasts.set([...toasts.get(), { id: last_id, text, tone }].slice(-TOASTS_MAXIMUM));
+}
+
+function dismiss(id: number): void {
+  toasts.set(toasts.get().filter((toast) => toast.id !== id));
+}
+
+/** Stands in the shell, once. The region is there before anything is said in it, or readers would miss the first. */
+export function Toasts() {
+  const shown = useStore(toasts);
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {shown.map((toast) => (
+        <ToastLine key={toast.id} toast={toast} />
+      ))}
+    </div>
+  );
+}
+
+function ToastLine({ toast: { id, text, tone } }: { readonly toast: Toast }) {
+  useEffect(() => {
+    if (tone === "problem") return undefined;
+    const timer = setTimeout(() => dismiss(id), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [id, tone]);
+  return (
+    <div class="toast" data-tone={tone}>
+      <p>{text}</p>
+      <button type="button" class="chip-copy" aria-label="Dismiss" onClick={() => dismiss(id)}>
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}

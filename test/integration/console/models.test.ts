@@ -1,0 +1,91 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import { BROWSER_NEEDED, signIn, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
+import type { TestBrowser } from "../../support/browser.ts";
+import { startDemo } from "../../support/demo-service.ts";
+import type { DemoService } from "../../support/demo-service.ts";
+import { violations } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
+  let browser: TestBrowser;
+  let demo: DemoService;
+  beforeAll(async () => {
+    browser = await startBrowser();
+    demo = await startDemo({ robots: 60, fleets: 12 });
+  });
+  afterAll(async () => {
+    await demo?.[Symbol.asyncDispose]();
+    await browser?.[Symbol.asyncDispose]();
+  });
+
+  async function open(path: string, service: Parameters<typeof signIn>[1] = demo.service): Promise<Page> {
+    const window = await browser.open();
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    onTestFinished(() => expect(window.complaints).toEqual([]));
+    await signIn(window.page, service, path);
+    return window.page;
+  }
+
+  it("lists the catalog with how its endpoints are, and finds by state", async () => {
+    const page = await open("/models");
+    const row = page.getByRole("row").filter({ hasText: "smolvla" });
+    await row.getByText("2 healthy").waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(4);
+    await page.getByLabel("Endpoints").selectOption({ label: "unhealthy (3)" });
+    await page.getByText("3 of 4 models").waitFor();
+    expect(await page.locator("tbody th").allInnerTexts()).not.toContain("SmolVLA");
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("shows what a robot must bring, and what each endpoint said, by the keyboard alone", async () => {
+    const page = await open("/models");
+    await page.getByRole("link", { name: "π0.5" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "π0.5" }).waitFor();
+    const droid = page.locator("section", { has: page.getByRole("heading", { name: "Checkpoint ckpt_pi05_droid" }) });
+    const facts = await droid.locator("dd").allInnerTexts();
+    expect(facts).toEqual([
+      "droid.franka-panda.v1",
+      "exterior, wrist",
+      "exactly 8",
+      "exactly 8; each in rad/s or ratio",
+    ]);
+    const endpoints = droid.getByRole("group", { name: "Endpoints of ckpt_pi05_droid" });
+    expect(await endpoints.getByRole("row", { name: /us-west-2/ }).innerText()).toMatch(/Unhealthy.*503/s);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  it("tells which robots a checkpoint suits, as the service judges, with why of the others", async () => {
+    const page = await open("/models/pi0.5");
+    await page.getByText("60 of 60 robots can run it").waitFor();
+    await page.getByLabel("Checkpoint").selectOption("ckpt_pi05_droid");
+    await page
+      .getByText(/ckpt_pi05_droid needs a robot of type droid\.franka-panda\.v1/)
+      .first()
+      .waitFor();
+    const pandas = (await demo.service.robots()).filter(({ robot_type_id }) => robot_type_id.startsWith("droid."));
+    const suited = pandas.filter(({ region }) => region !== "ap-northeast-1").length;
+    await page.getByText(`${suited} of 60 robots can run it`).waitFor();
+    expect(new URL(page.url()).search).toBe("?checkpoint=ckpt_pi05_droid");
+    await page.reload();
+    await page.getByText(`${suited} of 60 robots can run it`).waitFor();
+  });
+
+  it("shows an endpoint that recovers as it happens", async () => {
+    const page = await open("/models/diffusion-pick");
+    const late = page.getByRole("row", { name: /us-west-2/ });
+    await late.getByText("Unhealthy").waitFor();
+    demo.servers.finish();
+    await late.getByText("Healthy", { exact: true }).waitFor();
+  });
+
+  it("says of an empty catalog how models get into it, and of no such model where the others are", async () => {
+    await using running = await startConsole();
+    const page = await open("/models", running);
+    await page.getByRole("heading", { name: "The catalog is empty" }).waitFor();
+    await page.goto(`${running.url}/models/none`);
+    await page.getByText("The catalog of this service has no such model.").waitFor();
+    expect(await violations(page)).toEqual([]);
+  });
+});

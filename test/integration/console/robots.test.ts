@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import { BROWSER_NEEDED, signIn, startBrowser, WITHOUT_BROWSER } from "../../support/browser.ts";
+import type { TestBrowser, Window } from "../../support/browser.ts";
+import { startDemo } from "../../support/demo-service.ts";
+import type { DemoService } from "../../support/demo-service.ts";
+
+/** What the page itself may cost to transfer, headers too: the shell, its script, its style and its icon. */
+const TRANSFER_BYTES = 60 * 1024;
+/** Of the layout, over the whole life of the page (https://web.dev/articles/cls has 0.1 as good). */
+const SHIFT = 0.005;
+/** From the request to a thousand rows that have answered to four keys; 0.7 s alone on two cores, several times that beside other tests. */
+const INTERACTIVE_MS = 10_000;
+
+/** The machine may be busy with other tests. */
+const PATIENCE = { timeout: 15_000 } as const;
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED}`, () => {
+  let browser: TestBrowser;
+  let demo: DemoService;
+  beforeAll(async () => {
+    browser = await startBrowser();
+    demo = await startDemo({ robots: 1000, fleets: 0 });
+  });
+  afterAll(async () => {
+    await demo?.[Symbol.asyncDispose]();
+    await browser?.[Symbol.asyncDispose]();
+  });
+
+  async function openRobots(query = ""): Promise<Window> {
+    const window = await browser.open();
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    await signIn(window.page, demo.service, `/robots${query}`);
+    await window.page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+    return window;
+  }
+
+  it("has all of them in the page, for the browser to find and readers to count, without a shift of the layout", async () => {
+    const { page, complaints } = await openRobots();
+    expect(await page.locator("tbody tr").count()).toBe(1000);
+    expect(await page.getByRole("table", { name: "Robots" }).getAttribute("aria-rowcount")).toBe("1001");
+    await page.keyboard.press("End");
+    await expect.poll(() => page.evaluate("scrollY"), PATIENCE).toBeGreaterThan(10_000);
+    await page.reload();
+    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+    const shift = await page.evaluate(`new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; })
+        .observe({ type: "layout-shift", buffered: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+    })`);
+    expect(shift).toBeLessThan(SHIFT);
+    expect(complaints).toEqual([]);
+  });
+
+  it("costs little to transfer and answers soon", async () => {
+    const window = await browser.open();
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    const { page } = window;
+    await page.goto(demo.service.url);
+    await page.getByLabel("API key").waitFor();
+    expect(await window.received_bytes()).toBeLessThan(TRANSFER_BYTES);
+    await signIn(page, demo.service, "/robots");
+    await page.reload();
+    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+    await page.getByLabel("Search robots").pressSequentially("zzzz");
+    await page.getByText("0 of 1,000 robots").waitFor();
+    expect(await page.evaluate("performance.now()")).toBeLessThan(INTERACTIVE_MS);
+  });
+
+  it("finds by words and filters, keeps both in the address, and takes them back", async () => {
+    const { page } = await openRobots();
+    await page.getByLabel("Search robots").fill("yam line=a");
+    await page.getByLabel("Site").selectOption("hall-1");
+    await page.getByText(/^\d+ of 1,000 robots$/).waitFor();
+    await expect.poll(() => new URL(page.url()).search, PATIENCE).toBe("?q=yam+line%3Da&site=hall-1");
+    const names = await page.locator("tbody th").allTextContents();
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.every((name) => name.startsWith("yam-"))).toBe(true);
+    await page.reload();
+    await expect.poll(() => page.locator("tbody th").allTextContents(), PATIENCE).toEqual(names);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await expect.poll(() => page.locator("tbody tr").count(), PATIENCE).toBe(1000);
+    expect(new URL(page.url()).search).toBe("");
+  });
+
+  it("sorts by the keyboard alone, and says how", async () => {
+    const { page } = await openRobots("?q=cell-000");
+    const name = page.getByRole("columnheader", { name: "Name" });
+    expect(await name.getAttribute("aria-sort")).toBe("ascending");
+    await name.getByRole("button").focus();
+    await page.keyboard.press("Enter");
+    await expect.poll(() => name.getAttribute("aria-sort"), PATIENCE).toBe("descending");
+    const names = await page.locator("tbody th").allTextContents();
+    expect(names).toEqual([...names].toSorted().toReversed());
+    await page.getByRole("link", { name: names[0]! }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: names[0]! }).waitFor();
+  });
+
+  it("has cards on a phone, and a field to sort them by", async () => {
+    const window = await browser.open({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    const { page } = window;
+    await signIn(page, demo.service, "/robots?q=cell-00");
+    await page.locator("table[data-cards]").waitFor();
+    await page.getByLabel("Sort by").selectOption("Name, descending");
+    await expect
+      .poll(async () => (await page.locator("tbody th").allTextContents()).at(-1), PATIENCE)
+      .toBe("cell-0003");
+    expect(await page.locator("tbody td[data-name]").first().getAttribute("data-name")).toBe("Site");
+  });
+
+  it("shows a registration as it happens, and what it changed in the robot's history", async () => {
+    const { page } = await openRobots();
+    await page.getByLabel("Search robots").fill("latecomer");
+    await page.getByRole("heading", { name: "No robot matches" }).waitFor();
+    const robot = {
+      name: "latecomer",
+      robot_type_id: "yam.bimanual-joint-position.v1",
+      region: "eu-central-1",
+      configuration_digest: `sha256:${"a".repeat(64)}`,
+    };
+    await demo.service.send("POST", "/v1/robots/setup", robot);
+    await page.getByRole("link", { name: "latecomer" }).click();
+    await page.getByText("First registration on record").waitFor();
+    await demo.service.send("POST", "/v1/robots/setup", {
+      ...robot,
+      site: "hall-9",
+      configuration_digest: `sha256:${"b".repeat(64)}`,
+    });
+    await page.getByText("Configuration files and site (now hall-9)").waitFor();
+    await page.getByText("bbbbbbbbbbbb").first().waitFor();
+  });
+
+  it("shows the contract of a custom robot as tables and as it was sent", async () => {
+    const window = await browser.open();
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    const { page } = window;
+    await signIn(page, demo.service, "/robots/cell-0003");
+    const axes = page.getByRole("group", { name: "Action axes, in vector order" });
+    await axes.waitFor();
+    expect(await axes.locator("tbody tr").first().innerText()).toBe(
+      "0\tarm.shoulder_pan.position\trad\t-1.91986 … 1.91986\t0.105\t0.0174533 × deg",
+    );
+    await page.getByText("As it was sent (JSON)").click();
+    expect(JSON.parse(await page.locator("pre").innerText())).toMatchObject({ schema: "robot-contract/v1" });
+  });
+
+  it("shows names that would be markup, or another path, as the names they are", async () => {
+    const names = ["<img src=x onerror=alert(1)>", "a/b?c#d", "..", "Zoë 🤖"];
+    for (const name of names) {
+      await demo.service.send("POST", "/v1/robots/setup", {
+        name,
+        robot_type_id: "acme.odd.v1",
+        region: "eu-central-1",
+        configuration_digest: `sha256:${"c".repeat(64)}`,
+      });
+    }
+    const { page, complaints } = await openRobots("?type=acme.odd.v1");
+    for (const name of names) {
+      await page.getByRole("link", { name, exact: true }).click();
+      await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+      await page.getByText("First registration on record").waitFor();
+      await page.goBack();
+    }
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,216 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+import { BROWSER_NEEDED, signIn, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
+import type { TestBrowser, Window } from "../../support/browser.ts";
+import type { RunningService } from "../../support/service.ts";
+import { violations } from "./axe.ts";
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED}`, () => {
+  let browser: TestBrowser;
+  let running: RunningService;
+  beforeAll(async () => {
+    browser = await startBrowser();
+    running = await startConsole();
+  });
+  afterAll(async () => {
+    await running?.[Symbol.asyncDispose]();
+    await browser?.[Symbol.asyncDispose]();
+  });
+
+  async function open(options?: Parameters<TestBrowser["open"]>[0]): Promise<Window> {
+    const window = await browser.open(options);
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    return window;
+  }
+
+  async function createKey(label: string, scopes?: readonly string[]) {
+    const answer = await running.send("POST", "/v1/me/api-keys", {
+      label,
+      ...(scopes === undefined ? {} : { scopes }),
+    });
+    return (await answer.json()) as { readonly id: string; readonly api_key: string };
+  }
+
+  it("tells a wrong key beside the field, and lets the person try again", async () => {
+    const { page } = await open();
+    await page.goto(running.url);
+    const field = page.getByLabel("API key");
+    await field.fill("sk_rps_nonsense");
+    await page.keyboard.press("Enter");
+    await page.locator('input[aria-invalid="true"]').waitFor();
+    const described_by = await field.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${described_by}"]`).innerText()).toBe("Invalid API key.");
+    await field.fill(running.key);
+    await page.keyboard.press("Enter");
+    await heading(page, "Overview");
+  });
+
+  it("signs in where the person wanted to be, query and all", async () => {
+    const { page } = await open();
+    await signIn(page, running, "/robots?site=hall-2&sort=-changed");
+    await heading(page, "Robots");
+    expect(page.url()).toBe(`${running.url}/robots?site=hall-2&sort=-changed`);
+  });
+
+  it("asks for a key again once the key was revoked, and goes on at the same place", async () => {
+    const { id, api_key } = await createKey("soon revoked");
+    const { page } = await open();
+    await signIn(page, { url: running.url, key: api_key }, "/fleets?state=blocked");
+    await heading(page, "Fleets");
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await page.getByRole("link", { name: "Robots" }).first().click();
+    await page.getByText("Your session has ended.").waitFor();
+    await page.getByLabel("API key").fill(running.key);
+    await page.keyboard.press("Enter");
+    await heading(page, "Robots");
+    expect(page.url()).toBe(`${running.url}/robots`);
+  });
+
+  it("keeps a form that is half filled while the session has ended, and out of sight", async () => {
+    const { id, api_key } = await createKey("shift one");
+    const { page, complaints } = await open();
+    await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
+    const name = page.getByLabel("Name", { exact: true });
+    await name.fill("Night shift");
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await page.getByRole("button", { name: "Create fleet" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+    expect(await name.isVisible()).toBe(false);
+    expect(await page.title()).toBe("Sign in · Robot policy");
+    expect(await violations(page)).toEqual([]);
+    for (let time = 0; time < 3; time += 1) await page.keyboard.press("Escape");
+    await page.getByLabel("API key").fill(running.key);
+    await page.keyboard.press("Enter");
+    await name.waitFor();
+    expect(await name.inputValue()).toBe("Night shift");
+    expect(await page.title()).toBe("New fleet · Robot policy");
+    await liveness(page, "Live");
+    expect(complaints).toEqual([]);
+  });
+
+  it("does not keep it for a key that may do other things", async () => {
+    const { id, api_key } = await createKey("shift one");
+    const reader = await createKey("reader", ["robots:read", "fleets:read"]);
+    const { page } = await open();
+    await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
+    await page.getByLabel("Name", { exact: true }).fill("Night shift");
+    await running.send("DELETE", `/v1/me/api-keys/${id}`);
+    await page.getByRole("button", { name: "Create fleet" }).click();
+    await page.getByText("Your session has ended.").waitFor();
+    await page.getByLabel("API key").fill(reader.api_key);
+    await page.keyboard.press("Enter");
+    await heading(page, "New fleet");
+    expect(await page.getByLabel("Name", { exact: true }).inputValue()).toBe("");
+  });
+
+  it("knows in every window of the browser who is signed in now", async () => {
+    const { api_key } = await createKey("reader", ["robots:read"]);
+    const { page } = await open();
+    await signIn(page, running, "/keys");
+    await page.getByRole("button", { name: "New key" }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${running.url}/robots`);
+    await other.getByRole("button", { name: "Sign out" }).first().click();
+    await page.getByText("Your session has ended.").waitFor();
+    await other.getByLabel("API key").fill(api_key);
+    await other.keyboard.press("Enter");
+    await page.getByText("Your key may not see the keys.").waitFor();
+    expect(await page.getByRole("button", { name: "New key" }).count()).toBe(0);
+  });
+
+  it("says which scope a restricted key lacks", async () => {
+    const { api_key } = await createKey("a robot", ["robots:setup"]);
+    const { page } = await open();
+    await signIn(page, { url: running.url, key: api_key }, "/robots");
+    const alert = page.getByRole("alert").first();
+    await alert.waitFor();
+    expect(await alert.innerText()).toContain("Your key may not see the robots.");
+    expect(await alert.innerText()).toContain("robots:read");
+  });
+
+  it("moves the focus to the heading of the page that a link opens, and names it in the title", async () => {
+    const { page } = await open();
+    await signIn(page, running);
+    await heading(page, "Overview");
+    await page.keyboard.press("Tab");
+    expect(await focused(page)).toBe("Skip to the page");
+    await page.keyboard.press("Enter");
+    expect(await page.evaluate("document.activeElement.id")).toBe("main");
+    await page.getByRole("link", { name: "Robots" }).first().focus();
+    await page.keyboard.press("Enter");
+    await heading(page, "Robots");
+    expect(await focused(page)).toMatch(/^Robots/);
+    expect(await page.title()).toBe("Robots · Robot policy");
+    await page.goBack();
+    await heading(page, "Overview");
+    expect(await page.title()).toBe("Overview · Robot policy");
+  });
+
+  it("keeps the theme that the person chose, and follows the computer otherwise", async () => {
+    const { page } = await open({ colorScheme: "light" });
+    await signIn(page, running);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expect.poll(() => theme(page)).toBe("dark");
+    await page.getByRole("button", { name: "Use the light theme" }).first().click();
+    expect(await theme(page)).toBe("light");
+    await page.reload();
+    await heading(page, "Overview");
+    expect(await theme(page)).toBe("light");
+  });
+
+  it("says what a service answers that fails, and asks again when told to", async () => {
+    const { page } = await open();
+    await page.route("**/v1/fleets", (route) =>
+      route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } }),
+    );
+    await signIn(page, running, "/fleets");
+    const alert = page.getByRole("alert");
+    await alert.getByText("The database cannot be reached.").waitFor();
+    expect(await alert.innerText()).toContain("Cannot show the fleets.");
+    await page.unroute("**/v1/fleets");
+    await alert.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
+  });
+
+  it("does not call itself live while the service hangs, though the connection of its events is open", async () => {
+    const { page } = await open();
+    await signIn(page, running, "/robots");
+    await liveness(page, "Live");
+    await page.route("**/v1/**", (route) => route.abort("timedout"));
+    await page.getByRole("link", { name: "Fleets" }).first().click();
+    await page.getByText("Cannot show the fleets.").waitFor();
+    await liveness(page, "Reconnecting…");
+    await page.unroute("**/v1/**");
+    await liveness(page, "Live");
+    await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
+  });
+
+  it("says that it has lost the service, keeps what it shows, and goes on by itself", async () => {
+    const { page } = await open();
+    await signIn(page, running, "/robots");
+    await heading(page, "Robots");
+    await liveness(page, "Live");
+    await page.context().setOffline(true);
+    await liveness(page, "Offline");
+    expect(await page.getByRole("heading", { name: "No robot is registered yet" }).count()).toBe(1);
+    await page.context().setOffline(false);
+    await liveness(page, "Live");
+  });
+});
+
+async function heading(page: Page, name: string): Promise<void> {
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+async function liveness(page: Page, word: string): Promise<void> {
+  await page.locator(".live-word:visible").filter({ hasText: word }).waitFor();
+}
+
+function focused(page: Page): Promise<string> {
+  return page.evaluate("document.activeElement.innerText");
+}
+
+function theme(page: Page): Promise<string> {
+  return page.evaluate("document.documentElement.dataset.theme");
+}
