@@ -39,6 +39,8 @@ export interface Configuration {
   readonly rate_limit: RateLimits | null;
   /** Whether /metrics answers. */
   readonly metrics: boolean;
+  /** Whether the console is served. */
+  readonly console: boolean;
   readonly log: LogConfiguration;
   /** How long entries of the audit log are kept; null for ever. */
   readonly audit_retention_days: number | null;
@@ -70,6 +72,7 @@ export const DEFAULTS: Configuration = {
   models: null,
   rate_limit: RATE_LIMITS,
   metrics: true,
+  console: true,
   log: { level: "info", requests: false },
   audit_retention_days: AUDIT_RETENTION_DAYS.standard,
   limits: HTTP_LIMITS,
@@ -124,6 +127,7 @@ const readRoot: Reader<Configuration> = (place) => {
     models: fields.optional("models", absolutePath) ?? null,
     rate_limit: orNull(fields.optional("rate_limit", readRateLimit), DEFAULTS.rate_limit),
     metrics: fields.optional("metrics", boolean) ?? DEFAULTS.metrics,
+    console: fields.optional("console", boolean) ?? DEFAULTS.console,
     log: fields.optional("log", readLog) ?? DEFAULTS.log,
     audit_retention_days: orNull(fields.optional("audit", readAudit), DEFAULTS.audit_retention_days),
     limits: fields.optional("limits", readLimits) ?? DEFAULTS.limits,

@@ -32,6 +32,11 @@ export function createIds(clock: Clock, random: Random): NewId {
   };
 }
 
+/** Ids of this kind that were made later, by clocks that agree, sort behind this one. */
+export function firstIdAt(prefix: IdPrefix, at_ms: number): string {
+  return TypeID.fromUUIDBytes(prefix, uuidV7(Math.max(0, at_ms), 0, new Uint8Array(8))).toString();
+}
+
 function uuidV7(time_ms: number, counter: number, entropy: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(16);
   const view = new DataView(bytes.buffer);

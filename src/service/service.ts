@@ -56,6 +56,8 @@ export interface ServiceConfiguration {
   /** Null switches it off. */
   readonly rate_limit?: RateLimits | null;
   readonly metrics?: boolean;
+  /** Where the built console is; without it none is served. */
+  readonly console_folder?: string | null;
   /** Tell every request at info, not only at debug. */
   readonly log_requests?: boolean;
   /** Null keeps the audit log for ever. */
@@ -110,6 +112,7 @@ function resolve(configuration: ServiceConfiguration) {
     models_file: null,
     rate_limit: RATE_LIMITS,
     metrics: true,
+    console_folder: null,
     log_requests: false,
     audit_retention_days: AUDIT_RETENTION_DAYS.standard,
     ...configuration,
@@ -162,8 +165,10 @@ async function start(
     configuration.rate_limit === null ? UNLIMITED : createRateLimiter(configuration.rate_limit, machine.clock);
   const stopping = new AbortController();
   const draining = { signal: stopping.signal, in_flight: createInFlight() };
+  const serves_console = configuration.console_folder !== null;
+  const gate = createGate({ ...context, serves_console }, limiter, metrics);
   const app = createHttpServer(
-    { ...context, gate: createGate(context, limiter, metrics), bodies: createHeldBodies(limits.held_bodies_bytes) },
+    { ...context, gate, bodies: createHeldBodies(limits.held_bodies_bytes) },
     {
       limits,
       listener,
@@ -172,6 +177,7 @@ async function start(
       shows_metrics: configuration.metrics,
       logs_requests: configuration.log_requests,
       trusted_proxies: configuration.trusted_proxies,
+      console_folder: configuration.console_folder,
     },
   );
   resources.defer(async () => {

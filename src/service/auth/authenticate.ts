@@ -3,8 +3,10 @@ import type { ApiKeyScope } from "../../api/api-keys.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { findKey } from "../store/keys.ts";
 import { findSession } from "../store/sessions.ts";
+import type { SessionRow } from "../store/sessions.ts";
 import type { Reader } from "../store/store.ts";
 import { isApiKey } from "./api-key.ts";
+import { consoleIdleUntil, isConsoleToken } from "./console-session.ts";
 import { isSessionToken, SESSION_TOKEN_PREFIX } from "./session-token.ts";
 import { hashSecret, isSameHash } from "./token.ts";
 
@@ -14,12 +16,18 @@ export interface Principal {
   readonly credential: "api_key" | "session";
   /** `key_…` or `ses_…`. */
   readonly credential_id: string;
-  /** The key the credential goes back to: itself, or for a session the key that approved its login. */
+  /** The key the credential goes back to: itself, or for a session the key that approved its login or signed in at the console. */
   readonly key_id: string;
   /** Null for a credential that may do everything. */
   readonly scopes: readonly ApiKeyScope[] | null;
   /** ISO 8601; null for a credential that works until it is revoked. */
   readonly expires_at: string | null;
+}
+
+/** What a request authenticates itself with: what its `Authorization` header carries, or the cookie of the console. */
+export interface Credential {
+  readonly kind: "bearer" | "console";
+  readonly token: string;
 }
 
 /** `unauthorized` carries the sentence the client is told. */
@@ -28,19 +36,25 @@ export type Authentication =
   | { readonly state: "unauthorized"; readonly detail: string };
 
 /**
- * Finds out who sends a request from its `Authorization` header (RFC 6750): an API key, or a session token of a command line.
+ * Finds out who sends a request from its credential: an API key, or a session token of a command line or a console. Each is good only
+ * where it belongs: a token that got out of a browser's cookie is nothing in a header.
  *
  * Every request asks the store, so that a revocation holds for the next one, whichever replica it was sent to.
  */
 export async function authenticate(
   reader: Reader,
   clock: Clock,
-  authorization: string | undefined,
+  credential: Credential | null,
 ): Promise<Authentication> {
-  const token = bearerToken(authorization);
-  if (token === null) return unauthorized("Not authenticated");
-  if (token.startsWith(SESSION_TOKEN_PREFIX)) return authenticateSession(reader, clock, token);
-  return authenticateKey(reader, clock, token);
+  if (credential === null) return unauthorized("Not authenticated");
+  const { kind, token } = credential;
+  if (kind === "console") {
+    return isConsoleToken(token) ? authenticateSession(reader, clock, token, kind) : unauthorized("Invalid session");
+  }
+  if (!token.startsWith(SESSION_TOKEN_PREFIX)) return authenticateKey(reader, clock, token);
+  return isSessionToken(token)
+    ? authenticateSession(reader, clock, token, "cli")
+    : unauthorized("Invalid session token");
 }
 
 /** Whether the principal may use operations of this scope. */
@@ -76,15 +90,22 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
   };
 }
 
-/** Only a credential that may do everything approves logins, so a session may do everything too. */
-async function authenticateSession(reader: Reader, clock: Clock, token: string): Promise<Authentication> {
-  if (!isSessionToken(token)) return unauthorized("Invalid session token");
+async function authenticateSession(
+  reader: Reader,
+  clock: Clock,
+  token: string,
+  kind: SessionRow["kind"],
+): Promise<Authentication> {
   const hash = hashSecret(token);
   const session = await findSession(reader, hash);
-  if (session === undefined || !isSameHash(session.token_sha256, hash)) return unauthorized("Invalid session token");
+  if (session === undefined || !isSameHash(session.token_sha256, hash) || session.kind !== kind) {
+    return unauthorized(kind === "console" ? "Invalid session" : "Invalid session token");
+  }
   if (session.revoked_at !== null) return unauthorized("Session has ended");
-  if (isPast(session.expires_at, clock)) return unauthorized("Session has expired");
-  const { organization_id, id, created_by, expires_at } = session;
+  const { organization_id, id, created_by, scopes, expires_at } = session;
+  if (isPast(expires_at, clock) || (kind === "console" && isPast(consoleIdleUntil(session), clock))) {
+    return unauthorized("Session has expired");
+  }
   return {
     state: "authenticated",
     principal: {
@@ -92,7 +113,7 @@ async function authenticateSession(reader: Reader, clock: Clock, token: string):
       credential: "session",
       credential_id: id,
       key_id: created_by,
-      scopes: null,
+      scopes: readScopes(scopes),
       expires_at,
     },
   };

@@ -76,7 +76,9 @@ export async function takeUpLogin(
   await insertSession(transaction, {
     ...session,
     organization_id,
+    kind: "cli",
     created_by: approved_by,
+    scopes: null,
     created_at: at,
     last_used_at: null,
     expires_at: key.expires_at !== null && key.expires_at < expires_at ? key.expires_at : expires_at,

@@ -1,5 +1,6 @@
 import type { Files } from "../../platform/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
+import { CONSOLE_FOLDER } from "../console/console-folder.ts";
 import { parseListenAddress } from "../listen-address.ts";
 import type { LogLevel } from "../log-level.ts";
 import type { ServiceConfiguration } from "../service.ts";
@@ -53,6 +54,7 @@ export async function readServeConfiguration(flags: ServeFlags, files: Files): P
         models_file: flags.models ?? configuration.models,
         rate_limit: flags.rateLimit === false ? null : configuration.rate_limit,
         metrics: configuration.metrics,
+        console_folder: configuration.console ? CONSOLE_FOLDER : null,
         log_requests: configuration.log.requests,
         audit_retention_days: configuration.audit_retention_days,
         limits: configuration.limits,

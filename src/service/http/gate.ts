@@ -1,18 +1,12 @@
 import type { Operation } from "../../api/api.ts";
-import { authenticate, bearerToken, isAllowed } from "../auth/authenticate.ts";
+import { authenticate, isAllowed } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
+import type { Arrival } from "./arrival.ts";
 import type { RateLimiter, Verdict } from "./rate-limiter.ts";
-
-/** Who stands before the gate, as far as the head of a request tells. */
-export interface Arrival {
-  readonly authorization: string | undefined;
-  /** Address of the client; behind a trusted proxy, the one it names. */
-  readonly address: string;
-}
 
 type Headers = Readonly<Record<string, string>>;
 
@@ -26,19 +20,25 @@ export interface Gate {
   admit(scope: Operation["scope"], arrival: Arrival): Promise<Admission>;
 }
 
+interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed"> {
+  /** Where there is no console, its sessions of before are worth nothing. */
+  readonly serves_console: boolean;
+}
+
 export function createGate(
-  { store, machine, lastUsed }: Pick<OperationContext, "store" | "machine" | "lastUsed">,
+  { store, machine, lastUsed, serves_console }: GateContext,
   limiter: RateLimiter,
   metrics: Metrics,
 ): Gate {
   return {
-    async admit(scope, { authorization, address }) {
+    async admit(scope, { credential: shown, address }) {
       if (scope === "public") return enter(limiter.onAnonymous(limiter.identify(undefined, address)), null);
+      const credential = shown?.kind === "console" && !serves_console ? null : shown;
       // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
-      const client = limiter.identify(bearerToken(authorization) ?? undefined, address);
+      const client = limiter.identify(credential?.token, address);
       const arrival = limiter.onArrival(client);
       if (arrival.state === "limited") return turnAway(arrival);
-      const authentication = await authenticate(store.reader, machine.clock, authorization);
+      const authentication = await authenticate(store.reader, machine.clock, credential);
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
         const verdict = limiter.onAnonymous(client);

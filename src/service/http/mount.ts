@@ -1,4 +1,5 @@
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
+import { constants, createGzip } from "node:zlib";
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type * as z from "zod";
@@ -8,19 +9,21 @@ import type { Principal } from "../auth/authenticate.ts";
 import type { JsonObject } from "../json/parse-json.ts";
 import type { Handler, OperationContext, PublicHandler } from "../operations/operation.ts";
 import { validate } from "../validation/validation.ts";
+import { acceptedCodings } from "./accepted-codings.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 import { refuse, refuseInvalid, refuseUnreadable } from "./answers.ts";
+import { arrivalOf } from "./arrival.ts";
 import { readBody } from "./body.ts";
-import { clientAddress } from "./client-address.ts";
 import type { Gate } from "./gate.ts";
 import type { HeldBodies } from "./held-bodies.ts";
 import { routePath } from "./routing.ts";
 
 /** What is known of a request before its body is read. */
-interface Admitted {
+export interface Admitted {
   /** Null where the operation is public. */
   readonly principal: Principal | null;
   readonly content_type: string | undefined;
+  readonly takes_gzip: boolean;
 }
 
 const admissions = new WeakMap<FastifyRequest, Admitted>();
@@ -30,6 +33,9 @@ export interface MountContext extends OperationContext {
   readonly gate: Gate;
   readonly bodies: HeldBodies;
 }
+
+/** Smaller answers fit into a packet or two as they are. */
+const ZIPPED_BYTES = 2048;
 
 /** Seconds after which room for large bodies is likely. */
 const RETRY_AFTER_S = "1";
@@ -97,16 +103,38 @@ export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
     .send(payloadOf(answer));
 }
 
+/**
+ * Sends what a page asked for, made smaller by gzip: lists are most of what a console takes over a line. Only for readers, whose answers
+ * hold no secret that could be guessed by its compressed length.
+ */
+function sendZipped(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
+  const payload = payloadOf(answer);
+  if (payload instanceof Uint8Array && payload.byteLength < ZIPPED_BYTES) return send(reply, answer);
+  const zipped = createGzip({ level: constants.Z_BEST_SPEED });
+  // What breaks on the way destroys the zipped stream, which the web framework looks after.
+  pipeline(payload instanceof Uint8Array ? Readable.from([payload]) : payload, zipped, () => {});
+  return reply
+    .code(answer.status)
+    .headers({ ...answer.headers })
+    .header("content-type", "application/json")
+    .header("content-encoding", "gzip")
+    .send(zipped);
+}
+
 function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
   if ("parts" in answer) return Readable.from(answer.parts);
   return "bytes" in answer ? answer.bytes : Buffer.from(answer.json);
 }
 
+/** What a path answers, and to whom. */
+type Route = Pick<Operation, "method" | "scope"> & { readonly path: string };
+
 type ReadRequest<T> =
   | { readonly state: "read"; readonly value: T }
   | { readonly state: "refused"; readonly answer: Answer };
 
-function readRequest<S extends z.ZodType>(
+/** The body of a request, as the contract wants it. */
+export function readRequest<S extends z.ZodType>(
   { request: schema }: { readonly request: S },
   request: FastifyRequest,
   content_type: string | undefined,
@@ -125,10 +153,11 @@ function readRequest<S extends z.ZodType>(
   }
 }
 
-function route(
+/** Serves a path: credential and scope, then `answer`, which reads what else it needs from the request. */
+export function route(
   app: FastifyInstance,
-  { gate, bodies }: MountContext,
-  operation: Operation,
+  { gate, bodies }: Pick<MountContext, "gate" | "bodies">,
+  operation: Route,
   answer: (request: FastifyRequest, admitted: Admitted) => Promise<AnyAnswer>,
 ): void {
   app.route({
@@ -136,13 +165,19 @@ function route(
     url: routePath(operation.path),
     // Before the body is read: who may not send one costs no more than a look at the headers.
     onRequest: async (request, reply) => {
-      const { authorization, "content-type": content_type } = request.headers;
+      const { "content-type": content_type } = request.headers;
       // The framework refuses types it cannot parse; what a type means is decided in body.ts.
       if (content_type !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
-      const admission = await gate.admit(operation.scope, { authorization, address: clientAddress(request) });
+      const arrival = arrivalOf(request);
+      // What came for a cookie is for one person; caches know that of an Authorization alone (RFC 9111, 3.5).
+      const is_console = arrival.credential?.kind === "console";
+      if (is_console) reply.header("cache-control", "no-store");
+      const admission = await gate.admit(operation.scope, arrival);
       if (admission.state === "refused") return send(reply, admission.answer);
       reply.headers(admission.headers);
-      admissions.set(request, { principal: admission.principal, content_type });
+      const takes_gzip =
+        is_console && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
+      admissions.set(request, { principal: admission.principal, content_type, takes_gzip });
     },
     handler: async (request, reply) => {
       const admitted = admissions.get(request);
@@ -153,7 +188,8 @@ function route(
         return send(reply, refuse("Unavailable", detail, { "retry-after": RETRY_AFTER_S }));
       }
       try {
-        return send(reply, await answer(request, admitted));
+        const answered = await answer(request, admitted);
+        return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
       } finally {
         bodies.release(size);
       }

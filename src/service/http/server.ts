@@ -1,6 +1,8 @@
 import { fastify } from "fastify";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
+import { mountConsole } from "../console/console.ts";
+import { consoleMethodsAt } from "../console/console-paths.ts";
 import type { Metrics } from "../metrics.ts";
 import { mountOperations } from "../operations/mount-operations.ts";
 import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
@@ -36,12 +38,14 @@ export interface HttpOptions {
   readonly logs_requests: boolean;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trusted_proxies: readonly string[];
+  /** Where the built console is; null where none is served. */
+  readonly console_folder: string | null;
 }
 
 /** The service's HTTP side: routing, limits, and an answer in JSON whatever happens. */
 export function createHttpServer(context: MountContext, options: HttpOptions): FastifyInstance {
   const { log, random } = context.machine;
-  const { limits, listener, draining, metrics } = options;
+  const { limits, listener, draining, metrics, console_folder } = options;
   const logRequest = options.logs_requests ? log.info : log.debug;
   const tellOutage = createOutageLog(context.machine);
   const requestIdOf = createRequestId(random);
@@ -103,32 +107,37 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
 
   mountHealth(app, context, draining.signal);
   mountDescription(app, options);
-  mountRefusals(app);
+  mountRefusals();
   mountOperations(app, context);
+  if (console_folder !== null)
+    mountConsole(app, context, { folder: console_folder, metrics, stopping: draining.signal });
   return app;
-}
 
-/** Paths that another operation would take for a parameter of its own. */
-function mountRefusals(app: FastifyInstance): void {
-  for (const { path, methods } of shadowedPaths()) {
-    app.route({
-      method: [...methods],
-      url: routePath(path),
-      onRequest: async (request, reply) => send(reply, refuseRoute(request)),
-      handler: async (request, reply) => send(reply, refuseRoute(request)),
-    });
+  /** Paths that another operation would take for a parameter of its own. */
+  function mountRefusals(): void {
+    for (const { path, methods } of shadowedPaths()) {
+      app.route({
+        method: [...methods],
+        url: routePath(path),
+        onRequest: async (request, reply) => send(reply, refuseRoute(request)),
+        handler: async (request, reply) => send(reply, refuseRoute(request)),
+      });
+    }
+  }
+
+  function refuseRoute(request: FastifyRequest): Answer {
+    const path = pathOf(request);
+    const methods = [...methodsAt(path), ...(console_folder === null ? [] : consoleMethodsAt(path))];
+    if (methods.length === 0) return refuse("NotFound", "Not Found");
+    return refuse("MethodNotAllowed", "Method Not Allowed", { allow: methods.join(", ") });
   }
 }
 
 /** The router takes `/v1/robots/` for the robot without a name; it is a path of nobody's. */
 function hasEmptyParameter({ params }: FastifyRequest): boolean {
-  return typeof params === "object" && params !== null && Object.values(params).includes("");
-}
-
-function refuseRoute(request: FastifyRequest): Answer {
-  const methods = methodsAt(pathOf(request));
-  if (methods.length === 0) return refuse("NotFound", "Not Found");
-  return refuse("MethodNotAllowed", "Method Not Allowed", { allow: methods.join(", ") });
+  if (typeof params !== "object" || params === null) return false;
+  // The rest of a page's path may be empty.
+  return Object.entries(params).some(([name, value]) => value === "" && name !== "*");
 }
 
 /** A status the framework chose for what the client did; null for what is our fault. */

@@ -55,6 +55,98 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       "Exactly one of robots and selector. Membership is captured when the fleet is created; robots that are registered later do not join it.",
     members: { robots: { description: "Names or ids of robots, each once." } },
   },
+  FleetPreview: {
+    description: "A selection as a fleet takes it: exactly one of robots and selector.",
+    members: {
+      robots: { description: "Names or ids of robots, each once." },
+      subject: { description: "A model or checkpoint to judge the robots by; without one nobody is judged." },
+    },
+  },
+  FleetPreviewed: {
+    members: { total: { description: "How many robots there are; all of them are shown." } },
+  },
+  PreviewedRobot: {
+    members: {
+      fits: { description: "Whether it could run the subject; null where none was given." },
+      reason: { description: "What it lacks, in a sentence; null where it fits." },
+    },
+  },
+  FleetDetails: {
+    members: {
+      updated_at: { description: "When its model was last changed; null where it has its first." },
+      operating_windows: { description: "In their order, in UTC." },
+      selection: { description: "How its members were chosen; null for fleets made before this was kept." },
+      generations: { description: "Newest first, 100 at most; what the fleet works with is among them." },
+      members: { description: "In the order they were registered." },
+      endpoints: { description: "Of its model and of its update, in regions that it has robots in." },
+    },
+  },
+  FleetSelectionView: {
+    members: {
+      kind: { description: "robots: they were named. selector: they matched." },
+      selector: { description: "Null where they were named." },
+    },
+  },
+  FleetMemberView: {
+    members: {
+      robot: { description: "Its name." },
+      state: { description: "As in the counts of the fleet." },
+      reason: { description: "What keeps it from being ready, in a sentence; null where nothing does." },
+    },
+  },
+  FleetGenerationView: {
+    members: {
+      status: {
+        description:
+          "Of what the fleet works with and of its update as in the view of the fleet; superseded: another took its place. There may be others later.",
+      },
+      activated_at: {
+        description: "When its servers were all healthy for the first time; null where they never were.",
+      },
+      blocker: { description: "What a person has to do, in a sentence; null unless the status is blocked." },
+    },
+  },
+  FleetEndpointView: {
+    members: {
+      generation_id: { description: "Which generation needs it." },
+      status: { description: "unknown: no probe has told yet." },
+      since: { description: "When it became so; null while unknown." },
+      checked_at: { description: "When it was last probed." },
+      detail: { description: "Why the last probe failed; null where it did not." },
+    },
+  },
+  EndpointView: {
+    members: {
+      status: { description: "unknown: no probe has told yet." },
+      since: { description: "When it became so; null while unknown." },
+      checked_at: { description: "When it was last probed." },
+      detail: { description: "Why the last probe failed; null where it did not." },
+    },
+  },
+  RegistrationSummary: {
+    members: {
+      robot: { description: "Its name." },
+      changed_at: { description: "When anything in it last became other than before." },
+      registered_at: { description: "When the robot last registered, changed or not." },
+    },
+  },
+  RegistrationView: {
+    members: {
+      changed_at: { description: "When anything in it last became other than before." },
+      registered_at: { description: "When the robot last registered, changed or not." },
+      contract: { description: "As it was sent; null where there was none." },
+    },
+  },
+  RegistrationRecord: {
+    description: "One registration. Records of earlier versions of the service have null for what they did not keep.",
+    members: {
+      changed: {
+        description:
+          "Members that are other than in the registration before: configuration_digest, robot_type_id, region, site, labels, contract. Null where that is not known.",
+      },
+      actor: { description: "Credential that sent it. label: of the key; null for a session." },
+    },
+  },
   RobotSelector: { description: "All filters that are given must match; at least one is." },
   FleetModelUpdate: {
     members: { subject: { description: "Slug of a model or id of a checkpoint." } },
@@ -156,6 +248,17 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       period_end: { description: "Null while the period runs." },
     },
   },
+  UsageSummary: {
+    members: {
+      unit: { description: "second, of everything in it." },
+      total: { description: "What all sums come to." },
+      items: { description: "By day, then by name. Nothing that was not used is in it." },
+    },
+  },
+  UsageSum: {
+    description: "Time in which robots had an active deployment. What it is not summed up by is null.",
+    members: { day: { description: "In UTC, YYYY-MM-DD." } },
+  },
   ApiKeyView: {
     members: {
       scopes: { description: "Null for a key that may do everything." },
@@ -210,7 +313,7 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       },
       credential: {
         description:
-          "What the request was sent with. type: api_key or session. scopes: null where it may do everything. expires_at: null where it works until it is revoked.",
+          "What the request was sent with. type: api_key or session. api_key_id: the key that a session goes back to, or the key itself. scopes: null where it may do everything. expires_at: null where it works until it is revoked.",
       },
     },
   },

@@ -1,10 +1,11 @@
 import type { OperationName } from "../../api/api.ts";
+import type { beyondSpec } from "../../api/beyond-spec.ts";
 
 /**
  * Bodies that work on a new service with the example catalog, sent in the order of a day: a robot, a fleet of it, a deployment.
  * test/integration/service/openapi.test.ts does so.
  */
-export const EXAMPLES: Readonly<Partial<Record<OperationName, unknown>>> = {
+export const EXAMPLES: Readonly<Partial<Record<OperationName | keyof typeof beyondSpec, unknown>>> = {
   setupRobot: {
     name: "packing-cell-4",
     robot_type_id: "yam.bimanual-joint-position.v1",
@@ -13,6 +14,7 @@ export const EXAMPLES: Readonly<Partial<Record<OperationName, unknown>>> = {
     site: "plant-1",
     labels: { line: "4", cell: "packing" },
   },
+  previewFleet: { selector: { site: "plant-1", labels: { cell: "packing" } }, subject: "pi0.5" },
   createFleet: {
     name: "packing",
     subject: "pi0.5",

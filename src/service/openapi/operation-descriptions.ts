@@ -1,5 +1,6 @@
 import type { OperationName } from "../../api/api.ts";
 import type { beyondSpec } from "../../api/beyond-spec.ts";
+import { HISTORY_SHOWN } from "../../api/registrations.ts";
 import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../auth/login.ts";
 import { PREPARATION_TIMEOUT_MS } from "../deployments/judge.ts";
 import { FLEETS_MAXIMUM } from "../operations/fleet-changes.ts";
@@ -96,13 +97,43 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     description: "One robot of the organization.",
     answers: { 200: "The robot." },
   },
+  getRegistration: {
+    description: "What the robot view leaves out: digest, contract, and when both were sent.",
+    answers: { 200: "The registration." },
+  },
+  getRobotHistory: {
+    description: `Registrations of a robot, from the audit log, which forgets what is older than its retention.`,
+    answers: { 200: `Newest first, ${HISTORY_SHOWN.maximum} at most.` },
+  },
+  listRegistrations: {
+    description: "Digests of the organization's robots, and when they last changed, in the order of the robots.",
+    answers: { 200: WHOLE_LIST },
+  },
   getFleet: {
     description: "One fleet of the organization, as it is at this moment.",
     answers: { 200: "The fleet." },
   },
+  getFleetDetails: {
+    description:
+      "What the view of a fleet sums up: each member with what keeps it from being ready, the generations of its model, its windows, how its members were chosen, and its servers.",
+    answers: { 200: "The fleet as it is at this moment." },
+  },
+  previewFleet: {
+    description:
+      "Which robots a fleet of this selection would have if it were made now, and with a subject which of them could run it. Makes nothing.",
+    answers: {
+      200: "The robots, in the order they are named or were registered.",
+      422: "An input is wrong: also where the catalog has no such subject, a named robot is unknown or named twice, or a selector matches none or more than 1000.",
+    },
+  },
   listModels: {
     description: "All models that the catalog offers, oldest first. This list has no pages.",
     answers: { 200: "The models." },
+  },
+  listEndpoints: {
+    description:
+      "How the servers of the catalog are, as probes saw them last: every few seconds where a fleet or a deployment needs one, every few minutes else. Where they are is not told.",
+    answers: { 200: "All of them, in the order of the catalog." },
   },
   listDeployments: {
     description: "Deployments of the organization, retired ones too.",
@@ -119,6 +150,11 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
   retireDeployment: {
     description: "Takes the model from the robot, and ends its usage. Once more changes nothing.",
     answers: { 200: "The deployment, which has retired_at and no endpoint_url." },
+  },
+  summarizeUsage: {
+    description:
+      "Seconds of robots with an active deployment, by day (UTC), robot, model, or two of them. Periods that run count up to now; those that reach beyond the time asked for count with the part within it. The service sums up one ledger after the other; where too many requests wait for that it answers 503, with Retry-After.",
+    answers: { 200: "The sums, by day, then by name, and what they come to." },
   },
   startLogin: {
     description: `Step 1 of a login, called by the program that wants a session. A login that is not taken up within ${LOGIN_LIFETIME_MS / MINUTE_MS} minutes is forgotten.`,

@@ -77,6 +77,9 @@ function pathParameters({ path }: Operation): readonly Part[] {
 const QUERY: Readonly<Record<string, string>> = {
   limit: "Items of one page. Without it the answer has everything, or what follows the cursor.",
   cursor: "Where the page begins, from the Link header of the page before.",
+  since: "From then on, as an ISO 8601 time with its offset; 30 days before `until` where nothing is said.",
+  until: "Up to then, as an ISO 8601 time with its offset; now where nothing is said.",
+  by: "What is summed up: days are in UTC.",
 };
 
 function queryParameters({ query }: Operation): readonly Part[] {

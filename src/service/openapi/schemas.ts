@@ -4,8 +4,10 @@ import * as apiKeys from "../../api/api-keys.ts";
 import { otherContractSchema, robotContractSchema } from "../../api/contract.ts";
 import * as deployments from "../../api/deployments.ts";
 import * as errors from "../../api/errors.ts";
+import * as fleetDetails from "../../api/fleet-details.ts";
 import * as fleets from "../../api/fleets.ts";
 import * as models from "../../api/models.ts";
+import * as registrations from "../../api/registrations.ts";
 import * as robots from "../../api/robots.ts";
 import * as robotViews from "../../api/robot-views.ts";
 import * as sessions from "../../api/sessions.ts";
@@ -22,6 +24,7 @@ const REQUESTS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["DeploymentCreate", deployments.deploymentCreateSchema],
   ["FleetCreate", fleets.fleetCreateSchema],
   ["FleetModelUpdate", fleets.fleetModelUpdateSchema],
+  ["FleetPreview", fleets.fleetPreviewSchema],
   ["FleetRobotSelection", fleets.fleetRobotSelectionSchema],
   ["LoginDecision", sessions.loginDecisionSchema],
   ["LoginExchange", sessions.loginExchangeSchema],
@@ -43,9 +46,17 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["CheckpointView", models.checkpointViewSchema],
   ["DeploymentList", deployments.deploymentListSchema],
   ["DeploymentView", deployments.deploymentViewSchema],
+  ["EndpointList", fleetDetails.endpointListSchema],
+  ["EndpointView", fleetDetails.endpointViewSchema],
   ["Error", errors.errorBodySchema],
+  ["FleetDetails", fleetDetails.fleetDetailsSchema],
+  ["FleetEndpointView", fleetDetails.fleetEndpointViewSchema],
+  ["FleetGenerationView", fleetDetails.fleetGenerationViewSchema],
+  ["FleetMemberView", fleetDetails.fleetMemberViewSchema],
   ["FleetModelGenerationView", fleets.fleetModelGenerationViewSchema],
+  ["FleetPreviewed", fleetDetails.fleetPreviewedSchema],
   ["FleetRobotCounts", fleets.fleetRobotCountsSchema],
+  ["FleetSelectionView", fleetDetails.fleetSelectionViewSchema],
   ["FleetStatus", fleets.fleetStatusSchema],
   ["FleetUpdateView", fleets.fleetUpdateViewSchema],
   ["FleetView", fleets.fleetViewSchema],
@@ -56,14 +67,22 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["LoginToken", sessions.loginTokenSchema],
   ["ModelList", models.modelListSchema],
   ["ModelView", models.modelViewSchema],
+  ["PreviewedRobot", fleetDetails.previewedRobotSchema],
   ["ReadinessEstimate", fleets.readinessEstimateSchema],
   ["ReadinessMode", fleets.readinessModeSchema],
+  ["RegistrationList", registrations.registrationListSchema],
+  ["RegistrationRecord", registrations.registrationRecordSchema],
+  ["RegistrationSummary", registrations.registrationSummarySchema],
+  ["RegistrationView", registrations.registrationViewSchema],
+  ["RobotHistory", registrations.robotHistorySchema],
   ["RobotSetupAnswer", robotViews.robotSetupAnswerSchema],
   ["RobotView", robotViews.robotViewSchema],
   ["SessionEnded", sessions.sessionEndedSchema],
   ["SessionView", sessions.sessionViewSchema],
   ["UsageList", usage.usageListSchema],
   ["UsageRecord", usage.usageRecordSchema],
+  ["UsageSum", usage.usageSumSchema],
+  ["UsageSummary", usage.usageSummarySchema],
   ["ValidationError", errors.validationErrorSchema],
 ]);
 

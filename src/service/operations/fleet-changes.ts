@@ -12,6 +12,7 @@ import { findRobotIds, selectRobotIds } from "../store/fleet-selection.ts";
 import type { FleetKey } from "../store/fleets.ts";
 import { countFleets, findFleetFacts, insertFleet, lockFleet, replaceUpdate } from "../store/fleets.ts";
 import { resolveSubject } from "../store/models.ts";
+import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Finding } from "../validation/finding.ts";
 import { membershipFindings, unknownSubject } from "./fleet-rules.ts";
@@ -42,7 +43,16 @@ export async function makeFleet(
   const { checkpoint_id } = subject;
   const { name, peak_active_robots, readiness_mode } = body;
   const operating_windows = printWindows(body.operating_windows);
-  const fleet = { id: fleet_id, organization_id, name, peak_active_robots, readiness_mode, operating_windows };
+  const selection = printSelection(body.selection);
+  const fleet = {
+    id: fleet_id,
+    organization_id,
+    name,
+    peak_active_robots,
+    readiness_mode,
+    operating_windows,
+    selection,
+  };
   const isNew = await insertFleet(transaction, {
     fleet: { ...fleet, generation_id, update_generation_id: null, created_at: author.at },
     generation: newGeneration(generation_id, fleet_id, body.subject, checkpoint_id, author.at),
@@ -86,16 +96,23 @@ export async function updateModel(
 }
 
 /** The members in the order they were named, null where a name is nobody's; or those a selector matches. */
-async function selectMembers(
-  transaction: Transaction<Tables>,
+export async function selectMembers(
+  reader: Reader | Transaction<Tables>,
   organization_id: string,
-  { robots, selector }: FleetCreate["selection"],
+  { robots, selector }: Pick<FleetCreate["selection"], "robots" | "selector">,
 ): Promise<readonly (string | null)[]> {
   if (robots === null || robots === undefined) {
-    return selectRobotIds(transaction, organization_id, selector ?? {}, SELECTION_ROBOTS_COUNT.maximum);
+    return selectRobotIds(reader, organization_id, selector ?? {}, SELECTION_ROBOTS_COUNT.maximum);
   }
-  const ids = await findRobotIds(transaction, organization_id, robots);
+  const ids = await findRobotIds(reader, organization_id, robots);
   return robots.map((robot) => ids.get(robot) ?? null);
+}
+
+/** How the members were chosen, as the store keeps it: every member of a selector, so that it reads the same however it was sent. */
+function printSelection({ selector }: FleetCreate["selection"]): string {
+  if (selector === null || selector === undefined) return JSON.stringify({ kind: "robots", selector: null });
+  const { site = null, region = null, robot_type_id = null, labels = {} } = selector;
+  return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id, labels } });
 }
 
 /** What the fleet works with stays its own when the catalog has it no more, so that an update can still be taken back. */

@@ -13,21 +13,32 @@ export function fleetFindings(
   { selection, readiness_mode, operating_windows }: FleetCreate,
   now_ms: number,
 ): Finding[] {
-  const findings = [...selectionFindings(selection), ...windowFindings(readiness_mode, operating_windows, now_ms)];
+  const findings = [
+    ...selectionFindings(selection, SELECTION),
+    ...windowFindings(readiness_mode, operating_windows, now_ms),
+  ];
   return findings.slice(0, FINDINGS_MAXIMUM);
 }
 
-function selectionFindings({ robots, selector }: FleetCreate["selection"]): Finding[] {
+/** Who is to belong to a fleet, or to be looked at before there is one. */
+type Selection = Pick<FleetCreate["selection"], "robots" | "selector">;
+
+/**
+ * What is wrong with a selection as far as it tells itself.
+ *
+ * @param at where the request has it.
+ */
+export function selectionFindings({ robots, selector }: Selection, at: Location): Finding[] {
   if (robots !== null && robots !== undefined) {
     return robots.flatMap((robot, index) =>
-      robots.indexOf(robot) === index ? [] : [finding([...ROBOTS, index], robot, "names a robot twice")],
+      robots.indexOf(robot) === index ? [] : [finding([...at, "robots", index], robot, "names a robot twice")],
     );
   }
   const { site, region, robot_type_id, labels = {} } = selector ?? {};
   const isFiltering = [site, region, robot_type_id].some((filter) => (filter ?? null) !== null);
   if (isFiltering || Object.keys(labels).length > 0) return [];
   const message = "at least one of site, region, robot_type_id and labels is required";
-  return [finding(SELECTOR, selectorJson(selector), message)];
+  return [finding([...at, "selector"], selectorJson(selector), message)];
 }
 
 function windowFindings(
@@ -77,29 +88,37 @@ function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
  * ids of those it matched.
  */
 export function membershipFindings(
-  { selection: { robots, selector }, peak_active_robots }: FleetCreate,
+  { selection, peak_active_robots }: FleetCreate,
   robot_ids: readonly (string | null)[],
 ): Finding[] {
-  const isNamed = robots !== null && robots !== undefined;
-  const findings = isNamed ? namedFindings(robots, robot_ids) : matchFindings(selector, robot_ids.length);
-  if (findings.length > 0) return findings.slice(0, FINDINGS_MAXIMUM);
+  const findings = matchFindings(selection, robot_ids, SELECTION);
+  if (findings.length > 0) return findings;
   if (peak_active_robots <= robot_ids.length) return [];
   const message = `cannot be more than the robots of the fleet, which are ${robot_ids.length}`;
   return [finding(PEAK, peak_active_robots, message)];
 }
 
-function namedFindings(robots: readonly string[], robot_ids: readonly (string | null)[]): Finding[] {
-  return robots.flatMap((robot, index) => {
+/** What only the store could tell about a selection that stands `at`; `robot_ids` as above. */
+export function matchFindings(
+  { robots, selector }: Selection,
+  robot_ids: readonly (string | null)[],
+  at: Location,
+): Finding[] {
+  const isNamed = robots !== null && robots !== undefined;
+  if (!isNamed) return countFindings(selector, robot_ids.length, [...at, "selector"]);
+  const findings = robots.flatMap((robot, index) => {
     const id = robot_ids[index] ?? null;
-    if (id === null) return [finding([...ROBOTS, index], robot, "no robot has this name or id")];
-    return robot_ids.indexOf(id) === index ? [] : [finding([...ROBOTS, index], robot, "names a robot twice")];
+    const loc = [...at, "robots", index];
+    if (id === null) return [finding(loc, robot, "no robot has this name or id")];
+    return robot_ids.indexOf(id) === index ? [] : [finding(loc, robot, "names a robot twice")];
   });
+  return findings.slice(0, FINDINGS_MAXIMUM);
 }
 
-function matchFindings(selector: FleetCreate["selection"]["selector"], count: number): Finding[] {
+function countFindings(selector: Selection["selector"], count: number, loc: Location): Finding[] {
   if (count > 0 && count <= SELECTION_ROBOTS_COUNT.maximum) return [];
   const message = count === 0 ? "no robot matches" : `more than ${SELECTION_ROBOTS_COUNT.maximum} robots match`;
-  return [finding(SELECTOR, selectorJson(selector), message)];
+  return [finding(loc, selectorJson(selector), message)];
 }
 
 /** For a fleet's or an update's subject that the catalog does not have. */
@@ -108,8 +127,7 @@ export function unknownSubject(subject: string): Finding {
 }
 
 const SUBJECT: Location = ["body", "subject"];
-const ROBOTS: Location = ["body", "selection", "robots"];
-const SELECTOR: Location = ["body", "selection", "selector"];
+const SELECTION: Location = ["body", "selection"];
 const PEAK: Location = ["body", "peak_active_robots"];
 const WINDOWS: Location = ["body", "operating_windows"];
 
@@ -117,7 +135,7 @@ function finding(loc: Location, input: Json, message: string): Finding {
   return { ...ruleBroken(message), loc, input };
 }
 
-function selectorJson(selector: FleetCreate["selection"]["selector"]): Json {
+function selectorJson(selector: Selection["selector"]): Json {
   const { labels, ...filters } = selector ?? {};
   const members: (readonly [string, Json])[] = Object.entries(filters).map(([name, value]) => [name, value ?? null]);
   return new Map(labels === undefined ? members : [...members, ["labels", new Map(Object.entries(labels))]]);

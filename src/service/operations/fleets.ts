@@ -98,12 +98,12 @@ function answerFleet(facts: FleetFacts, now_ms: number): Answer {
   return answerJson(JSON.stringify(deriveFleet(facts, now_ms)));
 }
 
-const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
+export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");
 
 /** What is no id is no fleet's, and never asked for: a path may hold what no database text can. */
 const FLEET_ID = /^fleet_[0-9a-z]{26}$/;
 
-function fleetId(path: Readonly<Record<string, string>>): string | null {
+export function fleetId(path: Readonly<Record<string, string>>): string | null {
   const id = path["fleet_id"] ?? "";
   return FLEET_ID.test(id) ? id : null;
 }

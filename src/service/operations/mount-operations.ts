@@ -7,19 +7,28 @@ import type { MountContext } from "../http/mount.ts";
 import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./api-keys.ts";
 import { createDeployment, getDeployment, listOrganizationDeployments, retireDeployment } from "./deployments.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./login.ts";
+import { listEndpoints } from "./endpoints.ts";
+import { getFleetDetails } from "./fleet-details.ts";
 import { createFleet, getFleet, listFleets, updateFleetModel } from "./fleets.ts";
 import { getModel, listCatalogModels } from "./models.ts";
+import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robot-history.ts";
 import { getRobot, listOrganizationRobots, setupRobot } from "./robots.ts";
+import { previewFleet } from "./selection-preview.ts";
 import { endOwnSession, getAccount, getSession } from "./sessions.ts";
 import { listOrganizationUsage } from "./usage.ts";
+import { summarizeUsage } from "./usage-summary.ts";
 
 /** Every operation of the contract, with what answers it. */
 export function mountOperations(app: FastifyInstance, context: MountContext): void {
   mountWithBody(app, context, operations.setupRobot, setupRobot(context));
   mountWithQuery(app, context, operations.listRobots, listOrganizationRobots(context));
   mount(app, context, beyondSpec.getRobot, getRobot(context));
+  mount(app, context, beyondSpec.getRegistration, getRegistration(context));
+  mount(app, context, beyondSpec.getRobotHistory, getRobotHistory(context));
+  mountWithQuery(app, context, beyondSpec.listRegistrations, listOrganizationRegistrations(context));
   mount(app, context, operations.getModel, getModel(context));
   mount(app, context, beyondSpec.listModels, listCatalogModels(context));
+  mount(app, context, beyondSpec.listEndpoints, listEndpoints(context));
   mountWithBody(app, context, operations.createApiKey, createOrganizationKey(context));
   mountWithQuery(app, context, operations.listApiKeys, listOrganizationKeys(context));
   mount(app, context, operations.revokeApiKey, revokeOrganizationKey(context));
@@ -29,6 +38,7 @@ export function mountOperations(app: FastifyInstance, context: MountContext): vo
   mount(app, context, beyondSpec.pollDeployment, getDeployment(context));
   mount(app, context, beyondSpec.retireDeployment, retireDeployment(context));
   mountWithQuery(app, context, operations.listUsage, listOrganizationUsage(context));
+  mountWithQuery(app, context, beyondSpec.summarizeUsage, summarizeUsage(context));
   mountPublic(app, context, beyondSpec.startLogin, startLogin(context));
   mountPublic(app, context, beyondSpec.pollLogin, pollLogin(context));
   mountPublic(app, context, beyondSpec.exchangeLogin, exchangeLogin(context));
@@ -39,5 +49,7 @@ export function mountOperations(app: FastifyInstance, context: MountContext): vo
   mountWithBody(app, context, operations.createFleet, createFleet(context));
   mountWithQuery(app, context, operations.listFleets, listFleets(context));
   mount(app, context, beyondSpec.getFleet, getFleet(context));
+  mount(app, context, beyondSpec.getFleetDetails, getFleetDetails(context));
+  mountWithBody(app, context, beyondSpec.previewFleet, previewFleet(context));
   mountWithBody(app, context, operations.updateFleetModel, updateFleetModel(context));
 }

@@ -4,6 +4,7 @@ import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
 import type { Authorship } from "../store/audit.ts";
+import { registrationDetails } from "../store/robot-history.ts";
 import { findRobot, isRobotName, joinRobots, registrationOf, upsertRobot } from "../store/robots.ts";
 import type { Registered, Registration, RobotPart } from "../store/robots.ts";
 import { createListCache } from "./list-cache.ts";
@@ -15,6 +16,9 @@ import type { RobotRoom } from "./robot-room.ts";
 
 /** Robots of a list that are held at once; a longer list is sent piece by piece. */
 export const LIST_PART_ROWS = 2000;
+
+/** One text, so that both say it alike. */
+export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 
 const EVENT: Readonly<Record<Registered["change"], string>> = {
   added: "robot_registered",
@@ -54,10 +58,10 @@ async function register(
 ): Promise<Answer> {
   const { name, configuration_digest } = registration;
   const isFull = await room.isFull(organization_id);
+  const details = registrationDetails(registration);
   const robot = await store.write(async (transaction) => {
     if (isFull && !(await isRobotName(transaction, organization_id, name))) return null;
     const registered = await upsertRobot(transaction, organization_id, registration, identity);
-    const details = { name, configuration_digest };
     await audit(transaction, author, { action: "robot.setup", subject_id: registered.id, details });
     return registered;
   });
@@ -98,7 +102,7 @@ export function listOrganizationRobots({ store }: OperationContext): Handler<nul
 export function getRobot({ store }: OperationContext): Handler<null> {
   return async ({ principal, path }) => {
     const robot = await findRobot(store.reader, principal.organization_id, path["robot"] ?? "");
-    return robot === undefined ? refuse("NotFound", "Robot not found") : answerJson(robot.view);
+    return robot === undefined ? UNKNOWN_ROBOT : answerJson(robot.view);
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Principal } from "../auth/authenticate.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
 import { countBelongings, findOrganization } from "../store/organizations.ts";
@@ -27,17 +28,18 @@ export function endOwnSession({ store, newId, machine }: OperationContext): Hand
 
 /** `GET /v1/me/session`: whose credential this is, and what it may do. */
 export function getSession({ store }: OperationContext): Handler<null> {
-  return async ({ principal }) => {
-    const { organization_id, credential: type, credential_id: id, scopes, expires_at } = principal;
-    const organization = await organizationOf(store.reader, organization_id);
-    return answerJson(
-      JSON.stringify({
-        authenticated: true,
-        active_organization: { ...organization, role: scopes === null ? "admin" : "member" },
-        credential: { id, type, scopes, expires_at },
-      }),
-    );
-  };
+  return async ({ principal }) => answerJson(await sessionView(store.reader, principal));
+}
+
+/** A credential as its user is told of it, as JSON text. */
+export async function sessionView(reader: Reader, principal: Principal): Promise<string> {
+  const { organization_id, credential: type, credential_id: id, key_id: api_key_id, scopes, expires_at } = principal;
+  const organization = await organizationOf(reader, organization_id);
+  return JSON.stringify({
+    authenticated: true,
+    active_organization: { ...organization, role: scopes === null ? "admin" : "member" },
+    credential: { id, type, api_key_id, scopes, expires_at },
+  });
 }
 
 /** `GET /v1/me/account`: what the organization has: current deployments, and keys that work. */

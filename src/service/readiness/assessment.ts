@@ -65,7 +65,11 @@ function isObservedSince({ last_probed_at }: EndpointFacts, created_at: string, 
   return Date.parse(last_probed_at) >= Date.parse(created_at) || Date.parse(created_at) > now_ms;
 }
 
-function endpointLack({ region }: MemberGroup, endpoints: GenerationFacts["endpoints"]): string | null {
+/** What a robot in this region lacks where the model answers in those of `endpoints`. */
+export function endpointLack(
+  { region }: Pick<MemberGroup, "region">,
+  endpoints: Pick<GenerationFacts["endpoints"], "has">,
+): string | null {
   if (endpoints.has(region)) return null;
   return `has no endpoint in the robot's region ${shown(region)}`;
 }

@@ -14,7 +14,7 @@ export type WholeFleetView = Required<FleetView> & {
 
 /** What a fleet is like at `now_ms`. Derived anew each time from what was observed, so that it cannot go stale. */
 export function deriveFleet(facts: FleetFacts, now_ms: number): WholeFleetView {
-  const position = facts.readiness_mode === "scheduled" ? positionIn(facts.windows, now_ms) : ALWAYS_WITHIN;
+  const position = positionOf(facts, now_ms);
   const assessment = assessActive(facts, now_ms);
   const blocker = blockerOf(facts, assessment, position);
   const status = statusOf(facts, assessment, position, blocker);
@@ -38,6 +38,11 @@ export function deriveFleet(facts: FleetFacts, now_ms: number): WholeFleetView {
 }
 
 const ALWAYS_WITHIN: WindowPosition = { state: "within" };
+
+/** Where `now_ms` is among the fleet's windows; a fleet without a schedule is always within. */
+export function positionOf({ readiness_mode, windows }: FleetFacts, now_ms: number): WindowPosition {
+  return readiness_mode === "scheduled" ? positionIn(windows, now_ms) : ALWAYS_WITHIN;
+}
 
 /** What keeps the fleet from ever becoming ready unless a person does something. */
 function blockerOf({ active }: FleetFacts, { able, unable }: Assessment, position: WindowPosition): string | null {

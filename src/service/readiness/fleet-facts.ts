@@ -23,7 +23,7 @@ export interface GenerationFacts extends Pick<
   readonly preparations: readonly number[];
 }
 
-export type EndpointFacts = Pick<Tables["endpoints"], "health" | "health_since" | "last_probed_at">;
+export type EndpointFacts = Pick<Tables["endpoints"], "health" | "health_since" | "last_probed_at" | "last_error">;
 
 /** Members that are alike in everything readiness depends on. */
 export interface MemberGroup {
@@ -38,3 +38,26 @@ export interface MemberGroup {
   /** The same of the update's checkpoint; null when there is no update. */
   readonly update_obstacle: string | null;
 }
+
+/** One member by itself: a group of one. */
+export interface Member extends MemberGroup {
+  readonly robot_id: string;
+  readonly robot_type_id: string;
+  readonly site: string | null;
+}
+
+/** What a fleet's details are derived from. */
+export interface FleetDetailFacts extends FleetFacts {
+  readonly created_at: string;
+  /** JSON text, see the table; null where nobody knows. */
+  readonly selection: string | null;
+  /** Oldest registration first. */
+  readonly members: readonly Member[];
+  /** Newest first; what the fleet works with is always among them. */
+  readonly generations: readonly GenerationRow[];
+}
+
+export type GenerationRow = Pick<
+  Tables["generations"],
+  "id" | "subject" | "created_at" | "activated_at" | "superseded_at"
+>;

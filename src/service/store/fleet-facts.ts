@@ -102,14 +102,15 @@ async function loadGenerations(
 async function loadEndpoints(reader: Reader | Transaction<Tables>, checkpoint_ids: readonly string[]) {
   const rows = await reader
     .selectFrom("endpoints")
-    .select(["checkpoint_id", "region", "health", "health_since", "last_probed_at", "withdrawn_at"])
+    .select(["checkpoint_id", "region", "health", "health_since", "last_probed_at", "last_error", "withdrawn_at"])
     .where("checkpoint_id", "in", checkpoint_ids)
     .execute();
   return Map.groupBy(rows, ({ checkpoint_id }) => checkpoint_id);
 }
 
-const CONTRACT_OF = sql<string | null>`case when contract is null then null else robots.id end`;
-const REFITTED_AT = sql<string | null>`case when contract is null then null else robots.refitted_at end`;
+/** Who has a contract is judged by it, everybody else by the type alone. */
+export const CONTRACT_OF = sql<string | null>`case when contract is null then null else robots.id end`;
+export const REFITTED_AT = sql<string | null>`case when contract is null then null else robots.refitted_at end`;
 
 type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
 
@@ -140,13 +141,21 @@ function memberGroup(
   update: Generation | null,
   obstacleOf: ObstacleOf,
 ): MemberGroup {
-  const isOfFleet = row.checkpoint_id === active.facts.checkpoint_id;
   return {
     count: Number(row.count),
     example: row.example,
     region: row.region,
-    deployment: isOfFleet ? (row.status === "active" ? "active" : "inactive") : "none",
+    deployment: deploymentOf(row, active.facts),
     obstacle: obstacleOf(row, active.requirements),
     update_obstacle: update === null ? null : obstacleOf(row, update.requirements),
   };
+}
+
+/** What a robot's current deployment means to a fleet that works with this generation. */
+export function deploymentOf(
+  { checkpoint_id, status }: Pick<MemberRow, "checkpoint_id" | "status">,
+  active: GenerationFacts,
+): MemberGroup["deployment"] {
+  if (checkpoint_id !== active.checkpoint_id) return "none";
+  return status === "active" ? "active" : "inactive";
 }

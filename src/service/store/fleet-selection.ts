@@ -4,6 +4,7 @@ import type { Transaction } from "kysely";
 import type { FleetCreate } from "../../api/fleets.ts";
 import { parseJson } from "../json/parse-json.ts";
 import type { Json } from "../json/parse-json.ts";
+import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 /** Rows fetched at a time where the last word on a robot is not the database's. */
@@ -11,11 +12,11 @@ const ROBOTS_AT_A_TIME = 1000;
 
 /** Robots by what a request calls them. Where one's name is the id of another, the id counts. */
 export async function findRobotIds(
-  transaction: Transaction<Tables>,
+  reader: Reader | Transaction<Tables>,
   organization_id: string,
   names_or_ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const robots = transaction.selectFrom("robots").select(["id", "name"]).where("organization_id", "=", organization_id);
+  const robots = reader.selectFrom("robots").select(["id", "name"]).where("organization_id", "=", organization_id);
   // Of one condition or the other PostgreSQL would make a scan of all robots; each by itself has its index.
   const rows = await robots
     .where("name", "in", names_or_ids)
@@ -31,7 +32,7 @@ type RobotSelector = NonNullable<FleetCreate["selection"]["selector"]>;
 
 /** Ids of the robots a selector matches, oldest first: one more than `maximum` where there are more than that. */
 export async function selectRobotIds(
-  transaction: Transaction<Tables>,
+  reader: Reader | Transaction<Tables>,
   organization_id: string,
   { site = null, region = null, robot_type_id = null, labels = {} }: RobotSelector,
   maximum: number,
@@ -40,7 +41,7 @@ export async function selectRobotIds(
   const matching: string[] = [];
   let after = "";
   for (;;) {
-    const rows = await transaction
+    const rows = await reader
       .selectFrom("robots")
       .select(["id", "labels"])
       .where("organization_id", "=", organization_id)

@@ -4,12 +4,16 @@ import type { Kysely } from "kysely";
 import { addRobotViews } from "./robot-views.ts";
 
 /** A step knows the tables of its own time, not those of today. */
+/** Of usage: longer periods have an index of their own. Part of the schema: it stays as it is. */
+export const USUAL_PERIOD_S = 86_400;
+
 type AnyDatabase = Pick<Kysely<unknown>, "schema" | "getExecutor">;
 
 /** Steps of the schema, applied in this order, each once and never changed after a release. */
 export const MIGRATIONS: Readonly<Record<string, { readonly up: (database: AnyDatabase) => Promise<void> }>> = {
   "0001-robots": { up: createRobots },
   "0002-fleets": { up: createFleets },
+  "0003-console": { up: addConsole },
 };
 
 async function createRobots(database: AnyDatabase): Promise<void> {
@@ -268,4 +272,37 @@ async function createFleets(database: AnyDatabase): Promise<void> {
     .addColumn("subject_id", "text", (column) => column.notNull())
     .addColumn("details", "text", (column) => column.notNull())
     .execute();
+}
+
+/** What a console shows, and what its sign-in needs. */
+async function addConsole(database: AnyDatabase): Promise<void> {
+  await addConsoleSessions(database);
+  await addRegistrationTimes(database);
+  await database.schema.alterTable("fleets").addColumn("selection", "text").execute();
+  await database.schema.createIndex("audit_log_by_subject").on("audit_log").columns(["subject_id", "id"]).execute();
+  // Periods are cut each hour: only outages leave long ones.
+  await database.schema
+    .createIndex("usage_records_long")
+    .on("usage_records")
+    .columns(["organization_id", "id"])
+    .where(sql.ref("quantity"), ">", sql.lit(USUAL_PERIOD_S))
+    .execute();
+}
+
+/** Nobody knows of an older registration when it changed; it was as it is when it was last sent. */
+async function addRegistrationTimes(database: AnyDatabase): Promise<void> {
+  await database.schema
+    .alterTable("robots")
+    .addColumn("changed_at", "text", (column) => column.notNull().defaultTo(""))
+    .execute();
+  await sql`update robots set changed_at = updated_at`.execute(database);
+}
+
+/** Until then every session was a command line's, and could do everything. */
+async function addConsoleSessions(database: AnyDatabase): Promise<void> {
+  await database.schema
+    .alterTable("sessions")
+    .addColumn("kind", "text", (column) => column.notNull().defaultTo("cli"))
+    .execute();
+  await database.schema.alterTable("sessions").addColumn("scopes", "text").execute();
 }

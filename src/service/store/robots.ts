@@ -150,29 +150,37 @@ const upsert = prepare<
       created_at: parameter("now"),
       updated_at: parameter("now"),
       refitted_at: parameter("now"),
+      changed_at: parameter("now"),
     })
     .onConflict((conflict) =>
-      conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => ({
-        robot_type_id: ref("excluded.robot_type_id"),
-        region: ref("excluded.region"),
-        configuration_digest: ref("excluded.configuration_digest"),
-        site: ref("excluded.site"),
-        labels: ref("excluded.labels"),
-        contract: ref("excluded.contract"),
-        view: view(ref("robots.id"), ref("robots.created_at")),
-        updated_at: ref("excluded.updated_at"),
-        refitted_at: when()
-          .when(
-            and([
-              eb("robots.robot_type_id", "=", ref("excluded.robot_type_id")),
-              eb("robots.region", "=", ref("excluded.region")),
-              eb(fn.coalesce("robots.contract", sql.lit("")), "=", fn.coalesce("excluded.contract", sql.lit(""))),
-            ]),
-          )
-          .then(ref("robots.refitted_at"))
-          .else(ref("excluded.refitted_at"))
-          .end(),
-      })),
+      conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => {
+        const isFitted = and([
+          eb("robots.robot_type_id", "=", ref("excluded.robot_type_id")),
+          eb("robots.region", "=", ref("excluded.region")),
+          eb(fn.coalesce("robots.contract", sql.lit("")), "=", fn.coalesce("excluded.contract", sql.lit(""))),
+        ]);
+        const isSame = and([
+          isFitted,
+          // Entered by an earlier release: it is entered now.
+          eb("robots.changed_at", "<>", ""),
+          eb("robots.configuration_digest", "=", ref("excluded.configuration_digest")),
+          eb("robots.labels", "=", ref("excluded.labels")),
+          // No site is empty.
+          eb(fn.coalesce("robots.site", sql.lit("")), "=", fn.coalesce("excluded.site", sql.lit(""))),
+        ]);
+        return {
+          robot_type_id: ref("excluded.robot_type_id"),
+          region: ref("excluded.region"),
+          configuration_digest: ref("excluded.configuration_digest"),
+          site: ref("excluded.site"),
+          labels: ref("excluded.labels"),
+          contract: ref("excluded.contract"),
+          view: view(ref("robots.id"), ref("robots.created_at")),
+          updated_at: ref("excluded.updated_at"),
+          refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),
+          changed_at: when().when(isSame).then(ref("robots.changed_at")).else(ref("excluded.changed_at")).end(),
+        };
+      }),
     )
     .returning(["id", "view", "refitted_at"]);
 });

@@ -3,19 +3,25 @@ import type { Transaction } from "kysely";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
+const COLUMNS = [
+  "id",
+  "organization_id",
+  "kind",
+  "token_sha256",
+  "created_by",
+  "scopes",
+  "created_at",
+  "last_used_at",
+  "expires_at",
+  "revoked_at",
+] as const;
+
 /** What a request needs to know of the session it came with. */
-export type SessionRow = Pick<
-  Tables["sessions"],
-  "id" | "organization_id" | "token_sha256" | "created_by" | "expires_at" | "revoked_at"
->;
+export type SessionRow = Pick<Tables["sessions"], (typeof COLUMNS)[number]>;
 
 /** Looks a session up by its token's hash; like a key's, the query that finds the organization. */
 export function findSession(reader: Reader, token_sha256: string): Promise<SessionRow | undefined> {
-  return reader
-    .selectFrom("sessions")
-    .select(["id", "organization_id", "token_sha256", "created_by", "expires_at", "revoked_at"])
-    .where("token_sha256", "=", token_sha256)
-    .executeTakeFirst();
+  return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", token_sha256).executeTakeFirst();
 }
 
 export async function insertSession(transaction: Transaction<Tables>, session: Tables["sessions"]): Promise<void> {
@@ -71,6 +77,32 @@ export async function endSessionsOf(
     .returning("id")
     .execute();
   return ended.length;
+}
+
+/** Forgets the oldest console sessions of a key, all but the newest `kept`. */
+export async function deleteOldConsoleSessions(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  key_id: string,
+  kept: number,
+): Promise<void> {
+  const own = transaction
+    .selectFrom("sessions")
+    .select("id")
+    .where("organization_id", "=", organization_id)
+    .where("created_by", "=", key_id)
+    .where("kind", "=", "console");
+  // SQLite knows no offset without a limit.
+  const [oldest_kept] = await own
+    .orderBy("id", "desc")
+    .offset(kept - 1)
+    .limit(1)
+    .execute();
+  if (oldest_kept === undefined) return;
+  await transaction
+    .deleteFrom("sessions")
+    .where("id", "in", own.where("id", "<", oldest_kept.id))
+    .execute();
 }
 
 /** Forgets sessions that were over before `before` (ISO 8601), a bounded number at a time; returns how many. */

@@ -45,6 +45,8 @@ export interface Tables {
     updated_at: string;
     /** When its type, region or contract last became others: what fleets and deployments judge it by. */
     refitted_at: string;
+    /** When anything of its registration last became other than before. */
+    changed_at: string;
   };
 
   /** One row: when the catalog was last applied. Two who apply one at once wait for each other at it. */
@@ -111,6 +113,8 @@ export interface Tables {
     peak_active_robots: number;
     /** JSON array of milliseconds since the epoch: start and end of each window, in their order. */
     operating_windows: string;
+    /** JSON object of kind and selector: how its members were chosen. Null for a fleet made before this was kept. */
+    selection: string | null;
     /** Generation the fleet works with. */
     generation_id: string;
     /** Generation that is to replace it. */
@@ -190,8 +194,13 @@ export interface Tables {
   sessions: {
     id: string;
     organization_id: string;
+    /** A command line's, which sends its token along, or a console's, whose browser keeps it in a cookie. */
+    kind: "cli" | "console";
     token_sha256: string;
+    /** The key it goes back to. */
     created_by: string;
+    /** What that key may do, as there. */
+    scopes: string | null;
     created_at: string;
     last_used_at: string | null;
     expires_at: string;

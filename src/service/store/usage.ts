@@ -3,6 +3,7 @@ import type { Transaction } from "kysely";
 
 import type { UsageTime } from "../usage/period.ts";
 import { periodEnd, periodSeconds, wholeSecond } from "../usage/period.ts";
+import { USUAL_PERIOD_S } from "./migrations.ts";
 import type { PageRange } from "./page-range.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
@@ -91,6 +92,11 @@ export interface UsagePeriod {
   readonly created_at: string;
 }
 
+const SUMMED = ["id", "robot_name", "model_slug", "period_start", "period_end", "quantity"] as const;
+
+/** A period as far as it is summed up. */
+export type SummedPeriod = Pick<UsagePeriod, (typeof SUMMED)[number]>;
+
 /**
  * Periods of an organization as of now, oldest first. A period has its id from its beginning, so it keeps its
  * place, and shows once however the pages are cut, when it is entered in the ledger meanwhile.
@@ -98,9 +104,41 @@ export interface UsagePeriod {
 export async function listUsage(
   reader: Reader,
   organization_id: string,
-  { after, rows }: PageRange,
+  range: PageRange,
   now: UsageTime,
 ): Promise<readonly UsagePeriod[]> {
+  const { entered, running } = selectPeriods(reader, organization_id, range, now);
+  const both = entered.selectAll().unionAll(running.selectAll()).orderBy("id");
+  const found = await (range.rows === null ? both : both.limit(range.rows)).execute();
+  return withQuantities(found, now);
+}
+
+/** As `listUsage`, for a long ledger: what is not read costs neither time nor memory. */
+export async function listSummedPeriods(
+  reader: Reader,
+  organization_id: string,
+  range: PageRange & { readonly rows: number },
+  now: UsageTime,
+): Promise<readonly SummedPeriod[]> {
+  const { entered, running } = selectPeriods(reader, organization_id, range, now);
+  const both = entered.select(SUMMED).unionAll(running.select(SUMMED)).orderBy("id");
+  return withQuantities(await both.limit(range.rows).execute(), now);
+}
+
+/** A period that runs has come to its quantity so far. */
+function withQuantities<Period extends Omit<SummedPeriod, "quantity"> & { quantity: number }>(
+  periods: readonly Period[],
+  now: UsageTime,
+): readonly Period[] {
+  for (const period of periods) {
+    if (period.period_end !== null) continue;
+    period.quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));
+  }
+  return periods;
+}
+
+/** The periods in the ledger, and those that run. */
+function selectPeriods(reader: Reader, organization_id: string, { after, rows }: PageRange, now: UsageTime) {
   const second = wholeSecond(now.at);
   let entered = reader
     .selectFrom("usage_records")
@@ -135,17 +173,35 @@ export async function listUsage(
     entered = entered.orderBy("id").limit(rows);
     running = running.orderBy("usage_id").limit(rows);
   }
-  const both = reader
-    .selectFrom(entered.as("entered"))
-    .selectAll()
-    .unionAll(reader.selectFrom(running.as("running")).selectAll())
-    .orderBy("id");
-  const found = await (rows === null ? both : both.limit(rows)).execute();
-  for (const period of found) {
-    if (period.period_end !== null) continue;
-    period.quantity = periodSeconds(period.period_start, periodEnd(period.period_start, now));
-  }
-  return found;
+  return { entered: reader.selectFrom(entered.as("entered")), running: reader.selectFrom(running.as("running")) };
+}
+
+/**
+ * Periods in the ledger that are longer than `USUAL_PERIOD_S`, were named until `until` and ended after `since`, oldest first: what
+ * a service that stood still for days entered when it was back.
+ *
+ * @param since ISO 8601, as the ledger has it.
+ */
+export function listLongPeriods(
+  reader: Reader,
+  organization_id: string,
+  { after, until, rows }: { readonly after: string; readonly until: string; readonly rows: number },
+  since: string,
+): Promise<readonly SummedPeriod[]> {
+  return (
+    reader
+      .selectFrom("usage_records")
+      .select(SUMMED)
+      .where("organization_id", "=", organization_id)
+      // As the index has it, or it is not used.
+      .where("quantity", ">", sql.lit(USUAL_PERIOD_S))
+      .where("id", ">", after)
+      .where("id", "<=", until)
+      .where("period_end", ">", since)
+      .orderBy("id")
+      .limit(rows)
+      .execute()
+  );
 }
 
 /** When a period began: before a moment, or after it. */

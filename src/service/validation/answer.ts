@@ -11,7 +11,7 @@ export const ANSWER_CUT_BYTES = 65_536;
 const CUT_LENGTH = 64;
 
 /** What looks like an API key or a session token, anywhere in a text. */
-const CREDENTIALS = /(?:sk_[A-Za-z0-9]{1,32}_|rps_session_)[A-Za-z0-9_-]{8,}/g;
+const CREDENTIALS = /(?:sk_[A-Za-z0-9]{1,32}_|rps_(?:session|console)_)[A-Za-z0-9_-]{8,}/g;
 /** Members whose values are nobody's business. */
 const SECRET_NAMES = /api_?key|authorization|^code$|credential|passw|secret|token|verifier/i;
 const REDACTED = "[redacted]";

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe } from "vitest";
 import { apiKeysConformance } from "./api-keys.ts";
 import { credentialsConformance } from "./credentials.ts";
 import { deploymentsConformance } from "./deployments.ts";
+import { detailsConformance } from "./details.ts";
 import { fleetsConformance } from "./fleets.ts";
 import { isolationConformance } from "./isolation.ts";
 import { loginsConformance } from "./logins.ts";
@@ -26,6 +27,7 @@ const PARTS = [
   apiKeysConformance,
   fleetsConformance,
   readinessConformance,
+  detailsConformance,
   deploymentsConformance,
   usageConformance,
   loginsConformance,

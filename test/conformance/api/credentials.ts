@@ -143,7 +143,8 @@ export function credentialsConformance(target: () => Target): void {
       expect(await typesOf("[]")).toEqual(["model_attributes_type"]);
       expect(await typesOf("null")).toEqual(["model_attributes_type"]);
       expect(await typesOf("{}", { "content-type": "text/plain" })).toEqual(["model_attributes_type"]);
-      expect((await typesOf("{}")).every((type) => type === "missing")).toBe(true);
+      // A preview misses one member or another: which, its rule says.
+      for (const type of await typesOf("{}")) expect(["missing", "value_error"]).toContain(type);
       const large = `{"x":"${"x".repeat(1024 * 1024)}"}`;
       expect(await client.refused("PayloadTooLarge", name, { body: large })).toContain(String(1024 * 1024));
     });

@@ -27,7 +27,7 @@ function fleetOfBoth(name: string, rest: Members = {}) {
 }
 
 /** An organization with the robots r1 and r2. */
-async function withRobots(target: Target): Promise<Client> {
+export async function withRobots(target: Target): Promise<Client> {
   const client = await target.organization();
   await register(client, ["r1", "r2"]);
   return client;
@@ -40,8 +40,8 @@ export async function untilFleet(client: Client, { id }: FleetView, expected: ob
   return get();
 }
 
-const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
-const windowOf = (from: number, to: number) => ({ starts_at: inHours(from), ends_at: inHours(to) });
+export const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+export const windowOf = (from: number, to: number) => ({ starts_at: inHours(from), ends_at: inHours(to) });
 
 export function fleetsConformance(target: () => Target): void {
   describe("fleets", () => {

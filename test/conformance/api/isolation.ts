@@ -50,7 +50,12 @@ export function isolationConformance(target: () => Target): void {
     it.each<[name: Name, sent: (of: Belongings) => Sent]>([
       ["getRobot", ({ robot_id }) => ({ path: { robot: robot_id } })],
       ["getRobot", () => ({ path: { robot: "r1" } })],
+      ["getRegistration", ({ robot_id }) => ({ path: { robot: robot_id } })],
+      ["getRegistration", () => ({ path: { robot: "r1" } })],
+      ["getRobotHistory", ({ robot_id }) => ({ path: { robot: robot_id } })],
+      ["getRobotHistory", () => ({ path: { robot: "r1" } })],
       ["getFleet", ({ fleet_id }) => ({ path: { fleet_id } })],
+      ["getFleetDetails", ({ fleet_id }) => ({ path: { fleet_id } })],
       ["updateFleetModel", ({ fleet_id }) => ({ path: { fleet_id }, body: { subject: STEADY.oldest } })],
       ["getDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
       ["pollDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
@@ -94,6 +99,9 @@ export function isolationConformance(target: () => Target): void {
         () => ({ body: fleetOf("f", { selection: { selector: { labels: { team: "secret-team" } } } }) }),
         ["body", "selection", "selector"],
       ],
+      ["previewFleet", ({ robot_id }) => ({ body: { robots: [robot_id] } }), ["body", "robots", 0]],
+      ["previewFleet", () => ({ body: { robots: ["r1"] } }), ["body", "robots", 0]],
+      ["previewFleet", () => ({ body: { selector: { site: "secret-site" } } }), ["body", "selector"]],
       ["createDeployment", ({ robot_id }) => ({ body: { model: STEADY.slug, robot: robot_id } }), ["body", "robot"]],
       ["createDeployment", () => ({ body: { model: STEADY.slug, robot: "r1" } }), ["body", "robot"]],
     ])("%s with what another organization has: 422, as for what does not exist", async (name, sent, loc) => {
@@ -103,6 +111,7 @@ export function isolationConformance(target: () => Target): void {
     it("lists and counts show nothing of them", async () => {
       for (const name of [
         "listRobots",
+        "listRegistrations",
         "listFleets",
         "listDeployments",
         "listApiKeys",

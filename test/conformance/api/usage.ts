@@ -33,6 +33,11 @@ export function usageConformance(target: () => Target): void {
       const [from, to] = [Date.parse(secondOf(active.activated_at)), Date.parse(secondOf(retired_at))];
       expect(await total()).toBe((to - from) / 1000);
       expect(await client.call("listUsage")).toEqual({ items });
+      const summary = await client.call("summarizeUsage", { query: { by: "robot,model" } });
+      const sum = { day: null, robot: "r1", model_slug: STEADY.slug, quantity: (to - from) / 1000 };
+      expect(summary).toMatchObject({ total: sum.quantity, items: [sum] });
+      const stranger = await target().organization();
+      expect(await stranger.call("summarizeUsage")).toMatchObject({ total: 0, items: [] });
     });
 
     it("a deployment that is not active costs nothing", async () => {

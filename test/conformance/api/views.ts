@@ -6,7 +6,9 @@ import type { OperationName } from "../../../src/api/api.ts";
 import type { beyondSpec } from "../../../src/api/beyond-spec.ts";
 import { DEPLOYMENT_STATUSES } from "../../../src/api/deployments.ts";
 import { ERROR_CODES } from "../../../src/api/errors.ts";
+import { ENDPOINT_STATUSES, FLEET_MEMBER_STATES, SELECTION_KINDS } from "../../../src/api/fleet-details.ts";
 import { FLEET_STATUSES, READINESS_MODES } from "../../../src/api/fleets.ts";
+import { REGISTRATION_MEMBERS } from "../../../src/api/registrations.ts";
 
 /** ISO 8601 in UTC with milliseconds: sorts as it happened. */
 const time = z.string().regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
@@ -144,6 +146,94 @@ export const usageRecord = z.strictObject({
   period_end: wholeSecond.nullable(),
 });
 
+const sentence = z.string().min(1).max(2000).nullable();
+const endpointState = {
+  region: z.string(),
+  status: z.enum(ENDPOINT_STATUSES),
+  since: time.nullable(),
+  checked_at: time.nullable(),
+  detail: sentence,
+};
+
+const fleetDetails = z.strictObject({
+  created_at: time,
+  updated_at: time.nullable(),
+  operating_windows: z.array(z.strictObject({ starts_at: time, ends_at: time })),
+  selection: z.strictObject({
+    kind: z.enum(SELECTION_KINDS),
+    selector: z
+      .strictObject({
+        site: z.string().nullable(),
+        region: z.string().nullable(),
+        robot_type_id: z.string().nullable(),
+        labels: z.record(z.string(), z.string()),
+      })
+      .nullable(),
+  }),
+  generations: z
+    .array(
+      z.strictObject({
+        generation_id: id("gen"),
+        subject: z.string(),
+        status: z.enum(["pending", "preparing", "active", "blocked", "superseded"]),
+        created_at: time,
+        activated_at: time.nullable(),
+        blocker: sentence,
+      }),
+    )
+    .min(1),
+  members: z.array(
+    z
+      .strictObject({
+        robot_id: id("rob"),
+        robot: z.string(),
+        robot_type_id: z.string(),
+        region: z.string(),
+        site: z.string().nullable(),
+        state: z.enum(FLEET_MEMBER_STATES),
+        reason: sentence,
+      })
+      .refine(({ state, reason }) => (reason !== null) === (state === "waiting" || state === "blocked")),
+  ),
+  endpoints: z.array(z.strictObject({ generation_id: id("gen"), ...endpointState })),
+});
+
+const fleetPreviewed = z.strictObject({
+  total: count,
+  robots: z.array(
+    z
+      .strictObject({
+        robot_id: id("rob"),
+        robot: z.string(),
+        robot_type_id: z.string(),
+        region: z.string(),
+        site: z.string().nullable(),
+        labels: z.record(z.string(), z.string()),
+        fits: z.boolean().nullable(),
+        reason: sentence,
+      })
+      .refine(({ fits, reason }) => (fits === false) === (reason !== null)),
+  ),
+});
+
+const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
+const registration = z.strictObject({
+  robot_id: id("rob"),
+  robot: z.string(),
+  configuration_digest: digest,
+  changed_at: time,
+  registered_at: time,
+});
+const registrationRecord = z.strictObject({
+  at: time,
+  configuration_digest: digest,
+  changed: z.array(z.enum(REGISTRATION_MEMBERS)).nullable(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  site: z.string().nullable(),
+  actor: z.strictObject({ id: z.string(), label: z.string().nullable() }),
+});
+
 /** The exact answer of every operation. */
 export const answers = {
   setupRobot: z.strictObject({ robot: robotView }),
@@ -157,9 +247,34 @@ export const answers = {
   revokeApiKey: apiKeyView,
   getModel: modelView,
   listUsage: z.strictObject({ items: z.array(usageRecord) }),
+  summarizeUsage: z.strictObject({
+    since: time,
+    until: time,
+    by: z.string(),
+    unit: z.literal("second"),
+    total: count,
+    items: z.array(
+      z.strictObject({
+        day: z.iso.date().nullable(),
+        robot: z.string().nullable(),
+        model_slug: z.string().nullable(),
+        quantity: count,
+      }),
+    ),
+  }),
   getRobot: robotView,
+  getRegistration: registration.extend({ contract: z.record(z.string(), z.unknown()).nullable() }),
+  getRobotHistory: z.strictObject({ items: z.array(registrationRecord) }),
+  listRegistrations: z.strictObject({ items: z.array(registration) }),
   getFleet: fleetView,
+  getFleetDetails: fleetDetails,
+  previewFleet: fleetPreviewed,
   listModels: z.strictObject({ models: z.array(modelView) }),
+  listEndpoints: z.strictObject({
+    items: z.array(
+      z.strictObject({ model_slug: z.string(), checkpoint_id: z.string().startsWith("ckpt_"), ...endpointState }),
+    ),
+  }),
   listDeployments: z.strictObject({ items: z.array(deploymentView) }),
   getDeployment: deploymentView,
   pollDeployment: deploymentView,

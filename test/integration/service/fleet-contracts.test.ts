@@ -60,7 +60,7 @@ describeOnEachStore("fleets of robots that each have a large contract of their o
       for (const [index, id] of robots.entries()) {
         const contract = contractOf(index, index % 2 === 0 ? ["wrist"] : []);
         const row = { id, organization_id, name: `r${index}`, robot_type_id: "t", region: "r", labels: "{}", contract };
-        const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW };
+        const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW, changed_at: NOW };
         await transaction
           .insertInto("robots")
           .values({ ...row, ...times, configuration_digest: "", view: "{}" })

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { MIGRATIONS } from "../../../src/service/store/migrations.ts";
 import { migrateWithin } from "../../../src/service/store/migrator.ts";
 import { NodeSqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
+import { readRobotHistory } from "../../../src/service/store/robot-history.ts";
 import { SQLITE_FILE } from "../../../src/service/store/sqlite-store.ts";
 import { storeProblem } from "../../../src/service/store/store-problem.ts";
 import { openStore } from "../../../src/service/store/store.ts";
@@ -86,6 +87,20 @@ for (const { name, locate, execute } of [sqlite, postgres]) {
   const goldenOf = (step: string) => readFile(join(GOLDEN, `${step}.${name}.sql`), "utf8");
 
   describe.skipIf(name === "postgres" && WITHOUT_POSTGRES)(`migrations on ${name}`, () => {
+    it("what an earlier release left reads in the console as far as it is known", async () => {
+      const location = await locate();
+      await execute(location, await goldenOf("0002-fleets"));
+      await using store = await openStore(location, testMachine);
+      const { reader } = store;
+      const robots = await reader.selectFrom("robots").select(["changed_at", "updated_at"]).execute();
+      expect(robots).toHaveLength(2);
+      for (const { changed_at, updated_at } of robots) expect(changed_at).toBe(updated_at);
+      const fleets = await reader.selectFrom("fleets").select("selection").execute();
+      expect(structuredClone(fleets)).toEqual([{ selection: null }]);
+      const history = await readRobotHistory(reader, "org_01jgjx", "rob_01jgjx", 200);
+      expect(history).toMatchObject([{ configuration_digest: null, changed: null, actor: { id: "key_01jgjx" } }]);
+    });
+
     it.each(EARLIER)("a store of %s is brought up to date, and nothing is lost", async (step) => {
       const location = await locate();
       await execute(location, await goldenOf(step));
@@ -139,6 +154,14 @@ for (const { name, locate, execute } of [sqlite, postgres]) {
           "scopes": "["robots:setup"]",
         }
       `);
+    });
+
+    it("a session of before the console stays a command line's, that may do everything", async () => {
+      const location = await locate();
+      await execute(location, await goldenOf("0002-fleets"));
+      await using store = await openStore(location, testMachine);
+      const session = await store.reader.selectFrom("sessions").selectAll().executeTakeFirst();
+      expect(session).toMatchObject({ id: "ses_01jgjx", created_by: "key_01jgjx", kind: "cli", scopes: null });
     });
 
     it("refuses a store that a newer program wrote, says so, and leaves it alone", async () => {

@@ -52,7 +52,7 @@ async function open(): Promise<Store> {
     }
     for (const { id, name } of robots) {
       const row = { id, name, organization_id, robot_type_id: "t", region: "r", labels: "{}", view: "{}" };
-      const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW };
+      const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW, changed_at: NOW };
       await transaction
         .insertInto("robots")
         .values({ ...row, ...times, configuration_digest: "" })

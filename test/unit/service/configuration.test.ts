@@ -51,6 +51,7 @@ database:
 rate_limit:
   credential: { per_second: 0.5, burst: 7 }
 metrics: false
+console: false
 log: { level: debug, requests: true }
 audit: { keep_forever: true }
 limits: { body_bytes: 20000, headers_timeout_s: 1.5, request_timeout_s: 2 }
@@ -62,6 +63,7 @@ x-note: mine
       keep: { kind: "database", url: "postgres://robots@db.example.com/robots", pool_size: null },
       rate_limit: { credential: { per_second: 0.5, burst: 7 }, address: { per_second: 10, burst: 300 } },
       metrics: false,
+      console: false,
       log: { level: "debug", requests: true },
       audit_retention_days: null,
       limits: { body_bytes: 20_000, headers_timeout_ms: 1500, request_timeout_ms: 2000, idle_timeout_ms: 90_000 },
@@ -99,7 +101,7 @@ prot: 8080
         "6:23 out_of_range 10 is outside the range: 16384 to 16777216",
         "7:36 out_of_range 0 is outside the range: 1 to 10000000",
         "8:8 conflict keep_forever and retention_days are both set; leave one of them out",
-        "9:1 unknown_key unknown key prot; known here: listen, tls, trusted_proxies, data, database, bootstrap_key_file, models, rate_limit, metrics, log, audit, limits",
+        "9:1 unknown_key unknown key prot; known here: listen, tls, trusted_proxies, data, database, bootstrap_key_file, models, rate_limit, metrics, console, log, audit, limits",
       ]
     `);
   });

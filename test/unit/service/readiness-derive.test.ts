@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { fleetViewSchema } from "../../../src/api/fleets.ts";
+import { deriveDetails } from "../../../src/service/readiness/derive-details.ts";
 import { deriveFleet } from "../../../src/service/readiness/derive-fleet.ts";
 import type {
   EndpointFacts,
@@ -18,9 +19,19 @@ const within = [NOW_MS - HOUR_MS, NOW_MS + HOUR_MS];
 const later = [NOW_MS + HOUR_MS, NOW_MS + 2 * HOUR_MS];
 const past = [NOW_MS - 2 * HOUR_MS, NOW_MS - HOUR_MS];
 
-const healthy: EndpointFacts = { health: "healthy", health_since: at(-1000), last_probed_at: at(-1000) };
-const failing: EndpointFacts = { health: "failing", health_since: at(-1000), last_probed_at: at(-1000) };
-const unknown: EndpointFacts = { health: "unknown", health_since: null, last_probed_at: null };
+const healthy: EndpointFacts = {
+  health: "healthy",
+  health_since: at(-1000),
+  last_probed_at: at(-1000),
+  last_error: null,
+};
+const failing: EndpointFacts = {
+  health: "failing",
+  health_since: at(-1000),
+  last_probed_at: at(-1000),
+  last_error: null,
+};
+const unknown: EndpointFacts = { health: "unknown", health_since: null, last_probed_at: null, last_error: null };
 
 function generation(parts: Partial<GenerationFacts> = {}): GenerationFacts {
   return {
@@ -69,7 +80,11 @@ describe("deriveFleet: status", () => {
     ["an endpoint fails after activation → degraded", { active: generation({ endpoints: on(failing) }) }, "degraded"],
     [
       "the address of an endpoint changed and nobody has looked yet → ready",
-      { active: generation({ endpoints: on({ health: "unknown", health_since: null, last_probed_at: null }) }) },
+      {
+        active: generation({
+          endpoints: on({ health: "unknown", health_since: null, last_probed_at: null, last_error: null }),
+        }),
+      },
       "ready",
     ],
     [
@@ -333,6 +348,7 @@ describe("deriveFleet: whatever the store holds", () => {
     health: fc.constantFrom("unknown", "healthy", "failing"),
     health_since: fc.option(fc.constantFrom(at(-90_000), at(-1000)), { nil: null }),
     last_probed_at: fc.option(fc.constantFrom(at(-90_000), at(-1000), at(HOUR_MS)), { nil: null }),
+    last_error: fc.option(fc.constant("HTTP 503"), { nil: null }),
   });
   const region = fc.constantFrom("eu", "us", "moon");
   const generations = (id: string) =>
@@ -384,6 +400,44 @@ describe("deriveFleet: whatever the store holds", () => {
         const { lower_seconds = 0, upper_seconds = 0 } = view.readiness_estimate ?? {};
         expect(lower_seconds).toBeLessThanOrEqual(upper_seconds);
         if (view.status === "ready") expect([blocked, given.active.activated_at === null]).toEqual([0, false]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it.each([
+    [1, "At most 1 robot of the fleet works at once (peak_active_robots), and one is active or ready."],
+    [2, "At most 2 robots of the fleet work at once (peak_active_robots), and so many are active or ready."],
+  ])("a member beyond a peak of %i is told so", (peak, reason) => {
+    const robot = { ...group({ count: 1 }), robot_id: "rob_1", robot_type_id: "arm", site: null };
+    const members = [robot, robot, robot];
+    const given = {
+      ...fleet({ peak_active_robots: peak }),
+      members,
+      created_at: at(0),
+      selection: null,
+      generations: [],
+    };
+    expect(deriveDetails(given, NOW_MS).members.at(-1)).toMatchObject({ state: "waiting", reason });
+  });
+
+  it("each member is in one state, and they add up to the counts of the view", () => {
+    fc.assert(
+      fc.property(facts, (given) => {
+        const members = given.members.map((member, index) => ({
+          ...member,
+          count: 1,
+          robot_id: `rob_${index}`,
+          robot_type_id: "arm",
+          site: null,
+        }));
+        const whole = { ...given, members, created_at: at(0), selection: null, generations: [] };
+        const { registered: _registered, ...counts } = deriveFleet(whole, NOW_MS).robots;
+        const told = deriveDetails(whole, NOW_MS).members;
+        for (const [state, count] of Object.entries(counts)) {
+          expect(told.filter((member) => member.state === state)).toHaveLength(count);
+        }
+        for (const { state, reason } of told) expect(reason !== null).toBe(state === "waiting" || state === "blocked");
       }),
       { numRuns: 2000 },
     );

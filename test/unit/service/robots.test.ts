@@ -29,6 +29,7 @@ it("robots of an older store look as if they registered today", async () => {
     );
   }
   await addRobotViews(database);
+  await sql`alter table robots add column changed_at text`.execute(database);
   const all = { after: null, rows: 10 };
   const before = await joinRobots(database, "org_1", all);
   expect(JSON.parse(before.list)).toHaveLength(2);

@@ -1,0 +1,29 @@
+import type { AuditAction } from "../store/audit.ts";
+
+/** The kinds of things a page shows. */
+export const CHANGE_TOPICS = ["robots", "fleets", "deployments", "models", "keys", "usage"] as const;
+export type ChangeTopic = (typeof CHANGE_TOPICS)[number];
+
+/** What looks different after each action: a robot that registers again may no longer fit its fleet's model. */
+const TOPICS_BY_ACTION = {
+  "api_key.create": ["keys"],
+  "api_key.revoke": ["keys"],
+  "deployment.create": ["deployments", "fleets", "usage"],
+  "deployment.retire": ["deployments", "fleets", "usage"],
+  "fleet.create": ["fleets"],
+  "fleet.update_model": ["fleets"],
+  "login.approve": [],
+  "login.deny": [],
+  "models.apply": ["models", "fleets", "deployments"],
+  "organization.create": [],
+  "robot.setup": ["robots", "fleets"],
+  "session.create": [],
+  "session.end": [],
+} satisfies Readonly<Record<AuditAction, readonly ChangeTopic[]>>;
+
+const TOPICS: ReadonlyMap<string, readonly ChangeTopic[]> = new Map(Object.entries(TOPICS_BY_ACTION));
+
+/** An action of a newer replica is not known here: it may have changed anything. */
+export function topicsOfAction(action: string): readonly ChangeTopic[] {
+  return TOPICS.get(action) ?? CHANGE_TOPICS;
+}

@@ -1,0 +1,37 @@
+/**
+ * The console: a page for operators, served by the service itself.
+ *
+ * browser/ is the page, which scripts/build.ts makes into a few files; built-console.ts and serve-files.ts hand them out. The page asks
+ * the /v1 operations like any other client, only that its credential is a session in a cookie that no script can read (sessions.ts,
+ * http/arrival.ts). It hears from events.ts when to ask again.
+ */
+import type { FastifyInstance } from "fastify";
+
+import type { MountContext } from "../http/mount.ts";
+import type { Metrics } from "../metrics.ts";
+import { createConsoleReader } from "./built-console.ts";
+import { mountEvents } from "./events.ts";
+import { mountLogins } from "./logins.ts";
+import { serveFiles } from "./serve-files.ts";
+import { mountSessions } from "./sessions.ts";
+
+export interface ConsoleOptions {
+  /** Where it was built into. */
+  readonly folder: string;
+  readonly metrics: Metrics;
+  /** Aborted when the service is to end. */
+  readonly stopping: AbortSignal;
+}
+
+/** Serves the console. */
+export function mountConsole(
+  app: FastifyInstance,
+  context: MountContext,
+  { folder, metrics, stopping }: ConsoleOptions,
+): void {
+  const { machine } = context;
+  serveFiles(app, createConsoleReader(folder, machine), machine.log);
+  mountSessions(app, context, metrics);
+  mountLogins(app, context);
+  mountEvents(app, context, stopping);
+}

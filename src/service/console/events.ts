@@ -1,0 +1,137 @@
+import type { ServerResponse } from "node:http";
+
+import type { FastifyInstance } from "fastify";
+
+import { authenticate } from "../auth/authenticate.ts";
+import type { Credential, Principal } from "../auth/authenticate.ts";
+import { refuseUnavailable } from "../http/answers.ts";
+import { listenerArrivalOf } from "../http/arrival.ts";
+import { send } from "../http/mount.ts";
+import type { MountContext } from "../http/mount.ts";
+import { createChangeFeed } from "./change-feed.ts";
+import { EVENTS_PATH } from "./console-paths.ts";
+
+/** Pages that listen at one time: of an organization, and all together. Each costs a connection. */
+export const LISTENERS_MAXIMUM = { organization: 200, all: 1000 } as const;
+/** Keeps proxies from taking a quiet stream for a dead one; shorter than their usual minute. */
+const HEARTBEAT_MS = 15_000;
+/** What is written and not yet taken. A page that is so far behind is gone, or soon asks for everything again. */
+const UNREAD_BYTES_MAXIMUM = 16 * 1024;
+/** What a browser waits before it connects again. */
+const RETRY_MS = 3000;
+
+const HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-store, no-transform",
+  "cross-origin-resource-policy": "same-origin",
+  "x-content-type-options": "nosniff",
+  // nginx would collect a stream until a buffer is full.
+  "x-accel-buffering": "no",
+} as const;
+
+/** A page that listens. */
+interface Listening {
+  readonly principal: Principal;
+  readonly credential: Credential;
+  readonly response: ServerResponse;
+  /** Whether the head of the answer is out. */
+  is_open: boolean;
+}
+
+/**
+ * `GET /console/events`: a stream of server-sent events (html.spec.whatwg.org, 9.2). `changed` names the kinds of things that are to be
+ * asked for again, and nothing of what they are; `ended` comes last where the session is over.
+ */
+export function mountEvents(app: FastifyInstance, context: MountContext, stopping: AbortSignal): void {
+  const { gate, store, machine, lastUsed } = context;
+  const { clock } = machine;
+  const feed = createChangeFeed(store, machine, stopping);
+  const listening = new Set<Listening>();
+  let is_beating = false;
+
+  app.route({
+    method: "GET",
+    url: EVENTS_PATH,
+    // Who asks for the head alone would be kept waiting for ever.
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      const arrival = listenerArrivalOf(request);
+      const admission = await gate.admit("any", arrival);
+      if (admission.state === "refused") return send(reply, admission.answer);
+      const { principal, headers } = admission;
+      const { credential } = arrival;
+      if (principal === null || credential === null) throw new Error("Nobody was admitted to the events");
+      // Whoever has left meanwhile closes nothing any more, and would keep a place for ever.
+      if (reply.raw.destroyed) return reply.hijack();
+      if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));
+      if (!hasRoom(principal)) return send(reply, refuseUnavailable("Too many pages listen already"));
+
+      const one: Listening = { principal, credential, response: reply.raw, is_open: false };
+      listening.add(one);
+      one.response.once("close", () => listening.delete(one));
+      const open = () => {
+        if (one.is_open) return;
+        one.is_open = true;
+        reply.hijack();
+        one.response.writeHead(200, { ...headers, ...HEADERS, "x-request-id": request.id });
+        write(one, `retry: ${RETRY_MS}\n\n`);
+      };
+      try {
+        const stop = await feed.listen(principal.organization_id, (topics) => {
+          // As early as the look that this page begins with.
+          open();
+          write(one, `event: changed\ndata: ${JSON.stringify({ topics })}\n\n`);
+        });
+        if (one.response.destroyed) stop();
+        else one.response.once("close", stop);
+      } catch (error) {
+        listening.delete(one);
+        throw error;
+      }
+      open();
+      if (stopping.aborted) one.response.end();
+      else if (!is_beating) void beat();
+      return reply;
+    },
+  });
+
+  stopping.addEventListener("abort", () => {
+    // Those that are not open yet end as soon as they are.
+    for (const { response, is_open } of listening) if (is_open) response.end();
+  });
+
+  function hasRoom({ organization_id }: Principal): boolean {
+    if (listening.size >= LISTENERS_MAXIMUM.all) return false;
+    const own = [...listening].filter(({ principal }) => principal.organization_id === organization_id);
+    return own.length < LISTENERS_MAXIMUM.organization;
+  }
+
+  async function beat(): Promise<void> {
+    is_beating = true;
+    while (listening.size > 0 && !stopping.aborted) {
+      await clock.sleep(HEARTBEAT_MS, stopping).catch(() => {});
+      for (const one of listening) await visit(one);
+    }
+    is_beating = false;
+  }
+
+  /** A sign of life, and a look whether the session still is one. A page that listens is in use. */
+  async function visit(one: Listening): Promise<void> {
+    // Where the store does not answer, the next visit finds out.
+    const authentication = await authenticate(store.reader, clock, one.credential).catch(() => null);
+    if (!one.is_open) return;
+    if (authentication?.state === "unauthorized") {
+      write(one, "event: ended\ndata: {}\n\n");
+      one.response.end();
+      return;
+    }
+    lastUsed.note(one.principal);
+    write(one, ":\n\n");
+  }
+}
+
+function write({ response }: Listening, text: string): void {
+  if (response.writableEnded || response.destroyed) return;
+  response.write(text);
+  if (response.writableLength > UNREAD_BYTES_MAXIMUM) response.destroy();
+}

@@ -1,0 +1,27 @@
+import type { FastifyInstance } from "fastify";
+
+import { isOver } from "../auth/login.ts";
+import { answerJson, refuse } from "../http/answers.ts";
+import { route } from "../http/mount.ts";
+import type { MountContext } from "../http/mount.ts";
+import { findLogin } from "../store/logins.ts";
+import { LOGIN_PATH } from "./console-paths.ts";
+
+/**
+ * `GET /console/logins/{exchange_id}`: what a person is asked to approve, for whoever is signed in. That they may approve it is said by
+ * `POST /v1/cli/login/decide` alone.
+ */
+export function mountLogins(app: FastifyInstance, context: MountContext): void {
+  const { store, machine } = context;
+  route(app, context, { method: "GET", path: LOGIN_PATH, scope: "any" }, async ({ params }) => {
+    const id =
+      typeof params === "object" && params !== null && "exchange_id" in params ? String(params.exchange_id) : "";
+    const login = await findLogin(store.reader, id);
+    if (login === undefined) return refuse("NotFound", "There is no such login, or it is over; start it again");
+    const { state, callback_url, created_at, expires_at } = login;
+    const isExpired = isOver(login, machine.clock.wall_ms()) && (state === "pending" || state === "approved");
+    return answerJson(
+      JSON.stringify({ exchange_id: id, state: isExpired ? "expired" : state, callback_url, created_at, expires_at }),
+    );
+  });
+}

@@ -1,0 +1,90 @@
+import {
+  deploymentsMark,
+  endpointsMark,
+  fleetsMark,
+  newestChanges,
+  NEWEST_CHANGES_MAXIMUM,
+  usageMark,
+} from "../store/changes.ts";
+import type { AuditedChange } from "../store/changes.ts";
+import type { Store } from "../store/store.ts";
+import { CHANGE_TOPICS, topicsOfAction } from "./change-topics.ts";
+import type { ChangeTopic } from "./change-topics.ts";
+
+/** What a look at the store found, to compare the next one with. */
+export interface Marks {
+  readonly version: string;
+  /** The newest things that were done by requests. */
+  readonly changes: readonly AuditedChange[];
+  readonly endpoints: string;
+  readonly organizations: ReadonlyMap<string, OrganizationMarks>;
+  /** When something changes that no one does, in milliseconds since the epoch. */
+  readonly next_edge_ms: number;
+}
+
+/** What the tasks of the service, or time itself, did in an organization. */
+interface OrganizationMarks {
+  readonly fleets: string;
+  readonly deployments: string;
+  readonly usage: string;
+}
+
+/** Looks at what these organizations have. Returns `before` where nothing can have changed since. */
+export async function readMarks(
+  { reader, version: readVersion }: Pick<Store, "reader" | "version">,
+  organization_ids: ReadonlySet<string>,
+  before: Marks | null,
+  now_ms: number,
+): Promise<Marks> {
+  // First: what is committed while the rest is read is seen by the next look too.
+  const version = await readVersion();
+  if (before !== null && isStillTrue(before, version, organization_ids, now_ms)) return before;
+  const organizations = new Map<string, OrganizationMarks>();
+  let next_edge_ms = Number.POSITIVE_INFINITY;
+  for (const organization_id of organization_ids) {
+    const fleets = await fleetsMark(reader, organization_id, now_ms);
+    next_edge_ms = Math.min(next_edge_ms, fleets.next_edge_ms);
+    organizations.set(organization_id, {
+      fleets: fleets.mark,
+      deployments: await deploymentsMark(reader, organization_id),
+      usage: await usageMark(reader, organization_id),
+    });
+  }
+  const changes = await newestChanges(reader);
+  return { version, changes, endpoints: await endpointsMark(reader), organizations, next_edge_ms };
+}
+
+/** What changed in an organization between two looks, in the order of `CHANGE_TOPICS`; nothing where it was not looked at before. */
+export function changedTopics(before: Marks, now: Marks, organization_id: string): readonly ChangeTopic[] {
+  const [was, is] = [before.organizations.get(organization_id), now.organizations.get(organization_id)];
+  if (before === now || was === undefined || is === undefined) return [];
+  const changed = new Set(doneSince(before, now, organization_id));
+  if (now.endpoints !== before.endpoints) add("models", "fleets", "deployments");
+  if (is.fleets !== was.fleets) add("fleets");
+  if (is.deployments !== was.deployments) add("deployments", "fleets", "usage");
+  if (is.usage !== was.usage) add("usage");
+  return CHANGE_TOPICS.filter((topic) => changed.has(topic));
+
+  function add(...topics: readonly ChangeTopic[]): void {
+    for (const topic of topics) changed.add(topic);
+  }
+}
+
+function doneSince(before: Marks, now: Marks, organization_id: string): readonly ChangeTopic[] {
+  const known = new Set(before.changes.map(({ id }) => id));
+  const done = now.changes.filter(({ id }) => !known.has(id));
+  // More was done than was looked at.
+  if (done.length === NEWEST_CHANGES_MAXIMUM) return CHANGE_TOPICS;
+  return done
+    .filter((change) => change.organization_id === null || change.organization_id === organization_id)
+    .flatMap(({ action }) => topicsOfAction(action));
+}
+
+function isStillTrue(
+  { version, organizations, next_edge_ms }: Marks,
+  version_now: string,
+  organization_ids: ReadonlySet<string>,
+  now_ms: number,
+): boolean {
+  return version === version_now && now_ms < next_edge_ms && [...organization_ids].every((id) => organizations.has(id));
+}

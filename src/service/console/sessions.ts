@@ -1,0 +1,93 @@
+import type { FastifyInstance } from "fastify";
+import * as z from "zod";
+
+import { text } from "../../api/text.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import { createConsoleToken, signIn } from "../auth/console-session.ts";
+import { hashSecret } from "../auth/token.ts";
+import type { Answer } from "../http/answers.ts";
+import { answerJson, refuse } from "../http/answers.ts";
+import { arrivalOf } from "../http/arrival.ts";
+import { dropConsoleCookie, keepConsoleCookie } from "../http/console-cookie.ts";
+import { readRequest, route } from "../http/mount.ts";
+import type { MountContext } from "../http/mount.ts";
+import { isFromConsole } from "../http/same-origin.ts";
+import type { Metrics } from "../metrics.ts";
+import { authorship } from "../operations/operation.ts";
+import { sessionView } from "../operations/sessions.ts";
+import { audit } from "../store/audit.ts";
+import { endSession } from "../store/sessions.ts";
+import { SESSION_PATH } from "./console-paths.ts";
+
+const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });
+
+/**
+ * `POST /console/session` {api_key}: a session for the browser, in a cookie that no script can read; the key itself goes nowhere.
+ * `DELETE /console/session` ends it. Both are for the console's own page alone, or another site could sign a person in as somebody else.
+ */
+export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
+  const { store, machine, newId, lastUsed } = context;
+
+  route(app, context, { method: "POST", path: SESSION_PATH, scope: "public" }, async (request, { content_type }) => {
+    if (!isFromConsole(request)) return refuseForeign();
+    const body = readRequest({ request: signInSchema }, request, content_type);
+    if (body.state === "refused") return body.answer;
+    // Copied along with a line break, more often than not.
+    const token = body.value.api_key.trim();
+    const authentication = await authenticate(store.reader, machine.clock, { kind: "bearer", token });
+    if (authentication.state === "unauthorized" || authentication.principal.credential !== "api_key") {
+      metrics.refusedCredential();
+      return refuse(
+        "Unauthorized",
+        authentication.state === "unauthorized" ? authentication.detail : "Invalid API key",
+      );
+    }
+    const { principal } = authentication;
+    lastUsed.note(principal);
+    const now_ms = machine.clock.wall_ms();
+    const author = authorship({ principal, request_id: request.id }, newId, new Date(now_ms).toISOString());
+    const session_token = createConsoleToken(machine.random);
+    const session = { id: newId("ses"), token_sha256: hashSecret(session_token) };
+    const expires_at = await store.write((transaction) => signIn(transaction, principal, session, author));
+    if (expires_at === null) return refuse("Unauthorized", "The API key ended while the request was under way");
+    const view = await sessionView(store.reader, {
+      ...principal,
+      credential: "session",
+      credential_id: session.id,
+      expires_at,
+    });
+    const max_age_s = Math.floor((Date.parse(expires_at) - now_ms) / 1000);
+    return withCookie(answerJson(view), keepConsoleCookie(request, session_token, max_age_s));
+  });
+
+  route(app, context, { method: "DELETE", path: SESSION_PATH, scope: "public" }, async (request) => {
+    if (!isFromConsole(request)) return refuseForeign();
+    const { credential } = arrivalOf(request);
+    if (credential?.kind === "console") {
+      const authentication = await authenticate(store.reader, machine.clock, credential);
+      if (authentication.state === "authenticated") {
+        const { principal } = authentication;
+        const { organization_id, credential_id: id } = principal;
+        const at = new Date(machine.clock.wall_ms()).toISOString();
+        const author = authorship({ principal, request_id: request.id }, newId, at);
+        await store.write(async (transaction) => {
+          if (!(await endSession(transaction, organization_id, id, at))) return;
+          await audit(transaction, author, { action: "session.end", subject_id: id, details: {} });
+        });
+      }
+    }
+    // Whoever is signed out already, is: so the browser forgets the cookie whatever it was worth.
+    return withCookie(answerJson('{"authenticated":false}'), dropConsoleCookie(request));
+  });
+}
+
+function withCookie(answer: Answer, cookie: string): Answer {
+  return { ...answer, headers: { "set-cookie": cookie, "cache-control": "no-store" } };
+}
+
+function refuseForeign(): Answer {
+  return refuse(
+    "Forbidden",
+    "Only the console's own page signs in and out; programs send an API key with each request",
+  );
+}

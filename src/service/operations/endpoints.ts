@@ -1,0 +1,28 @@
+import type { EndpointView } from "../../api/fleet-details.ts";
+import { answerJson } from "../http/answers.ts";
+import { ENDPOINT_STATUS } from "../readiness/derive-details.ts";
+import { listModels } from "../store/models.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+
+/** `GET /v1/endpoints`: every endpoint that the catalog offers, in its order. Where they answer is not told. */
+export function listEndpoints({ store }: OperationContext): Handler<null> {
+  return async () => {
+    const models = await listModels(store.reader);
+    const items = models.flatMap(({ slug: model_slug, checkpoints }) =>
+      checkpoints.flatMap(({ id: checkpoint_id, endpoints }) =>
+        endpoints.map(
+          ({ region, health, health_since: since, last_probed_at: checked_at, last_error: detail }): EndpointView => ({
+            model_slug,
+            checkpoint_id,
+            region,
+            status: ENDPOINT_STATUS[health],
+            since,
+            checked_at,
+            detail,
+          }),
+        ),
+      ),
+    );
+    return answerJson(JSON.stringify({ items }));
+  };
+}

@@ -1,0 +1,16 @@
+import { answerJson } from "../http/answers.ts";
+import { deriveDetails } from "../readiness/derive-details.ts";
+import { findFleetDetails } from "../store/fleet-details.ts";
+import { fleetId, UNKNOWN_FLEET } from "./fleets.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+
+/** `GET /v1/fleets/{fleet_id}/details`: members, generations, endpoints and windows, each with what keeps it from being ready. */
+export function getFleetDetails({ store, machine }: OperationContext): Handler<null> {
+  return async ({ principal, path }) => {
+    const id = fleetId(path);
+    const facts = id === null ? undefined : await findFleetDetails(store.reader, principal.organization_id, id);
+    if (facts === undefined) return UNKNOWN_FLEET;
+    const details = deriveDetails(facts, machine.clock.wall_ms());
+    return answerJson(`${JSON.stringify(details).slice(0, -1)},"selection":${facts.selection ?? "null"}}`);
+  };
+}

@@ -1,0 +1,50 @@
+import type { PageQuery } from "../../api/pages.ts";
+import { HISTORY_SHOWN } from "../../api/registrations.ts";
+import type { RegistrationSummary } from "../../api/registrations.ts";
+import { answerJson } from "../http/answers.ts";
+import { findRegistration, listRegistrations } from "../store/registrations.ts";
+import type { RegistrationRow } from "../store/registrations.ts";
+import { readRobotHistory } from "../store/robot-history.ts";
+import { findRobot } from "../store/robots.ts";
+import { answerList, ITEMS } from "./answer-list.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+import { UNKNOWN_ROBOT } from "./robots.ts";
+
+/** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
+export function getRobotHistory({ store }: OperationContext): Handler<null> {
+  return async ({ principal: { organization_id }, path }) => {
+    const robot = await findRobot(store.reader, organization_id, path["robot"] ?? "");
+    if (robot === undefined) return UNKNOWN_ROBOT;
+    const items = await readRobotHistory(store.reader, organization_id, robot.id, HISTORY_SHOWN.maximum);
+    return answerJson(JSON.stringify({ items }));
+  };
+}
+
+/** `GET /v1/robots/{robot}/registration`: what the robot view leaves out, the contract as it was sent. */
+export function getRegistration({ store }: OperationContext): Handler<null> {
+  return async ({ principal: { organization_id }, path }) => {
+    const robot = await findRobot(store.reader, organization_id, path["robot"] ?? "");
+    const row = robot === undefined ? undefined : await findRegistration(store.reader, organization_id, robot.id);
+    if (row === undefined) return UNKNOWN_ROBOT;
+    // Its text, because a contract may hold numbers that no double does.
+    return answerJson(`${JSON.stringify(summary(row)).slice(0, -1)},"contract":${row.contract ?? "null"}}`);
+  };
+}
+
+/** `GET /v1/me/registrations`: digest and times of every robot, for lists that show them. */
+export function listOrganizationRegistrations({ store }: OperationContext): Handler<null, PageQuery> {
+  return (call) =>
+    answerList(call, {
+      prefix: "rob",
+      around: ITEMS,
+      fetch: (range) => listRegistrations(store.reader, call.principal.organization_id, range),
+      view: summary,
+    });
+}
+
+function summary(row: RegistrationRow): RegistrationSummary {
+  const { id: robot_id, name: robot, configuration_digest, updated_at: registered_at } = row;
+  // A replica of an earlier release that still runs beside this one enters none.
+  const changed_at = row.changed_at === "" ? registered_at : row.changed_at;
+  return { robot_id, robot, configuration_digest, changed_at, registered_at };
+}

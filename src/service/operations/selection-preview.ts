@@ -1,0 +1,78 @@
+import type { PreviewedRobot } from "../../api/fleet-details.ts";
+import type { FleetPreview } from "../../api/fleets.ts";
+import { shown } from "../../manifest/shown.ts";
+import type { LongAnswer } from "../http/answers.ts";
+import { refuseInvalid } from "../http/answers.ts";
+import { endpointLack } from "../readiness/assessment.ts";
+import { resolveSubject } from "../store/models.ts";
+import { findOffers, loadPreviewedRobots } from "../store/previewed-robots.ts";
+import type { Offer, PreviewedRow } from "../store/previewed-robots.ts";
+import type { Reader } from "../store/store.ts";
+import type { Location } from "../validation/finding.ts";
+import { selectMembers } from "./fleet-changes.ts";
+import { matchFindings, selectionFindings, unknownSubject } from "./fleet-rules.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+
+const BODY: Location = ["body"];
+/** Robots held at once: the labels of each may be long. */
+const PART_ROBOTS = 100;
+
+/** `POST /v1/fleets/preview`: the robots a fleet would have now, in the order it would have them, and which of them the subject suits. */
+export function previewFleet({ store: { reader } }: OperationContext): Handler<FleetPreview> {
+  return async ({ principal: { organization_id }, body }) => {
+    const findings = selectionFindings(body, BODY);
+    if (findings.length > 0) return refuseInvalid(findings);
+    const { subject: wanted = null } = body;
+    const subject = wanted === null ? null : await resolveSubject(reader, wanted);
+    const robot_ids = await selectMembers(reader, organization_id, body);
+    const unmatched = matchFindings(body, robot_ids, BODY);
+    if (wanted !== null && subject === undefined) return refuseInvalid([...unmatched, unknownSubject(wanted)]);
+    if (unmatched.length > 0) return refuseInvalid(unmatched);
+    const { checkpoint_id = null } = subject ?? {};
+    const offer = checkpoint_id === null ? null : await findOffers(reader, checkpoint_id);
+    const known = robot_ids.filter((id) => id !== null);
+    const judgement = wanted === null || offer === null ? null : { subject: wanted, offer };
+    return { status: 200, parts: printInParts(reader, organization_id, known, judgement) } satisfies LongAnswer;
+  };
+}
+
+/** By what robots are judged. */
+interface Judgement {
+  readonly subject: string;
+  readonly offer: Offer;
+}
+
+async function* printInParts(
+  reader: Reader,
+  organization_id: string,
+  robot_ids: readonly string[],
+  judgement: Judgement | null,
+): AsyncGenerator<string> {
+  yield `{"total":${robot_ids.length},"robots":[`;
+  for (let start = 0; start < robot_ids.length; start += PART_ROBOTS) {
+    const some = robot_ids.slice(start, start + PART_ROBOTS);
+    const { requirements = null } = judgement?.offer ?? {};
+    const rows = await loadPreviewedRobots(reader, organization_id, some, requirements);
+    const printed = some.flatMap((id) => {
+      const row = rows.get(id);
+      return row === undefined ? [] : [printRobot(row, judgement)];
+    });
+    yield (start === 0 ? "" : ",") + printed.join(",");
+  }
+  yield "]}";
+}
+
+function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
+  const { id: robot_id, name: robot, robot_type_id, region, site } = row;
+  const lack = judgement === null ? null : (row.obstacle ?? endpointLack(row, judgement.offer.regions));
+  const view: Omit<PreviewedRobot, "labels"> = {
+    robot_id,
+    robot,
+    robot_type_id,
+    region,
+    site,
+    fits: judgement === null ? null : lack === null,
+    reason: judgement === null || lack === null ? null : `${shown(judgement.subject)} ${lack}.`,
+  };
+  return `${JSON.stringify(view).slice(0, -1)},"labels":${row.labels}}`;
+}

@@ -1,0 +1,98 @@
+import { USAGE_SUMMARY_DAYS, USAGE_SUMS_MAXIMUM } from "../../api/usage.ts";
+import type { UsageSummaryQuery } from "../../api/usage.ts";
+import { answerJson, refuseInvalid, refuseUnavailable } from "../http/answers.ts";
+import { firstIdAt } from "../ids.ts";
+import { letOthersIn } from "../let-others-in.ts";
+import type { Reader } from "../store/store.ts";
+import { listLongPeriods, listSummedPeriods } from "../store/usage.ts";
+import type { SummedPeriod } from "../store/usage.ts";
+import type { UsageTime } from "../usage/period.ts";
+import { wholeSecond } from "../usage/period.ts";
+import type { Stretch } from "../usage/sums.ts";
+import { createSums } from "../usage/sums.ts";
+import { ruleBroken } from "../validation/finding.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+import { createTurns } from "./turns.ts";
+
+const DAY_MS = 86_400_000;
+/** Periods read at once: a local database answers before anyone else is let in, and a setup waits for several parts. */
+const PART_ROWS = 500;
+/** A period of usual length is named when it is begun, which may be written down later, by a clock that is not quite another's: so much at most. */
+const NAMED_WITHIN_MS = 2 * DAY_MS;
+/** Summaries that wait for their turn: one of a large ledger takes seconds of a processor. */
+export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
+
+/** `GET /v1/me/usage/summary`: what the ledger and the periods that run come to, one summary after the other. */
+export function summarizeUsage({ store, usageClock }: OperationContext): Handler<null, UsageSummaryQuery> {
+  const turns = createTurns(WAITING_SUMMARIES_MAXIMUM);
+
+  async function summarize(organization_id: string, query: UsageSummaryQuery) {
+    const now = usageClock.now();
+    const stretch = stretchOf(query, now.at);
+    if (stretch.until_ms <= stretch.since_ms) return refuse("until", "until must be later than since", query.until);
+    if (stretch.until_ms - stretch.since_ms > USAGE_SUMMARY_DAYS.maximum * DAY_MS) {
+      return refuse("since", `a summary reaches over ${USAGE_SUMMARY_DAYS.maximum} days at most`, query.since);
+    }
+    const sums = createSums(query.by, stretch);
+    for await (const periods of periodsWithin(store.reader, organization_id, stretch, now)) {
+      for (const period of periods) sums.add(period);
+      if (sums.count > USAGE_SUMS_MAXIMUM) {
+        return refuse("by", `this comes to more than ${USAGE_SUMS_MAXIMUM} sums; ask for a shorter time`, query.by);
+      }
+    }
+    const items = sums.items();
+    return answerJson(
+      JSON.stringify({
+        since: new Date(stretch.since_ms).toISOString(),
+        until: new Date(stretch.until_ms).toISOString(),
+        by: query.by,
+        unit: "second",
+        total: items.reduce((total, { quantity }) => total + quantity, 0),
+        items,
+      }),
+    );
+  }
+
+  return async ({ principal: { organization_id }, query }) =>
+    (await turns.take(organization_id, () => summarize(organization_id, query))) ??
+    refuseUnavailable("Too many summaries of usage are waiting already");
+}
+
+/** Every period that reaches into a stretch, and some that do not; in parts, so that others are answered meanwhile. */
+async function* periodsWithin(
+  reader: Reader,
+  organization_id: string,
+  { since_ms, until_ms }: Stretch,
+  now: UsageTime,
+): AsyncGenerator<readonly SummedPeriod[]> {
+  const rows = PART_ROWS;
+  const first = firstIdAt("use", since_ms - NAMED_WITHIN_MS);
+  const last = firstIdAt("use", until_ms + NAMED_WITHIN_MS);
+  const since = new Date(since_ms).toISOString();
+  yield* inParts("", first, (after) => listLongPeriods(reader, organization_id, { after, until: first, rows }, since));
+  yield* inParts(first, last, (after) => listSummedPeriods(reader, organization_id, { after, rows }, now));
+}
+
+/** Reads on behind `after`, until there is no more or `last` is passed. */
+async function* inParts(
+  after: string,
+  last: string,
+  read: (after: string) => Promise<readonly SummedPeriod[]>,
+): AsyncGenerator<readonly SummedPeriod[]> {
+  for (let behind = after; behind < last;) {
+    const periods = await read(behind);
+    yield periods;
+    await letOthersIn();
+    behind = periods.length < PART_ROWS ? last : (periods.at(-1)?.id ?? last);
+  }
+}
+
+function stretchOf({ since, until }: UsageSummaryQuery, now: string): Stretch {
+  const until_ms = Date.parse(wholeSecond(until ?? now));
+  const standard_ms = until_ms - USAGE_SUMMARY_DAYS.standard * DAY_MS;
+  return { since_ms: since === undefined ? standard_ms : Date.parse(wholeSecond(since)), until_ms };
+}
+
+function refuse(member: keyof UsageSummaryQuery, rule: string, input: string | undefined) {
+  return refuseInvalid([{ ...ruleBroken(rule), loc: ["query", member], input: input ?? null }]);
+}

@@ -1,0 +1,134 @@
+import type { FleetDetails, FleetEndpointView, FleetGenerationView, FleetMemberView } from "../../api/fleet-details.ts";
+import { shown } from "../../manifest/shown.ts";
+import type { EndpointHealth } from "../store/tables.ts";
+import { assessActive } from "./assessment.ts";
+import type { WholeFleetView } from "./derive-fleet.ts";
+import { deriveFleet, positionOf } from "./derive-fleet.ts";
+import type {
+  EndpointFacts,
+  FleetDetailFacts,
+  GenerationFacts,
+  GenerationRow,
+  Member,
+  MemberGroup,
+} from "./fleet-facts.ts";
+import type { Boundaries, WindowPosition } from "./windows.ts";
+
+/** Why a fleet is as its view says at `now_ms`: the same observations, member by member. */
+export function deriveDetails(facts: FleetDetailFacts, now_ms: number): Omit<FleetDetails, "selection"> {
+  const view = deriveFleet(facts, now_ms);
+  return {
+    created_at: facts.created_at,
+    updated_at: updatedAt(facts.generations),
+    operating_windows: windowsOf(facts.windows),
+    generations: facts.generations.map((generation) => generationView(generation, view)),
+    members: memberViews(facts, now_ms),
+    endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
+      endpointViews(generation, facts.members),
+    ),
+  };
+}
+
+/** What probes say of an endpoint, in the words of the contract. */
+export const ENDPOINT_STATUS = {
+  healthy: "healthy",
+  failing: "unhealthy",
+  unknown: "unknown",
+} as const satisfies Readonly<Record<EndpointHealth, FleetEndpointView["status"]>>;
+
+/** When the model was last changed: an update was asked for, taken back or done. Null where it is the first. */
+function updatedAt(generations: readonly GenerationRow[]): string | null {
+  const moments = generations.flatMap(({ superseded_at }) => superseded_at ?? []);
+  const newest = generations.length > 1 ? generations[0]?.created_at : undefined;
+  return [...moments, ...(newest === undefined ? [] : [newest])].toSorted().at(-1) ?? null;
+}
+
+function windowsOf(boundaries: Boundaries): FleetDetails["operating_windows"] {
+  const starts = boundaries.filter((_, index) => index % 2 === 0);
+  return starts.map((starts_ms, index) => ({
+    starts_at: new Date(starts_ms).toISOString(),
+    ends_at: new Date(boundaries[2 * index + 1] ?? starts_ms).toISOString(),
+  }));
+}
+
+function generationView(row: GenerationRow, view: WholeFleetView): FleetGenerationView {
+  const { id: generation_id, subject, created_at, activated_at } = row;
+  return { generation_id, subject, ...generationState(generation_id, view), created_at, activated_at };
+}
+
+function generationState(
+  id: string,
+  { active_model, update, blocker }: WholeFleetView,
+): Pick<FleetGenerationView, "status" | "blocker"> {
+  if (id === update?.generation_id) return { status: update.status, blocker: update.blocker ?? null };
+  if (id !== active_model?.generation_id) return { status: "superseded", blocker: null };
+  const { status } = active_model;
+  return { status, blocker: status === "blocked" ? (blocker ?? null) : null };
+}
+
+/** In the regions that the fleet has robots in. */
+function endpointViews(
+  { id: generation_id, endpoints }: GenerationFacts,
+  members: readonly MemberGroup[],
+): FleetEndpointView[] {
+  const regions = [...new Set(members.map(({ region }) => region))].toSorted();
+  return regions.flatMap((region) => {
+    const endpoint = endpoints.get(region);
+    if (endpoint === undefined) return [];
+    const { health, health_since: since, last_probed_at: checked_at, last_error: detail } = endpoint;
+    return [{ generation_id, region, status: ENDPOINT_STATUS[health], since, checked_at, detail }];
+  });
+}
+
+/** Each member by itself: as many in each state as the fleet's counts say. Of more than may be active the oldest are ready. */
+export function memberViews(facts: FleetDetailFacts, now_ms: number): FleetMemberView[] {
+  const { active, peak_active_robots, members } = facts;
+  const position = positionOf(facts, now_ms);
+  const { able, unable } = assessActive(facts, now_ms);
+  const lacks = new Map(unable.map(({ group, reason }) => [group, reason]));
+  let room = peak_active_robots - able.filter(({ deployment }) => deployment === "active").length;
+
+  function stateOf(member: Member): Pick<FleetMemberView, "state" | "reason"> {
+    const lack = lacks.get(member);
+    if (lack !== undefined) return { state: "blocked", reason: `${shown(active.subject)} ${lack}.` };
+    if (member.deployment === "active") return { state: "active", reason: null };
+    const reason = outsideWindows(position) ?? unprepared(member.region, active.endpoints.get(member.region));
+    if (reason !== null) return { state: "waiting", reason };
+    if (room <= 0) return { state: "waiting", reason: peakReached(peak_active_robots) };
+    room -= 1;
+    return { state: "ready", reason: null };
+  }
+
+  return members.map((member) => {
+    const { robot_id, example: robot, robot_type_id, region, site } = member;
+    const { state, reason } = stateOf(member);
+    return { robot_id, robot, robot_type_id, region, site, state, reason };
+  });
+}
+
+function outsideWindows(position: WindowPosition): string | null {
+  switch (position.state) {
+    case "within":
+      return null;
+    case "before":
+      return `The fleet is outside its operating windows until ${new Date(position.starts_ms).toISOString()}.`;
+    case "after":
+      return "All operating windows of the fleet are past.";
+  }
+}
+
+function unprepared(region: string, endpoint: EndpointFacts | undefined): string | null {
+  // One that is able has an endpoint.
+  if (endpoint === undefined || endpoint.health === "healthy") return null;
+  const { health, health_since, last_probed_at, last_error } = endpoint;
+  const which = `The endpoint in ${shown(region)}`;
+  if (last_probed_at === null) return `${which} has not been looked at yet.`;
+  const cause = last_error === null ? "" : `: ${last_error}`;
+  if (health === "unknown" || health_since === null) return `${which} is not known to be healthy yet${cause}.`;
+  return `${which} has been unhealthy since ${health_since}${cause}.`;
+}
+
+function peakReached(peak: number): string {
+  if (peak === 1) return "At most 1 robot of the fleet works at once (peak_active_robots), and one is active or ready.";
+  return `At most ${peak} robots of the fleet work at once (peak_active_robots), and so many are active or ready.`;
+}

@@ -1,0 +1,88 @@
+import { parseWindows } from "../readiness/windows.ts";
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** A change somebody made, as far as others must know to look again. */
+export type AuditedChange = Pick<Tables["audit_log"], "id" | "organization_id" | "action">;
+
+/** So many of the newest changes are looked at. */
+export const NEWEST_CHANGES_MAXIMUM = 200;
+
+/** The newest changes that were made, of all organizations, newest first. */
+export function newestChanges(reader: Reader): Promise<readonly AuditedChange[]> {
+  return reader
+    .selectFrom("audit_log")
+    .select(["id", "organization_id", "action"])
+    .orderBy("id", "desc")
+    .limit(NEWEST_CHANGES_MAXIMUM)
+    .execute();
+}
+
+/** What is equal as long as every endpoint's health is. */
+export async function endpointsMark(reader: Reader): Promise<string> {
+  const endpoints = await reader
+    .selectFrom("endpoints")
+    .select(["checkpoint_id", "region", "health", "health_since", "withdrawn_at"])
+    .orderBy("checkpoint_id")
+    .orderBy("region")
+    .execute();
+  return JSON.stringify(endpoints);
+}
+
+/** What is equal as long as nothing moved an organization's deployments; almost: two that changed places are equal too. */
+export async function deploymentsMark(reader: Reader, organization_id: string): Promise<string> {
+  const counts = await reader
+    .selectFrom("deployments")
+    .select(["status", "last_error_code"])
+    .select(({ fn }) => [fn.countAll().as("count"), fn.max("activated_at").as("activated_at")])
+    .where("organization_id", "=", organization_id)
+    .where("retired_at", "is", null)
+    .groupBy(["status", "last_error_code"])
+    .orderBy("status")
+    .orderBy("last_error_code")
+    .execute();
+  return JSON.stringify(counts);
+}
+
+/** How an organization's fleets are, as far as it changes what is told of them. */
+export interface FleetsMark {
+  /** Equal as long as they work with the same generations, and no window of theirs began or ended. */
+  readonly mark: string;
+  /** When the next window begins or ends, in milliseconds since the epoch; infinite where none does. */
+  readonly next_edge_ms: number;
+}
+
+export async function fleetsMark(reader: Reader, organization_id: string, now_ms: number): Promise<FleetsMark> {
+  const fleets = await reader
+    .selectFrom("fleets")
+    .select(["id", "generation_id", "update_generation_id", "operating_windows"])
+    .where("organization_id", "=", organization_id)
+    .orderBy("id")
+    .execute();
+  const generations = await reader
+    .selectFrom("generations")
+    .innerJoin("fleets", "fleets.id", "generations.fleet_id")
+    .select(({ fn }) => [fn.count("activated_at").as("activated"), fn.count("superseded_at").as("superseded")])
+    .where("fleets.organization_id", "=", organization_id)
+    .execute();
+  let next_edge_ms = Number.POSITIVE_INFINITY;
+  const marks = fleets.map(({ id, generation_id, update_generation_id, operating_windows }) => {
+    const edges = parseWindows(operating_windows);
+    const passed = edges.filter((edge_ms) => edge_ms <= now_ms).length;
+    next_edge_ms = Math.min(next_edge_ms, edges[passed] ?? next_edge_ms);
+    return [id, generation_id, update_generation_id, passed];
+  });
+  return { mark: JSON.stringify([marks, generations]), next_edge_ms };
+}
+
+/** What is equal as long as an organization's ledger ends with the same record. */
+export async function usageMark(reader: Reader, organization_id: string): Promise<string> {
+  const newest = await reader
+    .selectFrom("usage_records")
+    .select("id")
+    .where("organization_id", "=", organization_id)
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return newest?.id ?? "";
+}

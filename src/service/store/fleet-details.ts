@@ -1,0 +1,87 @@
+import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
+import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "../readiness/fleet-facts.ts";
+import { CONTRACT_OF, deploymentOf, REFITTED_AT } from "./fleet-facts.ts";
+import { findFleetFacts } from "./fleets.ts";
+import { loadObstacles } from "./obstacles.ts";
+import type { Reader } from "./store.ts";
+
+/** What the details of one fleet are derived from; undefined for one of another organization too. */
+export async function findFleetDetails(
+  reader: Reader,
+  organization_id: string,
+  fleet_id: string,
+): Promise<FleetDetailFacts | undefined> {
+  const facts = await findFleetFacts(reader, organization_id, fleet_id);
+  if (facts === undefined) return undefined;
+  const { created_at, selection } = await reader
+    .selectFrom("fleets")
+    .select(["created_at", "selection"])
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", fleet_id)
+    .executeTakeFirstOrThrow();
+  const members = await loadMembers(reader, facts);
+  return { ...facts, created_at, selection, members, generations: await loadGenerations(reader, facts) };
+}
+
+async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Promise<readonly GenerationRow[]> {
+  const rows: readonly GenerationRow[] = await reader
+    .selectFrom("generations")
+    .select(["id", "subject", "created_at", "activated_at", "superseded_at"])
+    .where("fleet_id", "=", id)
+    .orderBy("id", "desc")
+    .limit(GENERATIONS_SHOWN.maximum)
+    .execute();
+  if (rows.some((row) => row.id === active.id)) return rows;
+  // So many updates after it did not take its place.
+  const { subject, created_at, activated_at } = active;
+  return [...rows.slice(0, -1), { id: active.id, subject, created_at, activated_at, superseded_at: null }];
+}
+
+async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): Promise<readonly Member[]> {
+  const rows = await reader
+    .selectFrom("fleet_members")
+    .innerJoin("robots", "robots.id", "fleet_members.robot_id")
+    .leftJoin("deployments", (join) =>
+      join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
+    )
+    .select(["robots.id as robot_id", "robots.name", "robots.region", "robot_type_id", "site"])
+    .select([CONTRACT_OF.as("contract_of"), REFITTED_AT.as("refitted_at"), "checkpoint_id", "status"])
+    .where("fleet_id", "=", id)
+    .orderBy("robots.id")
+    .execute();
+  const requirements = await loadRequirements(
+    reader,
+    [active, ...(update === null ? [] : [update])].map(({ checkpoint_id }) => checkpoint_id),
+  );
+  const asked = [...new Set(requirements.values())];
+  const obstacleOf = await loadObstacles(
+    reader,
+    rows.flatMap((row) => asked.map((each) => [row, each] as const)),
+  );
+  const judge = (row: (typeof rows)[number], checkpoint_id: string) =>
+    obstacleOf(row, requirements.get(checkpoint_id) ?? "");
+  return rows.map((row) => ({
+    robot_id: row.robot_id,
+    robot_type_id: row.robot_type_id,
+    site: row.site,
+    count: 1,
+    example: row.name,
+    region: row.region,
+    deployment: deploymentOf(row, active),
+    obstacle: judge(row, active.checkpoint_id),
+    update_obstacle: update === null ? null : judge(row, update.checkpoint_id),
+  }));
+}
+
+/** As the rows of the checkpoints have them. */
+async function loadRequirements(
+  reader: Reader,
+  checkpoint_ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await reader
+    .selectFrom("checkpoints")
+    .select(["id", "requirements"])
+    .where("id", "in", checkpoint_ids)
+    .execute();
+  return new Map(rows.map(({ id, requirements }) => [id, requirements]));
+}

@@ -1,0 +1,53 @@
+import { CONTRACT_OF, REFITTED_AT } from "./fleet-facts.ts";
+import { loadObstacles } from "./obstacles.ts";
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** A robot that a fleet might have, and what stands between it and a checkpoint; null where nothing does. */
+export interface PreviewedRow extends Pick<
+  Tables["robots"],
+  "id" | "name" | "robot_type_id" | "region" | "site" | "labels"
+> {
+  readonly obstacle: string | null;
+}
+
+/** @param requirements of the checkpoint, as its row has them; null to judge nobody. */
+export async function loadPreviewedRobots(
+  reader: Reader,
+  organization_id: string,
+  robot_ids: readonly string[],
+  requirements: string | null,
+): Promise<ReadonlyMap<string, PreviewedRow>> {
+  const rows = await reader
+    .selectFrom("robots")
+    .select(["id", "name", "robot_type_id", "region", "site", "labels"])
+    .select([CONTRACT_OF.as("contract_of"), REFITTED_AT.as("refitted_at")])
+    .where("organization_id", "=", organization_id)
+    .where("id", "in", robot_ids)
+    .execute();
+  const questions = requirements === null ? [] : rows.map((row) => [row, requirements] as const);
+  const obstacleOf = await loadObstacles(reader, questions);
+  return new Map(
+    rows.map((row) => [row.id, { ...row, obstacle: requirements === null ? null : obstacleOf(row, requirements) }]),
+  );
+}
+
+/** What judges robots by a checkpoint: its requirements as its row has them, and the regions it is offered in. */
+export interface Offer {
+  readonly requirements: string;
+  readonly regions: ReadonlySet<string>;
+}
+
+export async function findOffers(reader: Reader, checkpoint_id: string): Promise<Offer> {
+  const rows = await reader
+    .selectFrom("checkpoints")
+    .leftJoin("endpoints", (join) =>
+      join.onRef("endpoints.checkpoint_id", "=", "checkpoints.id").on("endpoints.withdrawn_at", "is", null),
+    )
+    .select(["requirements", "region"])
+    .where("checkpoints.id", "=", checkpoint_id)
+    .execute();
+  const [first] = rows;
+  if (first === undefined) throw new Error(`The store has no checkpoint ${checkpoint_id}`);
+  return { requirements: first.requirements, regions: new Set(rows.flatMap(({ region }) => region ?? [])) };
+}

@@ -1,0 +1,37 @@
+import type { PageRange } from "./page-range.ts";
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** What a robot registered with last, but for its contract, which may be large. */
+export type RegistrationRow = Pick<
+  Tables["robots"],
+  "id" | "name" | "configuration_digest" | "changed_at" | "updated_at"
+>;
+
+const COLUMNS = ["id", "name", "configuration_digest", "changed_at", "updated_at"] as const;
+
+/** Of every robot of an organization, oldest robot first. */
+export function listRegistrations(
+  reader: Reader,
+  organization_id: string,
+  { after, rows }: PageRange,
+): Promise<RegistrationRow[]> {
+  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organization_id);
+  if (after !== null) query = query.where("id", ">", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.orderBy("id").execute();
+}
+
+/** Of one robot, with its contract: JSON text, or null. */
+export function findRegistration(
+  reader: Reader,
+  organization_id: string,
+  robot_id: string,
+): Promise<(RegistrationRow & Pick<Tables["robots"], "contract">) | undefined> {
+  return reader
+    .selectFrom("robots")
+    .select([...COLUMNS, "contract"])
+    .where("organization_id", "=", organization_id)
+    .where("id", "=", robot_id)
+    .executeTakeFirst();
+}

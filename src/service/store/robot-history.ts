@@ -1,0 +1,97 @@
+import { hash } from "node:crypto";
+
+import * as z from "zod";
+
+import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
+import type { RegistrationRecord } from "../../api/registrations.ts";
+import type { Registration } from "./robots.ts";
+import type { Reader } from "./store.ts";
+
+type Member = (typeof REGISTRATION_MEMBERS)[number];
+
+/**
+ * What the audit log keeps of a registration: enough to tell from one entry to the next what changed. Labels and contracts are
+ * large, so of these there is a hash.
+ */
+export function registrationDetails(registration: Registration): RegistrationDetails {
+  const { name, configuration_digest, robot_type_id, region, site, labels, contract } = registration;
+  return {
+    name,
+    configuration_digest,
+    robot_type_id,
+    region,
+    site,
+    labels_sha256: sha256(labels),
+    contract_sha256: contract === null ? null : sha256(contract),
+  };
+}
+
+type RegistrationDetails = Readonly<Record<"name" | DetailName, string | null>>;
+type DetailName = Exclude<Member, "labels" | "contract"> | "labels_sha256" | "contract_sha256";
+
+function sha256(text: string): string {
+  return hash("sha256", text, "base64url");
+}
+
+const kept = z.string().nullish();
+
+/** Entries of earlier programs say less. */
+const detailsSchema = z.object({
+  configuration_digest: kept,
+  robot_type_id: kept,
+  region: kept,
+  site: kept,
+  labels_sha256: kept,
+  contract_sha256: kept,
+} satisfies Readonly<Record<DetailName, typeof kept>>);
+
+type ReadDetails = z.output<typeof detailsSchema>;
+
+const DETAIL_OF: Readonly<Record<Member, DetailName>> = {
+  configuration_digest: "configuration_digest",
+  robot_type_id: "robot_type_id",
+  region: "region",
+  site: "site",
+  labels: "labels_sha256",
+  contract: "contract_sha256",
+};
+
+/** A robot's registrations, newest first, at most `count`, as far as the audit log still has them. */
+export async function readRobotHistory(
+  reader: Reader,
+  organization_id: string,
+  robot_id: string,
+  count: number,
+): Promise<readonly RegistrationRecord[]> {
+  const rows = await reader
+    .selectFrom("audit_log")
+    .leftJoin("api_keys", (join) =>
+      join
+        .onRef("api_keys.id", "=", "audit_log.actor")
+        .onRef("api_keys.organization_id", "=", "audit_log.organization_id"),
+    )
+    .select(["audit_log.id", "at", "actor", "details", "label"])
+    .where("audit_log.organization_id", "=", organization_id)
+    .where("subject_id", "=", robot_id)
+    .where("action", "=", "robot.setup")
+    .orderBy("audit_log.id", "desc")
+    // One more tells what changed with the oldest.
+    .limit(count + 1)
+    .execute();
+  const details = rows.map((row) => detailsSchema.parse(JSON.parse(row.details)));
+  return rows.slice(0, count).map(({ at, actor, label }, index) => {
+    const { configuration_digest = null, robot_type_id = null, region = null, site = null } = details[index] ?? {};
+    const changed = changedMembers(details[index + 1], details[index]);
+    return { at, configuration_digest, changed, robot_type_id, region, site, actor: { id: actor, label } };
+  });
+}
+
+/** Null where either entry does not say enough to tell: part of a truth would read like the whole. */
+function changedMembers(before: ReadDetails | undefined, after: ReadDetails | undefined): Member[] | null {
+  if (before === undefined || after === undefined || !isWhole(before) || !isWhole(after)) return null;
+  return REGISTRATION_MEMBERS.filter((member) => before[DETAIL_OF[member]] !== after[DETAIL_OF[member]]);
+}
+
+function isWhole(details: ReadDetails): boolean {
+  return Object.values(DETAIL_OF).every((name) => details[name] !== undefined);
+}

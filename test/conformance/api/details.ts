@@ -1,0 +1,373 @@
+import { describe, expect, it } from "vitest";
+
+import { COLD, DEAD, OTHER_REGION, PICKY, REGION, ROBOT_TYPE, STEADY } from "./catalog.ts";
+import type { Client, Loc } from "./client.ts";
+import { fleetOf, untilFleet, windowOf, withRobots } from "./fleets.ts";
+import { DIGEST, register, setupOf } from "./robots.ts";
+import type { Target } from "./target.ts";
+import type { FleetView } from "./views.ts";
+import { SOON } from "./waiting.ts";
+
+const OTHER_DIGEST = `sha256:${"1".repeat(64)}`;
+const NOBODY = "fleet_00000000000000000000000000";
+
+const detailsOf = (client: Client, { id }: FleetView) => client.call("getFleetDetails", { path: { fleet_id: id } });
+const historyOf = async (client: Client, robot: string) =>
+  (await client.call("getRobotHistory", { path: { robot } })).items;
+
+/** How many members are in each state. */
+function count(members: readonly { readonly state: string }[]) {
+  const of = (state: string) => members.filter((member) => member.state === state).length;
+  return {
+    registered: members.length,
+    ready: of("ready"),
+    active: of("active"),
+    waiting: of("waiting"),
+    blocked: of("blocked"),
+  };
+}
+
+/** What operators ask about fleets and robots, and the service document does not answer. */
+export function detailsConformance(target: () => Target): void {
+  describe("fleet details", () => {
+    it("a fleet that is ready: members, generation and endpoints say so", async () => {
+      const client = await target().organization();
+      const [first, second] = await register(client, ["r1", "r2"], { site: "lab" });
+      const body = fleetOf("f", { peak_active_robots: 2, selection: { selector: { site: "lab" } } });
+      const fleet = await untilFleet(client, await client.call("createFleet", { body }), { status: "ready" });
+      const details = await detailsOf(client, fleet);
+      expect(details).toMatchObject({
+        updated_at: null,
+        operating_windows: [],
+        selection: { kind: "selector", selector: { site: "lab", region: null, robot_type_id: null, labels: {} } },
+        generations: [{ ...fleet.active_model, activated_at: expect.any(String), blocker: null }],
+        endpoints: [
+          { generation_id: fleet.active_model?.generation_id, region: REGION, status: "healthy", detail: null },
+        ],
+      });
+      expect(details.members).toEqual(
+        [first, second].map((robot) => ({
+          robot_id: robot?.id,
+          robot: robot?.name,
+          robot_type_id: ROBOT_TYPE,
+          region: REGION,
+          site: "lab",
+          state: "ready",
+          reason: null,
+        })),
+      );
+      expect(JSON.stringify(details)).not.toContain("127.0.0.1");
+    });
+
+    it("the selection is told as it was asked for", async () => {
+      const client = await withRobots(target());
+      const named = await client.call("createFleet", { body: fleetOf("named") });
+      expect((await detailsOf(client, named)).selection).toEqual({ kind: "robots", selector: null });
+      await register(client, ["r3"], { labels: { "größe 🤖": '"' } });
+      const selector = { region: REGION, labels: { "größe 🤖": '"' } };
+      const matched = await client.call("createFleet", { body: fleetOf("matched", { selection: { selector } }) });
+      expect((await detailsOf(client, matched)).selection).toEqual({
+        kind: "selector",
+        selector: { site: null, robot_type_id: null, ...selector },
+      });
+    });
+
+    it("a robot that lacks what the model needs is blocked, and the sentence says what it lacks", async () => {
+      const client = await withRobots(target());
+      await register(client, ["r2"], { robot_type_id: "wheelbarrow" });
+      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: PICKY.slug }) });
+      await untilFleet(client, fleet, { status: "degraded" });
+      expect((await detailsOf(client, fleet)).members).toMatchObject([
+        { robot: "r1", state: "ready", reason: null },
+        {
+          robot: "r2",
+          state: "blocked",
+          reason: `${PICKY.slug} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`,
+        },
+      ]);
+    });
+
+    it("a robot with no endpoint near is blocked, and the sentence names its region", async () => {
+      const client = await target().organization();
+      await register(client, ["r1", "r2"], { region: "moon" });
+      const fleet = await client.call("createFleet", { body: fleetOf("f") });
+      const { members, generations, endpoints } = await detailsOf(client, fleet);
+      expect(members.map(({ reason }) => reason)).toEqual(
+        Array.from({ length: 2 }, () => `${STEADY.slug} has no endpoint in the robot's region moon.`),
+      );
+      expect(generations).toMatchObject([{ status: "blocked", blocker: fleet.blocker }]);
+      expect(endpoints).toEqual([]);
+    });
+
+    it("a robot waits for an endpoint that fails, and the sentence says which and why", async () => {
+      const client = await withRobots(target());
+      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: DEAD.slug }) });
+      const reasons = async () => (await detailsOf(client, fleet)).members.map(({ reason }) => reason);
+      const told = expect.stringMatching(
+        /^The endpoint in us-west-2 has been unhealthy since \d{4}-\d\d-\d\dT[\d:.]+Z: .*503.*\.$/,
+      );
+      await expect.poll(reasons, SOON).toEqual([told, told]);
+      const { endpoints } = await detailsOf(client, fleet);
+      expect(endpoints).toMatchObject([
+        { region: REGION, status: "unhealthy", detail: expect.stringContaining("503") },
+      ]);
+    });
+
+    it("outside the windows robots wait, and the sentence says until when", async () => {
+      const client = await withRobots(target());
+      const operating_windows = [windowOf(9, 10), windowOf(5, 6)];
+      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows });
+      const fleet = await client.call("createFleet", { body });
+      const details = await detailsOf(client, fleet);
+      expect(details.operating_windows).toEqual(operating_windows.toReversed());
+      const reason = `The fleet is outside its operating windows until ${operating_windows[1]?.starts_at}.`;
+      expect(details.members).toMatchObject([
+        { state: "waiting", reason },
+        { state: "waiting", reason },
+      ]);
+    });
+
+    it("members add up to the counts of the view while robots begin and end to serve", async () => {
+      const client = await withRobots(target());
+      const fleet = await client.call("createFleet", { body: fleetOf("f") });
+      const idle = await untilFleet(client, fleet, { status: "ready", robots: { ready: 1, waiting: 1 } });
+      const at_rest = await detailsOf(client, fleet);
+      expect(count(at_rest.members)).toEqual(idle.robots);
+      expect(at_rest.members[1]).toMatchObject({ state: "waiting", reason: expect.stringContaining("peak") });
+      await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r2" } });
+      const busy = await untilFleet(client, fleet, { robots: { active: 1, ready: 0, waiting: 1 } });
+      const at_work = await detailsOf(client, fleet);
+      expect(count(at_work.members)).toEqual(busy.robots);
+      expect(at_work.members).toMatchObject([{ state: "waiting" }, { state: "active", reason: null }]);
+    });
+
+    it("generations: newest first, what is over is superseded, and an update has its own endpoints", async () => {
+      const client = await withRobots(target());
+      const fleet = await untilFleet(client, await client.call("createFleet", { body: fleetOf("f") }), {
+        status: "ready",
+      });
+      const path = { fleet_id: fleet.id };
+      await client.call("updateFleetModel", { path, body: { subject: COLD.slug } });
+      const { update } = await client.call("updateFleetModel", { path, body: { subject: DEAD.slug } });
+      await untilFleet(client, fleet, { update: { status: "preparing" } });
+      const { generations, endpoints, updated_at } = await detailsOf(client, fleet);
+      expect(generations).toMatchObject([
+        { generation_id: update?.generation_id, subject: DEAD.slug, status: "preparing", activated_at: null },
+        { subject: COLD.slug, status: "superseded", activated_at: null, blocker: null },
+        { ...fleet.active_model, status: "active" },
+      ]);
+      expect(updated_at).toBe(generations[0]?.created_at);
+      expect(endpoints.map(({ generation_id }) => generation_id)).toEqual([
+        fleet.active_model?.generation_id,
+        update?.generation_id,
+      ]);
+    });
+
+    it.each([NOBODY, "f", "preview", "fleet_\u0000"])("of %j: 404", async (fleet_id) => {
+      const client = await target().organization();
+      await client.refused("NotFound", "getFleetDetails", { path: { fleet_id } });
+    });
+  });
+
+  describe("fleet preview", () => {
+    it("shows who would be taken, in the order they are named, and judges nobody without a subject", async () => {
+      const client = await target().organization();
+      const [first, second] = await register(client, ["r1", "r2"], { site: "lab", labels: { team: "a" } });
+      const { robots, total } = await client.call("previewFleet", { body: { robots: [second?.id, "r1"] } });
+      expect(total).toBe(2);
+      expect(robots).toEqual(
+        [second, first].map((robot) => ({
+          robot_id: robot?.id,
+          robot: robot?.name,
+          robot_type_id: ROBOT_TYPE,
+          region: REGION,
+          site: "lab",
+          labels: { team: "a" },
+          fits: null,
+          reason: null,
+        })),
+      );
+    });
+
+    it("a selector takes whom a fleet of it has", async () => {
+      const client = await target().organization();
+      await register(client, ["r1", "r2"], { labels: { team: "a" } });
+      await register(client, ["r3"], { labels: { team: "b" } });
+      const selector = { labels: { team: "a" } };
+      const { robots } = await client.call("previewFleet", { body: { selector, robots: null, subject: null } });
+      const fleet = await client.call("createFleet", { body: fleetOf("f", { selection: { selector } }) });
+      const { members } = await detailsOf(client, fleet);
+      expect(robots.map(({ robot_id }) => robot_id)).toEqual(members.map(({ robot_id }) => robot_id));
+    });
+
+    it("with a subject each robot fits, or a sentence says what it lacks", async () => {
+      const client = await target().organization();
+      await register(client, ["fits"]);
+      await register(client, ["wheelbarrow"], { robot_type_id: "wheelbarrow" });
+      await register(client, ["far"], { region: OTHER_REGION });
+      const body = { robots: ["fits", "wheelbarrow", "far"], subject: PICKY.checkpoint };
+      const { robots } = await client.call("previewFleet", { body });
+      expect(robots.map(({ fits, reason }) => [fits, reason])).toEqual([
+        [true, null],
+        [false, `${PICKY.checkpoint} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`],
+        [false, `${PICKY.checkpoint} has no endpoint in the robot's region ${OTHER_REGION}.`],
+      ]);
+    });
+
+    it("of more robots than are read at a time: all, each once", async () => {
+      const client = await target().organization();
+      const names = Array.from({ length: 205 }, (_, index) => `r${index}`);
+      await Promise.all(names.map((name) => client.call("setupRobot", { body: setupOf(name, { site: "lab" }) })));
+      const { robots, total } = await client.call("previewFleet", { body: { selector: { site: "lab" } } });
+      expect([total, new Set(robots.map(({ robot }) => robot))]).toEqual([205, new Set(names)]);
+    });
+
+    it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+      ["neither robots nor selector", {}, [[]]],
+      ["robots and a selector", { robots: ["r1"], selector: { site: "s" } }, [[]]],
+      ["robots that do not exist", { robots: ["x", "r1"] }, [["robots", 0]]],
+      ["a robot twice", { robots: ["r1", "r1"] }, [["robots", 1]]],
+      ["an empty selector", { selector: {} }, [["selector"]]],
+      ["a selector that matches nothing", { selector: { site: "nowhere" } }, [["selector"]]],
+      ["a subject that does not exist", { robots: ["r1"], subject: "no-such-model" }, [["subject"]]],
+      ["nobody for nothing", { robots: ["x"], subject: "no-such-model" }, [["robots", 0], ["subject"]]],
+      ["a member it does not know", { robots: ["r1"], name: "f" }, [["name"]]],
+    ])("refuses %s", async (_what, body, locs) => {
+      const client = await withRobots(target());
+      await client.invalid(
+        locs.map((loc) => ["body", ...loc]),
+        "previewFleet",
+        { body },
+      );
+    });
+
+    it("makes nothing, and needs no right to write", async () => {
+      const client = await withRobots(target());
+      const { api_key } = await client.call("createApiKey", { body: { label: "reader", scopes: ["robots:read"] } });
+      await client.as(api_key).call("previewFleet", { body: { robots: ["r1"] } });
+      expect(await client.call("listFleets")).toEqual([]);
+      const { status } = await client.send("previewFleet", { method: "GET" });
+      expect(status).toBe(405);
+    });
+  });
+
+  describe("registrations", () => {
+    it("the last one: digest, contract as it was sent, and when it changed", async () => {
+      const client = await target().organization();
+      const contract = '{"deep":[1,{"x":12345678901234567890}]}';
+      const setup = `${JSON.stringify(setupOf("r1")).slice(0, -1)},"contract":${contract}}`;
+      await client.call("setupRobot", { body: setup });
+      const path = { robot: "r1" };
+      const first = await client.call("getRegistration", { path });
+      expect(first).toMatchObject({ robot: "r1", configuration_digest: DIGEST });
+      expect(first.changed_at).toBe(first.registered_at);
+      const answer = await fetch(`${client.url}/v1/robots/r1/registration`, {
+        headers: { authorization: `Bearer ${client.key}` },
+      });
+      expect(await answer.text()).toContain(`"contract":${contract}}`);
+      await client.call("setupRobot", { body: setup });
+      const again = await client.call("getRegistration", { path });
+      expect(again.changed_at).toBe(first.changed_at);
+      expect(again.registered_at > first.registered_at).toBe(true);
+      await register(client, ["r1"], { configuration_digest: OTHER_DIGEST });
+      const changed = await client.call("getRegistration", { path });
+      expect(changed).toMatchObject({ configuration_digest: OTHER_DIGEST, contract: null });
+      expect(changed.changed_at).toBe(changed.registered_at);
+    });
+
+    it("changed_at moves with each member by itself, and with nothing else", async () => {
+      const client = await target().organization();
+      const path = { robot: "r1" };
+      const setup = { site: "lab", labels: { team: "a" } };
+      await register(client, ["r1"], setup);
+      const changes = [
+        { configuration_digest: OTHER_DIGEST },
+        { robot_type_id: "another" },
+        { region: OTHER_REGION },
+        { site: null },
+        { labels: { team: "b" } },
+        { contract: { a: 1 } },
+      ];
+      for (const change of changes) {
+        Object.assign(setup, change);
+        const before = await client.call("getRegistration", { path });
+        await register(client, ["r1"], setup);
+        const after = await client.call("getRegistration", { path });
+        expect([change, after.changed_at]).toEqual([change, after.registered_at]);
+        expect(after.changed_at > before.changed_at).toBe(true);
+        await register(client, ["r1"], setup);
+        expect((await client.call("getRegistration", { path })).changed_at).toBe(after.changed_at);
+      }
+    });
+
+    it("the list: every robot, in pages where they are asked for", async () => {
+      const client = await target().organization();
+      const robots = await register(client, ["c", "a", "b"]);
+      const { items } = await client.call("listRegistrations");
+      expect(items.map(({ robot_id }) => robot_id)).toEqual(robots.map(({ id }) => id));
+      const page = await client.send("listRegistrations", { query: { limit: "2" } });
+      expect(page.headers.get("link")).toContain('rel="next"');
+      expect(page.body).toEqual({ items: items.slice(0, 2) });
+    });
+
+    it("history: newest first, with what changed, and by whom", async () => {
+      const client = await target().organization();
+      const key = await client.call("createApiKey", { body: { label: "cell 4", scopes: ["robots:setup"] } });
+      await register(client, ["r1"], { site: "lab", labels: { team: "a" } });
+      await register(client, ["r1"], { site: "lab", labels: { team: "a" } });
+      await register(client.as(key.api_key), ["r1"], {
+        region: OTHER_REGION,
+        labels: { team: "b" },
+        configuration_digest: OTHER_DIGEST,
+        contract: { a: 1 },
+      });
+      const items = await historyOf(client, "r1");
+      expect(items.map(({ changed }) => changed)).toEqual([
+        ["configuration_digest", "region", "site", "labels", "contract"],
+        [],
+        null,
+      ]);
+      expect(items[0]).toMatchObject({
+        configuration_digest: OTHER_DIGEST,
+        robot_type_id: ROBOT_TYPE,
+        region: OTHER_REGION,
+        site: null,
+        actor: { id: key.id, label: "cell 4" },
+      });
+      expect(items[2]).toMatchObject({ configuration_digest: DIGEST, site: "lab" });
+    });
+
+    it("history: the newest 200, and the last of them still says what changed", async () => {
+      const client = await target().organization();
+      for (let round = 0; round < 202; round += 1) await register(client, ["r1"], { site: `s${round}` });
+      const items = await historyOf(client, "r1");
+      expect(items.map(({ site }) => site)).toEqual(Array.from({ length: 200 }, (_, index) => `s${201 - index}`));
+      expect(items.at(-1)?.changed).toEqual(["site"]);
+    });
+
+    it.each(["nobody", "rob_00000000000000000000000000", "\u0000"])("of %j: 404", async (robot) => {
+      const client = await target().organization();
+      await client.refused("NotFound", "getRegistration", { path: { robot } });
+      await client.refused("NotFound", "getRobotHistory", { path: { robot } });
+    });
+  });
+
+  describe("endpoints", () => {
+    it("each of the catalog is told with its health, and not where it is", async () => {
+      const client = await withRobots(target());
+      const fleet = await client.call("createFleet", { body: fleetOf("f") });
+      await untilFleet(client, fleet, { status: "ready" });
+      const { items } = await client.call("listEndpoints");
+      expect(items).toContainEqual({
+        model_slug: STEADY.slug,
+        checkpoint_id: STEADY.newest,
+        region: REGION,
+        status: "healthy",
+        since: expect.any(String),
+        checked_at: expect.any(String),
+        detail: null,
+      });
+      expect(JSON.stringify(items)).not.toContain("127.0.0.1");
+    });
+  });
+}

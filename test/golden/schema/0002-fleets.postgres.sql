@@ -1,0 +1,62 @@
+-- A store as the first version wrote it, and the second one after it.
+create table "kysely_migration" (name varchar(255) not null primary key, timestamp varchar(255) not null);
+create table "organizations" ("id" text collate "C" not null primary key, "name" text collate "C" not null, "created_at" text collate "C" not null);
+create table "api_keys" ("id" text collate "C" not null primary key, "organization_id" text collate "C" not null references "organizations" ("id"), "label" text collate "C" not null, "key_sha256" text collate "C" not null unique, "key_prefix" text collate "C" not null, "key_last4" text collate "C" not null, "scopes" text collate "C", "created_at" text collate "C" not null, "last_used_at" text collate "C", "expires_at" text collate "C", "revoked_at" text collate "C");
+create index "api_keys_by_organization" on "api_keys" ("organization_id", "id");
+create table "robots" ("id" text collate "C" not null primary key, "organization_id" text collate "C" not null references "organizations" ("id"), "name" text collate "C" not null, "robot_type_id" text collate "C" not null, "region" text collate "C" not null, "configuration_digest" text collate "C" not null, "site" text collate "C", "labels" text collate "C" not null, "contract" text collate "C", "created_at" text collate "C" not null, "updated_at" text collate "C" not null, constraint "robots_by_name" unique ("organization_id", "name"));
+create index "robots_by_organization" on "robots" ("organization_id", "id");
+insert into kysely_migration values ('0001-robots', '2026-01-02T03:04:05.678Z');
+insert into organizations values ('org_01jgjx', 'default', '2026-01-02T03:04:05.678Z');
+insert into api_keys values
+  ('key_01jgjx', 'org_01jgjx', 'bootstrap', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'sk_robot_', 'aB3d', null, '2026-01-02T03:04:05.678Z', null, null, null),
+  ('key_01jgjy', 'org_01jgjx', 'arm "7" ü', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb', 'sk_robot_', '0000', '["robots:setup"]', '2026-01-02T03:04:06.000Z', '2026-01-03T00:00:00.000Z', '2027-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z');
+insert into robots values
+  ('rob_01jgjx', 'org_01jgjx', 'arm-1', 'so101_follower', 'eu-west', 'sha256:0000000000000000000000000000000000000000000000000000000000000000', null, '{}', null, '2026-01-02T03:04:07.000Z', '2026-01-02T03:04:07.000Z'),
+  ('rob_01jgjy', 'org_01jgjx', 'Arm ''2'' 🤖', 'custom/"arm"', 'us-east', 'sha256:ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff', 'lab', '{"line":"a\u0000b","":"é"}', '{"state_axes":[{"name":"j1","unit":"rad"}],"x":1e400}', '2026-01-02T03:04:08.000Z', '2026-01-04T00:00:00.000Z');
+alter table "robots" add column "view" text collate "C" default '' not null;
+alter table "robots" add column "refitted_at" text collate "C" default '' not null;
+update robots set refitted_at = updated_at;
+update robots set view = '{"id":"rob_01jgjx","name":"arm-1","robot_type_id":"so101_follower","region":"eu-west","created_at":"2026-01-02T03:04:07.000Z","site":null,"labels":{}}' where id = 'rob_01jgjx';
+update robots set view = '{"id":"rob_01jgjy","name":"Arm ''2'' 🤖","robot_type_id":"custom/\"arm\"","region":"us-east","created_at":"2026-01-02T03:04:08.000Z","site":"lab","labels":{"line":"a\u0000b","":"é"}}' where id = 'rob_01jgjy';
+create unique index "organizations_by_name" on "organizations" ("name");
+create table "catalogs" ("id" text collate "C" not null primary key, "applied_at" text collate "C");
+create table "models" ("slug" text collate "C" not null primary key, "display_name" text collate "C" not null, "vendor" text collate "C", "model_type" text collate "C", "license_tier" text collate "C", "default_checkpoint_id" text collate "C" not null, "created_at" text collate "C" not null, "withdrawn_at" text collate "C");
+create table "checkpoints" ("id" text collate "C" not null primary key, "model_slug" text collate "C" not null references "models" ("slug"), "requirements" text collate "C" not null, "created_at" text collate "C" not null, "withdrawn_at" text collate "C");
+create index "checkpoints_by_model" on "checkpoints" ("model_slug", "id");
+create table "endpoints" ("checkpoint_id" text collate "C" not null references "checkpoints" ("id"), "region" text collate "C" not null, "url" text collate "C" not null, "health_url" text collate "C" not null, "health" text collate "C" not null, "contrary_probes" bigint not null, "health_since" text collate "C", "last_probed_at" text collate "C", "last_error" text collate "C", "next_probe_at" text collate "C" not null, "probe_id" text collate "C", "probe_expires_at" text collate "C", "withdrawn_at" text collate "C", constraint "endpoints_key" primary key ("checkpoint_id", "region"));
+create index "endpoints_due" on "endpoints" ("next_probe_at");
+create table "preparations" ("id" text collate "C" not null primary key, "model_slug" text collate "C" not null, "checkpoint_id" text collate "C" not null, "region" text collate "C" not null, "seconds" bigint not null, "observed_at" text collate "C" not null);
+create index "preparations_by_model" on "preparations" ("model_slug", "id");
+create table "fleets" ("id" text collate "C" not null primary key, "organization_id" text collate "C" not null references "organizations" ("id"), "name" text collate "C" not null, "readiness_mode" text collate "C" not null, "peak_active_robots" bigint not null, "operating_windows" text collate "C" not null, "generation_id" text collate "C" not null, "update_generation_id" text collate "C", "created_at" text collate "C" not null, constraint "fleets_by_name" unique ("organization_id", "name"));
+create index "fleets_by_organization" on "fleets" ("organization_id", "id");
+create table "fleet_members" ("fleet_id" text collate "C" not null references "fleets" ("id"), "robot_id" text collate "C" not null references "robots" ("id"), constraint "fleet_members_key" primary key ("fleet_id", "robot_id"));
+create index "fleet_members_by_robot" on "fleet_members" ("robot_id");
+create table "generations" ("id" text collate "C" not null primary key, "fleet_id" text collate "C" not null references "fleets" ("id"), "subject" text collate "C" not null, "checkpoint_id" text collate "C" not null references "checkpoints" ("id"), "created_at" text collate "C" not null, "activated_at" text collate "C", "superseded_at" text collate "C");
+create index "generations_by_fleet" on "generations" ("fleet_id", "id");
+create index "generations_in_use" on "generations" ("checkpoint_id") where "superseded_at" is null;
+create table "deployments" ("id" text collate "C" not null primary key, "organization_id" text collate "C" not null references "organizations" ("id"), "robot_id" text collate "C" not null references "robots" ("id"), "model_slug" text collate "C" not null, "checkpoint_id" text collate "C" not null references "checkpoints" ("id"), "region" text collate "C" not null, "status" text collate "C" not null, "generation_id" text collate "C" not null, "last_error_code" text collate "C", "created_at" text collate "C" not null, "activated_at" text collate "C", "retired_at" text collate "C", "usage_from" text collate "C", "usage_id" text collate "C", "usage_until" text collate "C");
+create unique index "deployments_current" on "deployments" ("robot_id") where "retired_at" is null;
+create index "deployments_in_use" on "deployments" ("checkpoint_id") where "retired_at" is null;
+create index "deployments_unretired" on "deployments" ("id") where "retired_at" is null;
+create index "deployments_current_by_organization" on "deployments" ("organization_id") where "retired_at" is null;
+create index "deployments_metered" on "deployments" ("usage_from") where "usage_from" is not null;
+create index "deployments_by_usage" on "deployments" ("organization_id", "usage_id") where "usage_id" is not null;
+create index "deployments_by_robot" on "deployments" ("robot_id");
+create index "deployments_by_organization" on "deployments" ("organization_id", "id");
+create table "usage_records" ("id" text collate "C" not null primary key, "organization_id" text collate "C" not null references "organizations" ("id"), "deployment_id" text collate "C" not null references "deployments" ("id"), "robot_name" text collate "C" not null, "model_slug" text collate "C" not null, "usage_type" text collate "C" not null, "sku" text collate "C" not null, "quantity" bigint not null, "unit" text collate "C" not null, "period_start" text collate "C" not null, "period_end" text collate "C" not null, "created_at" text collate "C" not null);
+create index "usage_records_by_organization" on "usage_records" ("organization_id", "id");
+create table "login_exchanges" ("id" text collate "C" not null primary key, "verifier_sha256" text collate "C" not null, "callback_url" text collate "C" not null, "state" text collate "C" not null, "code_sha256" text collate "C", "organization_id" text collate "C" references "organizations" ("id"), "approved_by" text collate "C", "last_polled_at" text collate "C", "created_at" text collate "C" not null, "expires_at" text collate "C" not null);
+create table "sessions" ("id" text collate "C" not null primary key, "organization_id" text collate "C" not null references "organizations" ("id"), "token_sha256" text collate "C" not null unique, "created_by" text collate "C" not null, "created_at" text collate "C" not null, "last_used_at" text collate "C", "expires_at" text collate "C" not null, "revoked_at" text collate "C");
+create index "sessions_by_key" on "sessions" ("created_by");
+create table "audit_log" ("id" text collate "C" not null primary key, "organization_id" text collate "C", "at" text collate "C" not null, "actor" text collate "C" not null, "request_id" text collate "C", "action" text collate "C" not null, "subject_id" text collate "C" not null, "details" text collate "C" not null);
+insert into "kysely_migration" values ('0002-fleets', '2026-02-01T00:00:00.000Z');
+insert into models values ('act-so101', 'ACT for SO-101', 'lab', null, 'open', 'ckpt_01jgjx', '2026-02-01T00:00:00.000Z', null);
+insert into checkpoints values ('ckpt_01jgjx', 'act-so101', '{"robot_types":["so101_follower"]}', '2026-02-01T00:00:00.000Z', null);
+insert into endpoints values ('ckpt_01jgjx', 'eu-west', 'https://inference.example/act', 'https://inference.example/health', 'healthy', 0, '2026-02-01T00:00:10.000Z', '2026-02-01T00:10:00.000Z', null, '2026-02-01T00:15:00.000Z', null, null, null);
+insert into fleets values ('fleet_01jgjx', 'org_01jgjx', 'pickers', 'scheduled', 1, '[1769932800000,1769961600000]', 'gen_01jgjx', null, '2026-02-01T00:00:00.000Z');
+insert into fleet_members values ('fleet_01jgjx', 'rob_01jgjx');
+insert into generations values ('gen_01jgjx', 'fleet_01jgjx', 'act-so101', 'ckpt_01jgjx', '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:10.000Z', null);
+insert into deployments values ('dep_01jgjx', 'org_01jgjx', 'rob_01jgjx', 'act-so101', 'ckpt_01jgjx', 'eu-west', 'retired', 'gen_01jgjy', null, '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:10.000Z', '2026-02-01T01:00:10.000Z', null, null, '2026-02-01T01:00:10.000Z');
+insert into usage_records values ('use_01jgjx', 'org_01jgjx', 'dep_01jgjx', 'arm-1', 'act-so101', 'robot_seconds', 'robot-seconds', 3600, 'second', '2026-02-01T00:00:10.000Z', '2026-02-01T01:00:10.000Z', '2026-02-01T00:00:10.000Z');
+insert into sessions values ('ses_01jgjx', 'org_01jgjx', 'cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc', 'key_01jgjx', '2026-02-01T00:00:00.000Z', '2026-02-02T00:00:00.000Z', '2026-03-03T00:00:00.000Z', null);
+insert into audit_log values ('aud_01jgjx', 'org_01jgjx', '2026-02-01T00:00:00.000Z', 'key_01jgjx', 'abc-123', 'robot.setup', 'rob_01jgjx', '{"name":"arm-1"}');

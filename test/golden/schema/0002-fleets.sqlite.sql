@@ -1,0 +1,62 @@
+-- A store as the first version wrote it, and the second one after it.
+create table "kysely_migration" (name varchar(255) not null primary key, timestamp varchar(255) not null);
+create table "organizations" ("id" text not null primary key, "name" text not null, "created_at" text not null);
+create table "api_keys" ("id" text not null primary key, "organization_id" text not null references "organizations" ("id"), "label" text not null, "key_sha256" text not null unique, "key_prefix" text not null, "key_last4" text not null, "scopes" text, "created_at" text not null, "last_used_at" text, "expires_at" text, "revoked_at" text);
+create index "api_keys_by_organization" on "api_keys" ("organization_id", "id");
+create table "robots" ("id" text not null primary key, "organization_id" text not null references "organizations" ("id"), "name" text not null, "robot_type_id" text not null, "region" text not null, "configuration_digest" text not null, "site" text, "labels" text not null, "contract" text, "created_at" text not null, "updated_at" text not null, constraint "robots_by_name" unique ("organization_id", "name"));
+create index "robots_by_organization" on "robots" ("organization_id", "id");
+insert into kysely_migration values ('0001-robots', '2026-01-02T03:04:05.678Z');
+insert into organizations values ('org_01jgjx', 'default', '2026-01-02T03:04:05.678Z');
+insert into api_keys values
+  ('key_01jgjx', 'org_01jgjx', 'bootstrap', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'sk_robot_', 'aB3d', null, '2026-01-02T03:04:05.678Z', null, null, null),
+  ('key_01jgjy', 'org_01jgjx', 'arm "7" ü', 'bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb', 'sk_robot_', '0000', '["robots:setup"]', '2026-01-02T03:04:06.000Z', '2026-01-03T00:00:00.000Z', '2027-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z');
+insert into robots values
+  ('rob_01jgjx', 'org_01jgjx', 'arm-1', 'so101_follower', 'eu-west', 'sha256:0000000000000000000000000000000000000000000000000000000000000000', null, '{}', null, '2026-01-02T03:04:07.000Z', '2026-01-02T03:04:07.000Z'),
+  ('rob_01jgjy', 'org_01jgjx', 'Arm ''2'' 🤖', 'custom/"arm"', 'us-east', 'sha256:ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff', 'lab', '{"line":"a\u0000b","":"é"}', '{"state_axes":[{"name":"j1","unit":"rad"}],"x":1e400}', '2026-01-02T03:04:08.000Z', '2026-01-04T00:00:00.000Z');
+alter table "robots" add column "view" text default '' not null;
+alter table "robots" add column "refitted_at" text default '' not null;
+update robots set refitted_at = updated_at;
+update robots set view = '{"id":"rob_01jgjx","name":"arm-1","robot_type_id":"so101_follower","region":"eu-west","created_at":"2026-01-02T03:04:07.000Z","site":null,"labels":{}}' where id = 'rob_01jgjx';
+update robots set view = '{"id":"rob_01jgjy","name":"Arm ''2'' 🤖","robot_type_id":"custom/\"arm\"","region":"us-east","created_at":"2026-01-02T03:04:08.000Z","site":"lab","labels":{"line":"a\u0000b","":"é"}}' where id = 'rob_01jgjy';
+create unique index "organizations_by_name" on "organizations" ("name");
+create table "catalogs" ("id" text not null primary key, "applied_at" text);
+create table "models" ("slug" text not null primary key, "display_name" text not null, "vendor" text, "model_type" text, "license_tier" text, "default_checkpoint_id" text not null, "created_at" text not null, "withdrawn_at" text);
+create table "checkpoints" ("id" text not null primary key, "model_slug" text not null references "models" ("slug"), "requirements" text not null, "created_at" text not null, "withdrawn_at" text);
+create index "checkpoints_by_model" on "checkpoints" ("model_slug", "id");
+create table "endpoints" ("checkpoint_id" text not null references "checkpoints" ("id"), "region" text not null, "url" text not null, "health_url" text not null, "health" text not null, "contrary_probes" integer not null, "health_since" text, "last_probed_at" text, "last_error" text, "next_probe_at" text not null, "probe_id" text, "probe_expires_at" text, "withdrawn_at" text, constraint "endpoints_key" primary key ("checkpoint_id", "region"));
+create index "endpoints_due" on "endpoints" ("next_probe_at");
+create table "preparations" ("id" text not null primary key, "model_slug" text not null, "checkpoint_id" text not null, "region" text not null, "seconds" integer not null, "observed_at" text not null);
+create index "preparations_by_model" on "preparations" ("model_slug", "id");
+create table "fleets" ("id" text not null primary key, "organization_id" text not null references "organizations" ("id"), "name" text not null, "readiness_mode" text not null, "peak_active_robots" integer not null, "operating_windows" text not null, "generation_id" text not null, "update_generation_id" text, "created_at" text not null, constraint "fleets_by_name" unique ("organization_id", "name"));
+create index "fleets_by_organization" on "fleets" ("organization_id", "id");
+create table "fleet_members" ("fleet_id" text not null references "fleets" ("id"), "robot_id" text not null references "robots" ("id"), constraint "fleet_members_key" primary key ("fleet_id", "robot_id"));
+create index "fleet_members_by_robot" on "fleet_members" ("robot_id");
+create table "generations" ("id" text not null primary key, "fleet_id" text not null references "fleets" ("id"), "subject" text not null, "checkpoint_id" text not null references "checkpoints" ("id"), "created_at" text not null, "activated_at" text, "superseded_at" text);
+create index "generations_by_fleet" on "generations" ("fleet_id", "id");
+create index "generations_in_use" on "generations" ("checkpoint_id") where "superseded_at" is null;
+create table "deployments" ("id" text not null primary key, "organization_id" text not null references "organizations" ("id"), "robot_id" text not null references "robots" ("id"), "model_slug" text not null, "checkpoint_id" text not null references "checkpoints" ("id"), "region" text not null, "status" text not null, "generation_id" text not null, "last_error_code" text, "created_at" text not null, "activated_at" text, "retired_at" text, "usage_from" text, "usage_id" text, "usage_until" text);
+create unique index "deployments_current" on "deployments" ("robot_id") where "retired_at" is null;
+create index "deployments_in_use" on "deployments" ("checkpoint_id") where "retired_at" is null;
+create index "deployments_unretired" on "deployments" ("id") where "retired_at" is null;
+create index "deployments_current_by_organization" on "deployments" ("organization_id") where "retired_at" is null;
+create index "deployments_metered" on "deployments" ("usage_from") where "usage_from" is not null;
+create index "deployments_by_usage" on "deployments" ("organization_id", "usage_id") where "usage_id" is not null;
+create index "deployments_by_robot" on "deployments" ("robot_id");
+create index "deployments_by_organization" on "deployments" ("organization_id", "id");
+create table "usage_records" ("id" text not null primary key, "organization_id" text not null references "organizations" ("id"), "deployment_id" text not null references "deployments" ("id"), "robot_name" text not null, "model_slug" text not null, "usage_type" text not null, "sku" text not null, "quantity" integer not null, "unit" text not null, "period_start" text not null, "period_end" text not null, "created_at" text not null);
+create index "usage_records_by_organization" on "usage_records" ("organization_id", "id");
+create table "login_exchanges" ("id" text not null primary key, "verifier_sha256" text not null, "callback_url" text not null, "state" text not null, "code_sha256" text, "organization_id" text references "organizations" ("id"), "approved_by" text, "last_polled_at" text, "created_at" text not null, "expires_at" text not null);
+create table "sessions" ("id" text not null primary key, "organization_id" text not null references "organizations" ("id"), "token_sha256" text not null unique, "created_by" text not null, "created_at" text not null, "last_used_at" text, "expires_at" text not null, "revoked_at" text);
+create index "sessions_by_key" on "sessions" ("created_by");
+create table "audit_log" ("id" text not null primary key, "organization_id" text, "at" text not null, "actor" text not null, "request_id" text, "action" text not null, "subject_id" text not null, "details" text not null);
+insert into "kysely_migration" values ('0002-fleets', '2026-02-01T00:00:00.000Z');
+insert into models values ('act-so101', 'ACT for SO-101', 'lab', null, 'open', 'ckpt_01jgjx', '2026-02-01T00:00:00.000Z', null);
+insert into checkpoints values ('ckpt_01jgjx', 'act-so101', '{"robot_types":["so101_follower"]}', '2026-02-01T00:00:00.000Z', null);
+insert into endpoints values ('ckpt_01jgjx', 'eu-west', 'https://inference.example/act', 'https://inference.example/health', 'healthy', 0, '2026-02-01T00:00:10.000Z', '2026-02-01T00:10:00.000Z', null, '2026-02-01T00:15:00.000Z', null, null, null);
+insert into fleets values ('fleet_01jgjx', 'org_01jgjx', 'pickers', 'scheduled', 1, '[1769932800000,1769961600000]', 'gen_01jgjx', null, '2026-02-01T00:00:00.000Z');
+insert into fleet_members values ('fleet_01jgjx', 'rob_01jgjx');
+insert into generations values ('gen_01jgjx', 'fleet_01jgjx', 'act-so101', 'ckpt_01jgjx', '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:10.000Z', null);
+insert into deployments values ('dep_01jgjx', 'org_01jgjx', 'rob_01jgjx', 'act-so101', 'ckpt_01jgjx', 'eu-west', 'retired', 'gen_01jgjy', null, '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:10.000Z', '2026-02-01T01:00:10.000Z', null, null, '2026-02-01T01:00:10.000Z');
+insert into usage_records values ('use_01jgjx', 'org_01jgjx', 'dep_01jgjx', 'arm-1', 'act-so101', 'robot_seconds', 'robot-seconds', 3600, 'second', '2026-02-01T00:00:10.000Z', '2026-02-01T01:00:10.000Z', '2026-02-01T00:00:10.000Z');
+insert into sessions values ('ses_01jgjx', 'org_01jgjx', 'cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc', 'key_01jgjx', '2026-02-01T00:00:00.000Z', '2026-02-02T00:00:00.000Z', '2026-03-03T00:00:00.000Z', null);
+insert into audit_log values ('aud_01jgjx', 'org_01jgjx', '2026-02-01T00:00:00.000Z', 'key_01jgjx', 'abc-123', 'robot.setup', 'rob_01jgjx', '{"name":"arm-1"}');
