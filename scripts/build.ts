@@ -1,32 +1,63 @@
 /**
  * Writes the shipped programs to dist/ (or --out DIR; --program NAME for one): minified CommonJS, which starts faster than ES modules.
+ * The console of robot-policy-service is built as if it were a program; --program console --watch builds it whenever it changes.
+ * For packages: --version VERSION instead of package.json's, and --metafile FILE, which tells what each file was made of.
  *
  * A robot boots often and changes rarely, so the agent's bundle is arranged for the boot that finds nothing to do. Figures are the CPU
  * time that each step saves there, of about 50 ms; a bare Node takes 14.
  */
-import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-import type { BuildOptions, Plugin } from "esbuild";
+import type { BuildOptions, Metafile, Plugin } from "esbuild";
 import { build } from "esbuild";
+
+import { buildConsole, watchConsole } from "./build-console.ts";
 
 /** Older Nodes fail in the middle of something, with a stack trace. */
 const OLDEST_NODE = 24;
 const CHECK_NODE = `if (Number.parseInt(process.versions.node) < ${OLDEST_NODE}) {
   console.error(\`error: this needs Node ${OLDEST_NODE} or newer; this is \${process.version} (\${process.execPath})\`);
+  console.error(\`  → install one from https://nodejs.org, or name it in front: /path/to/node \${process.argv[1]}\`);
   process.exit(1);
 }`;
 
 /** For the service, which probes endpoints over connections that it keeps. */
 const WHOLE_UNDICI = "undici-whole";
 
-const programs = [
-  { entry: "src/agent.ts", name: "robot-policy-agent", launcher: agentLauncher },
+const AGENT = "robot-policy-agent";
+
+/** One bundle of our own code. */
+interface Part {
+  readonly entry: string;
+  readonly name: string;
+  /** Writes what a person starts; a part without one is loaded by another. */
+  readonly launcher?: (name: string) => string;
+  /** `undici` unless given. */
+  readonly undici?: string;
+}
+
+const programs: readonly Part[] = [
+  { entry: "src/agent.ts", name: AGENT, launcher: agentLauncher },
   { entry: "src/operator.ts", name: "robot-policy", launcher: plainLauncher },
   { entry: "src/service.ts", name: "robot-policy-service", launcher: serviceLauncher, undici: WHOLE_UNDICI },
 ];
+
+/** What `robot-policy-agent install` lays down beside the program: in dist/share, so that dist/ alone is enough. */
+const SHARED_FILES = [
+  "systemd/robot-policy-agent.service",
+  "systemd/robot-policy-agent-setup.service",
+  "systemd/robot-policy-agent.sysusers",
+  "systemd/growing-delay.conf",
+  "systemd/00-credential-store.conf",
+  "config/config.example.yaml",
+  "config/robot-manifest.example.yaml",
+];
+
+/** In the package: dist/console beside dist/lib. */
+const CONSOLE = "console";
 
 /**
  * Packages that lie in files of their own, read when they are first needed, if ever: what is not in the program need not be read and
@@ -42,6 +73,10 @@ const latePackages: ReadonlyMap<string, string> = new Map([
   ["yaml", `module.exports = require("yaml");`],
   ["zod", `export * from "zod";`],
 ]);
+
+/** The agent's commands but the daemon, in a file of their own: half the program, which a boot need not read. */
+const AGENT_COMMANDS = "agent-commands";
+const agentCommands: Part = { entry: `src/cli/${AGENT_COMMANDS}.ts`, name: AGENT_COMMANDS };
 
 /** Parts of packages that no program here uses, and what they would cost where the package is loaded. */
 const leftOut: readonly { readonly filter: RegExp; readonly instead: string }[] = [
@@ -82,7 +117,15 @@ const standIns: readonly { readonly importer: RegExp; readonly module: string; r
 const lateBuiltins = new Set(["node:crypto", "node:tls"]);
 
 const root = join(import.meta.dirname, "..");
-const { values: options } = parseArgs({ options: { out: { type: "string" }, program: { type: "string" } } });
+const { values: options } = parseArgs({
+  options: {
+    out: { type: "string" },
+    program: { type: "string" },
+    watch: { type: "boolean", default: false },
+    version: { type: "string" },
+    metafile: { type: "string" },
+  },
+});
 const dist = resolve(options.out ?? join(root, "dist"));
 
 const common: BuildOptions = {
@@ -95,6 +138,7 @@ const common: BuildOptions = {
   mainFields: ["module", "main"],
   legalComments: "none",
   logLevel: "warning",
+  metafile: options.metafile !== undefined,
   // As when Node takes undici in: without a second HTTP parser, which is an experiment.
   define: { esbuildDetection: "true" },
   // import() becomes require(). Node's own import() starts the loader of ES modules, and of a built-in module reads every export:
@@ -102,31 +146,60 @@ const common: BuildOptions = {
   supported: { "dynamic-import": false },
 };
 
-// Another folder may hold other things; there only what is built is replaced.
-if (options.out === undefined) await rm(dist, { recursive: true, force: true });
-await mkdir(join(dist, "lib"), { recursive: true });
-
-for (const [name, contents] of latePackages) {
-  const outfile = join(dist, "lib", `${name}.cjs`);
-  await build({
-    ...common,
-    stdin: { contents, resolveDir: root },
-    outfile,
-    plugins: [partsLeftOut(), standInsForBuiltins(), builtinsLoadedLate()],
-  });
+const { program } = options;
+if (program === CONSOLE) {
+  await (options.watch ? watchConsole(join(dist, CONSOLE)) : buildConsole(join(dist, CONSOLE)));
+} else {
+  // Another folder may hold other things; there only what is built is replaced.
+  if (options.out === undefined) await removeBuild();
+  await buildPrograms();
+  if (program === undefined) await buildConsole(join(dist, CONSOLE));
 }
-for (const { entry, name, launcher, undici = "undici" } of programs) {
-  if (options.program !== undefined && options.program !== name) continue;
-  const outfile = join(dist, "lib", `${name}.cjs`);
-  await build({
-    ...common,
-    entryPoints: [entry],
-    outfile,
-    plugins: [packagesLoadedLate(undici), builtinsLoadedLate()],
-  });
-  const path = join(dist, `${name}.cjs`);
-  await writeFile(path, launcher(name));
-  await chmod(path, 0o755);
+
+/** All but the packages, which took a while to make. */
+async function removeBuild(): Promise<void> {
+  const names = await readdir(dist).catch(() => []);
+  const built = names.filter((name) => name !== "packages");
+  await Promise.all(built.map((name) => rm(join(dist, name), { recursive: true })));
+}
+
+async function buildPrograms(): Promise<void> {
+  await mkdir(join(dist, "lib"), { recursive: true });
+  const outputs: Metafile["outputs"] = {};
+
+  for (const [name, contents] of latePackages) {
+    const outfile = join(dist, "lib", `${name}.cjs`);
+    const { metafile } = await build({
+      ...common,
+      stdin: { contents, resolveDir: root },
+      outfile,
+      plugins: [partsLeftOut(), standInsForBuiltins(), builtinsLoadedLate()],
+    });
+    Object.assign(outputs, metafile?.outputs);
+  }
+  const chosen = programs.filter(({ name }) => program === undefined || program === name);
+  const parts = chosen.flatMap((part) => (part.name === AGENT ? [part, agentCommands] : [part]));
+  for (const { entry, name, launcher, undici = "undici" } of parts) {
+    const { metafile } = await build({
+      ...common,
+      entryPoints: [entry],
+      outfile: join(dist, "lib", `${name}.cjs`),
+      plugins: [
+        packagesLoadedLate(undici),
+        commandsLoadedLate(),
+        builtinsLoadedLate(),
+        consoleFolder(),
+        otherVersion(),
+      ],
+    });
+    Object.assign(outputs, metafile?.outputs);
+    if (launcher === undefined) continue;
+    const path = join(dist, `${name}.cjs`);
+    await writeFile(path, launcher(name));
+    await chmod(path, 0o755);
+  }
+  for (const file of SHARED_FILES) await cp(join(root, file), join(dist, "share", file));
+  if (options.metafile !== undefined) await writeFile(options.metafile, JSON.stringify(outputs));
 }
 
 function packagesLoadedLate(undici: string): Plugin {
@@ -135,6 +208,43 @@ function packagesLoadedLate(undici: string): Plugin {
     setup({ onResolve }) {
       onResolve({ filter: /^[a-z]+$/ }, ({ path }) =>
         latePackages.has(path) ? { path: `./${path === "undici" ? undici : path}.cjs`, external: true } : undefined,
+      );
+    },
+  };
+}
+
+/** The bundle lies elsewhere than its sources, and the console beside it. */
+function consoleFolder(): Plugin {
+  return {
+    name: "the console's folder",
+    setup({ onLoad }) {
+      onLoad({ filter: /src\/service\/console\/console-folder\.ts$/ }, () => ({
+        contents: `export const CONSOLE_FOLDER = require("node:path").join(__dirname, "../${CONSOLE}");`,
+      }));
+    },
+  };
+}
+
+/** To try an upgrade, a package of another version is made of the same sources. */
+function otherVersion(): Plugin {
+  return {
+    name: "another version",
+    setup({ onLoad }) {
+      if (options.version === undefined) return;
+      const contents = JSON.stringify({ version: options.version });
+      onLoad({ filter: /\/package\.json$/ }, ({ path }) =>
+        path === join(root, "package.json") ? { contents, loader: "json" } : undefined,
+      );
+    },
+  };
+}
+
+function commandsLoadedLate(): Plugin {
+  return {
+    name: "the agent's commands loaded late",
+    setup({ onResolve }) {
+      onResolve({ filter: new RegExp(`/${AGENT_COMMANDS}\\.ts$`) }, ({ kind }) =>
+        kind === "entry-point" ? undefined : { path: `./${AGENT_COMMANDS}.cjs`, external: true },
       );
     },
   };

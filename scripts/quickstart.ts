@@ -10,6 +10,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
+import { buildConsole } from "./build-console.ts";
+
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;
 
@@ -74,6 +76,7 @@ function readOptions(): { readonly once: boolean } {
 
 async function walkThrough(): Promise<void> {
   step("Start a robot policy service on this machine");
+  await buildConsole(join(root, "dist/console"));
   const url = await startService();
   say(`it answers at ${url}, keeps its data in ${paths.data}, and wrote an API key to ${paths.key}`);
 
@@ -101,10 +104,16 @@ async function walkThrough(): Promise<void> {
   say(`re-registered ${Math.round(performance.now() - edited_at_ms)} ms later, settle time of 500 ms included`);
   say(`before  ${before.registration?.configuration_digest}`);
   say(`after   ${after.registration?.configuration_digest}`);
+
+  step("Ask the service what it holds: robot-policy robots list");
   await show("operator", "robots", "list", "--url", url, "--key-file", paths.key);
 
-  if (options.once) return;
+  if (options.once) {
+    step("Done, and everything taken away again. Your own robot: README.md, Set up a robot");
+    return;
+  }
   step("It stays up: edit the files above and look");
+  say(`open ${url} in a browser: the console; sign in with the key that  cat ${paths.key}  prints`);
   say(`npm run --silent agent -- status ${folders.join(" ")}`);
   say(`npm run --silent agent -- digest --explain ${folders.join(" ")}`);
   say(`npm run --silent operator -- robots list --url ${url} --key-file ${paths.key}`);

@@ -19,7 +19,7 @@ import type { YamlDocument, YamlFailure } from "./yaml/yaml.ts";
 import { readYaml } from "./yaml/yaml.ts";
 
 /** What a document is called in messages. */
-export type Subject = "manifest" | "configuration" | "catalog";
+export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "registration";
 
 export interface DocumentRules {
   readonly subject: Subject;

@@ -1,0 +1,98 @@
+/** Builds what browsers get from robot-policy-service: one page, its script, its style and its icon. */
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+
+import type { BuildOptions, OutputFile, Plugin } from "esbuild";
+import { build, context } from "esbuild";
+
+const root = join(import.meta.dirname, "..");
+const source = join(root, "src/service/console");
+
+const options: BuildOptions = {
+  absWorkingDir: root,
+  entryPoints: [join(source, "browser/console.tsx")],
+  bundle: true,
+  minify: true,
+  format: "esm",
+  // Debian's and Ubuntu's supported browsers, and an iPad that was updated in the last three years.
+  target: ["chrome109", "firefox115", "safari16.4"],
+  define: { "process.env.NODE_ENV": '"production"' },
+  loader: { ".svg": "dataurl" },
+  legalComments: "none",
+  logLevel: "warning",
+  outdir: "assets",
+  write: false,
+};
+
+interface Asset {
+  /** With a hash of what is in it: a name stands for the same bytes for ever. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Builds the console into `folder`. A service that reads there meanwhile finds the old page or the new one, whole. */
+export async function buildConsole(folder: string): Promise<void> {
+  const { outputFiles } = await build({ ...options, write: false });
+  await publish(outputFiles, folder);
+}
+
+/** Builds the console whenever a file of it changes, for as long as the process lives. */
+export async function watchConsole(folder: string): Promise<void> {
+  const publishing: Plugin = {
+    name: "publish",
+    setup({ onEnd }) {
+      onEnd(async ({ errors, outputFiles }) => {
+        if (errors.length === 0) await publish(outputFiles ?? [], folder);
+      });
+    },
+  };
+  const watching = await context({ ...options, plugins: [publishing] });
+  await watching.watch();
+}
+
+/** Assets first, then the page that names them, then what it no longer names goes. */
+async function publish(built: readonly OutputFile[], folder: string): Promise<void> {
+  const assets = new Map<string, Asset>();
+  // The page asks for a style whether or not the script has brought one along.
+  for (const name of ["console.js", "console.css"]) {
+    assets.set(name, named(name, built.find(({ path }) => path.endsWith(name))?.contents ?? new Uint8Array()));
+  }
+  assets.set("favicon.svg", named("favicon.svg", await readFile(join(source, "favicon.svg"))));
+
+  await mkdir(join(folder, "assets"), { recursive: true });
+  const files = (await Promise.all([...assets.values()].map(compressed))).flat();
+  for (const { name, bytes } of files) await writeFile(join(folder, "assets", name), bytes);
+
+  const shell = await readFile(join(source, "shell.html"), "utf8");
+  const page = shell.replaceAll(/\{\{([\w.]+)\}\}/g, (_whole, name: string) => {
+    const asset = assets.get(name);
+    if (asset === undefined) throw new Error(`shell.html names ${name}, which is not built`);
+    return `/console/assets/${asset.name}`;
+  });
+  const path = join(folder, "index.html");
+  await writeFile(`${path}.new`, page.replaceAll(/\n\s*/g, "\n"));
+  await rename(`${path}.new`, path);
+
+  const kept = new Set(files.map(({ name }) => name));
+  for (const name of await readdir(join(folder, "assets"))) {
+    if (!kept.has(name)) await rm(join(folder, "assets", name));
+  }
+}
+
+function named(name: string, bytes: Uint8Array): Asset {
+  const hash = createHash("sha256").update(bytes).digest("base64url").replaceAll(/[-_]/g, "").slice(0, 10);
+  return { name: name.replace(/\.(?=\w+$)/, `-${hash}.`), bytes };
+}
+
+/** An asset, and what clients get that take it compressed: at the highest level, because it is done once. */
+async function compressed({ name, bytes }: Asset): Promise<readonly Asset[]> {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY };
+  return [
+    { name, bytes },
+    { name: `${name}.br`, bytes: await promisify(brotliCompress)(bytes, { params }) },
+    { name: `${name}.gz`, bytes: await promisify(gzip)(bytes, { level: constants.Z_BEST_COMPRESSION }) },
+  ];
+}
