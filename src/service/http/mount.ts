@@ -94,13 +94,9 @@ export function mountWithQuery<Q extends z.ZodObject>(
   });
 }
 
-/** Sends an answer as it is. Of a text the web framework would say `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
+/** Sends an answer as it is. */
 export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
-  return reply
-    .code(answer.status)
-    .headers({ ...answer.headers })
-    .header("content-type", "application/json")
-    .send(payloadOf(answer));
+  return sendPayload(reply, answer, payloadOf(answer));
 }
 
 /**
@@ -109,16 +105,26 @@ export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
  */
 function sendZipped(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
   const payload = payloadOf(answer);
-  if (payload instanceof Uint8Array && payload.byteLength < ZIPPED_BYTES) return send(reply, answer);
+  if (payload instanceof Uint8Array && payload.byteLength < ZIPPED_BYTES) {
+    return sendPayload(reply, answer, payload);
+  }
   const zipped = createGzip({ level: constants.Z_BEST_SPEED });
   // What breaks on the way destroys the zipped stream, which the web framework looks after.
   pipeline(payload instanceof Uint8Array ? Readable.from([payload]) : payload, zipped, () => {});
+  return sendPayload(reply.header("content-encoding", "gzip"), answer, zipped);
+}
+
+/** Of a text the web framework would say `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
+function sendPayload(
+  reply: FastifyReply,
+  { status, headers }: AnyAnswer,
+  payload: Uint8Array | Readable,
+): FastifyReply {
   return reply
-    .code(answer.status)
-    .headers({ ...answer.headers })
+    .code(status)
+    .headers({ ...headers })
     .header("content-type", "application/json")
-    .header("content-encoding", "gzip")
-    .send(zipped);
+    .send(payload);
 }
 
 function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
