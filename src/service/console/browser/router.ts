@@ -1,3 +1,5 @@
+import { useLayoutEffect } from "preact/hooks";
+
 import { createStore, useStore } from "./store.ts";
 
 /** Where the person is: the path and the query of the address. */
@@ -23,14 +25,21 @@ export function usePlace(): Place {
 }
 
 /**
- * Keeps the person on this page, whatever they do to leave it inside the console, until the returned function is called. For what
- * is lost with the page and cannot be had again.
+ * Keeps the person on this page as long as there is something to tell them of each try to leave it. For what is lost with the page
+ * and cannot be had again. Before the page is left for another, or loaded again, the browser asks.
  */
-export function holdPlace(refuse: () => void): () => void {
-  refused = refuse;
-  return () => {
-    if (refused === refuse) refused = null;
-  };
+export function useHeldPlace(refuse: (() => void) | null): void {
+  // Before the page is painted: from what people see, and tests, they act at once.
+  useLayoutEffect(() => {
+    if (refuse === null) return undefined;
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
+    refused = refuse;
+    addEventListener("beforeunload", ask);
+    return () => {
+      refused = null;
+      removeEventListener("beforeunload", ask);
+    };
+  }, [refuse]);
 }
 
 /** Goes to an address of the console: a new entry of the history, at the top of the page. */

@@ -9,6 +9,7 @@ import { sessionEnded } from "../data/session.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField, FieldError, SelectField, TextField } from "../parts/fields.tsx";
 import { formErrors } from "../parts/form-errors.ts";
+import { useHeldPlace } from "../router.ts";
 import { ownScopes, SCOPES } from "./key-data.ts";
 import { EXPIRIES, expiryOf } from "./key-expiry.ts";
 import { KeyShownOnce } from "./key-shown-once.tsx";
@@ -49,6 +50,8 @@ function KeyForm({ made, close }: KeyFormProps) {
   const lacks_scope = allowance === "some" && scopes.length === 0;
   const lacks_time = expiry === "at" && Number.isNaN(Date.parse(expires_at));
   const is_ready = label.trim() !== "" && !lacks_scope && !lacks_time;
+  // A key that is made and never shown helps nobody: nothing is left before the answer.
+  useHeldPlace(is_busy ? stay : null);
   const submit = async (event: Event) => {
     event.preventDefault();
     if (is_busy || !is_ready) return;
@@ -69,7 +72,7 @@ function KeyForm({ made, close }: KeyFormProps) {
     made(outcome.value);
   };
   return (
-    <Dialog title="New key" close={close}>
+    <Dialog title="New key" close={is_busy ? stay : close} stays={is_busy}>
       <form class="form" onSubmit={submit}>
         <TextField
           label="Label"
@@ -111,7 +114,7 @@ function KeyForm({ made, close }: KeyFormProps) {
           <FieldError key={text} text={text} />
         ))}
         <div class="buttons">
-          <button type="button" class="button" onClick={close}>
+          <button type="button" class="button" disabled={is_busy} onClick={close}>
             Cancel
           </button>
           <button type="submit" class="button button-main" disabled={is_busy || !is_ready}>
@@ -122,6 +125,8 @@ function KeyForm({ made, close }: KeyFormProps) {
     </Dialog>
   );
 }
+
+function stay(): void {}
 
 const ALLOWANCES: readonly Allowance[] = ["robot", "some", "everything"];
 

@@ -1,10 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { absoluteTime } from "../parts/relative-time.tsx";
-import { holdPlace } from "../router.ts";
+import { useHeldPlace } from "../router.ts";
 import type { CreatedKey } from "./key-new.tsx";
 
 interface KeyShownOnceProps {
@@ -17,19 +17,12 @@ interface KeyShownOnceProps {
  * alone and goes with it.
  */
 export function KeyShownOnce({ created, close }: KeyShownOnceProps) {
-  const [escapes, setEscapes] = useState(0);
+  const [is_refused, setRefused] = useState(false);
   const { api_key, label, expires_at } = created;
-  useEffect(() => {
-    // The browser asks before the page is left or loaded again.
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener("beforeunload", warn);
-    return () => removeEventListener("beforeunload", warn);
-  }, []);
-  const refuse = () => setEscapes((count) => count + 1);
-  useEffect(() => holdPlace(refuse), []);
+  const refuse = () => setRefused(true);
+  useHeldPlace(refuse);
   return (
-    // Browsers let Escape close a dialog whatever the page says; so it opens again, and says why.
-    <Dialog key={escapes} title={`The key ${label ?? ""}`} close={refuse}>
+    <Dialog title={`The key ${label ?? ""}`} close={refuse} stays>
       <p>
         Copy it to where it will be used. It is shown this once; the service keeps no more of it than its last four
         characters.
@@ -40,7 +33,7 @@ export function KeyShownOnce({ created, close }: KeyShownOnceProps) {
       </p>
       {expires_at === null || expires_at === undefined ? null : <p>It works until {absoluteTime(expires_at)}.</p>}
       <div role="status">
-        {escapes === 0 ? null : <Notice tone="degraded" title="Not closed: store the key first, or it is lost." />}
+        {is_refused ? <Notice tone="degraded" title="Not closed: store the key first, or it is lost." /> : null}
       </div>
       <div class="buttons">
         <button type="button" class="button button-main" onClick={close}>

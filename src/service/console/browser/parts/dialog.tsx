@@ -5,6 +5,8 @@ interface DialogProps {
   readonly title: string;
   /** Escape, or a button of its own. */
   close(): void;
+  /** It stays, whatever the person does: `close` is told, and takes it away only by rendering it no more. */
+  readonly stays?: boolean;
   readonly children: ComponentChildren;
 }
 
@@ -12,7 +14,7 @@ interface DialogProps {
  * A question over the page, as long as it is rendered. The browser's own: it keeps the focus inside, closes by Escape, and the
  * focus goes back to where it came from.
  */
-export function Dialog({ title, close, children }: DialogProps) {
+export function Dialog({ title, close, stays = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   const is_over = useRef(false);
@@ -20,9 +22,13 @@ export function Dialog({ title, close, children }: DialogProps) {
     if (!is_over.current) close();
   };
   // Escape, before the browser acts on it: it says "close" only a moment after it closed, and by then the next dialog may be asked for.
-  // It says nothing else where a page holds on to a dialog, and closes that all the same.
   const onCancel = (event: Event) => {
     event.preventDefault();
+    end();
+  };
+  // Where a page holds on to a dialog, browsers say nothing of the next Escape and close it all the same.
+  const onClose = () => {
+    if (stays && !is_over.current) dialog.current?.showModal();
     end();
   };
   useLayoutEffect(() => {
@@ -37,7 +43,7 @@ export function Dialog({ title, close, children }: DialogProps) {
     };
   }, []);
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={heading} onCancel={onCancel} onClose={end}>
+    <dialog ref={dialog} class="dialog" aria-labelledby={heading} onCancel={onCancel} onClose={onClose}>
       <div class="dialog-body">
         <h2 id={heading}>{title}</h2>
         {children}
