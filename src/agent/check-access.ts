@@ -2,9 +2,10 @@ import type { Credential, CredentialProblem } from "../client/credentials.ts";
 import { loadCredential } from "../client/credentials.ts";
 import { explainAccess } from "../platform/access.ts";
 import { SERVICE_NAME } from "../platform/service-unit.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { CommandContext } from "./commands/context.ts";
 import type { Collector } from "./collector.ts";
-import type { LocatedFinding } from "./findings.ts";
+import type { Document, LocatedFinding } from "./findings.ts";
 import { locate } from "./findings.ts";
 import type { Folders } from "./folders.ts";
 import { hasStandardState } from "./folders.ts";
@@ -22,21 +23,39 @@ export async function accessFindings(
   const { judge } = vantage;
   if (judge === null) return [];
   const { configuration, manifest } = collector.documents;
-  const places = [
-    { path: folders.config_path, document: configuration, loc: "" },
-    { path: manifest.path, document: manifest, loc: "" },
-    ...listedFiles(collector).map(({ path, loc }) => ({ path, document: manifest, loc })),
+  const { ca_file } = collector.configuration.service;
+  const authority: readonly Place[] =
+    ca_file === null ? [] : [{ path: ca_file, document: configuration, loc: "/service/ca_file", granted: "told" }];
+  const listed = listedFiles(collector).map(({ path, loc }): Place => ({
+    path,
+    document: manifest,
+    loc,
+    granted: "listed",
+  }));
+  const places: readonly Place[] = [
+    { path: folders.config_path, document: configuration, loc: "", granted: "told" },
+    { path: manifest.path, document: manifest, loc: "", granted: "told" },
+    ...authority,
+    ...listed,
   ];
   const accesses = await explainAccess(
     machine.files,
     judge,
     places.map(({ path }) => path),
   );
-  return places.flatMap(({ path, document, loc }) => {
-    const denial = explainDenial(path, accesses.get(path), vantage);
+  return places.flatMap(({ path, document, loc, granted }) => {
+    const denial = explainDenial(path, accesses.get(path), vantage, granted);
     if (denial === null) return [];
     return [locate(document, { id: "file_unreadable", loc, message: `${denial.what}; ${denial.remedy}` })];
   });
+}
+
+/** A file, and where it is named. */
+interface Place {
+  readonly path: string;
+  readonly document: Document;
+  readonly loc: string;
+  readonly granted: "listed" | "told";
 }
 
 /** What the agent's user cannot read is told with what stands in the way, and not twice. */
@@ -104,9 +123,4 @@ export async function lookAtKey(
 export function credentialsOfUnit(folders: Pick<Folders, "state_directory">, { unit }: Vantage): string | null {
   const is_running = unit.kind === "unit" && unit.unit.active_state === "active";
   return is_running && hasStandardState(folders) ? `/run/credentials/${SERVICE_NAME}.service` : null;
-}
-
-/** A path as one word of a shell command. */
-function shellWord(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

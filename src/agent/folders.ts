@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 /** Where the agent finds and keeps its files. */
 export interface Folders {
@@ -21,12 +21,15 @@ export type FolderEnvironment = Readonly<Record<string, string | undefined>>;
 const NAME = "robot-policy-agent";
 const STANDARD_STATE_DIRECTORY = `/var/lib/${NAME}`;
 
-/** Flags first, then systemd's variables, then the standard places of file-hierarchy(7). */
+/**
+ * Flags first, then systemd's variables, then the standard places of file-hierarchy(7). What is asked in the agent's name is asked from
+ * another working directory: relative paths end here.
+ */
 export function resolveFolders(options: FolderOptions, environment: FolderEnvironment): Folders {
   const configuration = firstOf(environment["CONFIGURATION_DIRECTORY"]) ?? `/etc/${NAME}`;
   return {
-    config_path: options.config ?? join(configuration, "config.yaml"),
-    state_directory: options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? STANDARD_STATE_DIRECTORY,
+    config_path: resolve(options.config ?? join(configuration, "config.yaml")),
+    state_directory: resolve(options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? STANDARD_STATE_DIRECTORY),
     runtime_directory: options.runtimeDir ?? firstOf(environment["RUNTIME_DIRECTORY"]) ?? `/run/${NAME}`,
     credentials_directory: firstOf(environment["CREDENTIALS_DIRECTORY"]) ?? null,
   };

@@ -7,6 +7,7 @@ import type { Account } from "../platform/service-account.ts";
 import { accountName, findServiceAccount } from "../platform/service-account.ts";
 import type { FoundUnit } from "../platform/service-unit.ts";
 import { hiddenBy, readServiceUnit } from "../platform/service-unit.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { Folders } from "./folders.ts";
 
 /**
@@ -67,8 +68,17 @@ export interface Denial {
   readonly remedy: string;
 }
 
-/** Why the agent cannot read a file, and the command that mends it; null where it can, where it is not there, or where nobody could be asked. */
-export function explainDenial(path: string, access: Access | undefined, { unit, agent_name }: Vantage): Denial | null {
+/**
+ * Why the agent cannot read a file, and the command that mends it; null where it can, where it is not there, or where nobody could be asked.
+ *
+ * @param granted what `grant` opens: the files that the manifest lists, or one that it is told.
+ */
+export function explainDenial(
+  path: string,
+  access: Access | undefined,
+  { unit, agent_name }: Vantage,
+  granted: "listed" | "told" = "listed",
+): Denial | null {
   const setting = unit.kind === "unit" ? hiddenBy(unit.unit, path) : null;
   if (setting !== null) {
     const what = `Cannot read ${path}: the unit hides it from the agent (${setting})`;
@@ -76,7 +86,10 @@ export function explainDenial(path: string, access: Access | undefined, { unit, 
   }
   if (access?.kind !== "blocked") return null;
   const [first, ...more] = access.obstacles;
-  const remedy = "sudo robot-policy-agent grant --dry-run shows the smallest right that it needs, grant gives it";
+  const remedy =
+    granted === "listed"
+      ? "sudo robot-policy-agent grant --dry-run shows the smallest right that it needs, grant gives it"
+      : `sudo robot-policy-agent grant ${shellWord(path)} gives the smallest right that it needs; --dry-run only shows it`;
   if (first === undefined) {
     const what = `Cannot read ${path}: the kernel keeps ${agent_name} from it, and modes and owners do not say why`;
     return { what, remedy: "look at security modules and mounts: aa-status; findmnt -T FILE" };

@@ -20,7 +20,7 @@ export async function systemTrouble(files: Files, path: string, code: string): P
       return error(
         "file_unreadable",
         path,
-        `Cannot read ${path}: permission denied; let the agent's user read the file and enter its directories (chmod or setfacl)`,
+        `Cannot read ${path}: permission denied; on a robot, sudo robot-policy-agent grant --dry-run shows the right that the agent lacks`,
       );
     case "ELOOP":
       return error(

@@ -53,7 +53,10 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
     ]),
     ["name"],
   );
-  terminal.note("Axes are state/action. One type in detail: robot-policy-agent catalog ID");
+  terminal.note(
+    "Axes are state/action. A hosted type registers by its id alone; the others are to start from: init --extend",
+  );
+  terminal.note("One type in detail: robot-policy-agent catalog ID");
 }
 
 async function describe(row: CatalogRow, terminal: Terminal): Promise<void> {

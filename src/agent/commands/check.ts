@@ -1,5 +1,6 @@
 import { dirname, join } from "node:path";
 
+import { readCaFile } from "../../client/certificates.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { KeyLook } from "../check-access.ts";
 import { accessFindings, lookAtKey, withoutRepeats } from "../check-access.ts";
@@ -49,7 +50,7 @@ export const check: Command<CheckOptions> = async (options, context) => {
   const denials = await accessFindings(context, folders, one_shot.collector, vantage);
   const key = await lookAtKey(context, folders, one_shot.collector.configuration.service.key_file, vantage);
   const findings = [
-    ...withoutRepeats(one_shot.collector.findings, denials),
+    ...withoutRepeats([...one_shot.collector.findings, ...(await authorityFindings(one_shot))], denials),
     ...denials,
     ...nameFindings(one_shot),
     ...keyFindings(key, one_shot),
@@ -74,6 +75,15 @@ function nameFindings({ machine, collector }: OneShot): readonly LocatedFinding[
   const finding = checkCommonName(collector.configuration, machine.identity.hostname());
   if (finding === null) return [];
   return [{ ...locate(collector.documents.configuration, finding), severity: "warning" }];
+}
+
+/** Certificates that cannot be used: no request would be sent. */
+async function authorityFindings({ machine, collector }: OneShot): Promise<readonly LocatedFinding[]> {
+  const { ca_file } = collector.configuration.service;
+  const read = ca_file === null ? null : await readCaFile(machine.files, ca_file);
+  if (read?.kind !== "ca-problem") return [];
+  const id = read.code === "CA_FILE_UNREADABLE" ? "file_unreadable" : read.code.toLowerCase();
+  return [locate(collector.documents.configuration, { id, loc: "/service/ca_file", message: read.what })];
 }
 
 /** A key that is not there yet is no mistake of the files; one that cannot be used is. */

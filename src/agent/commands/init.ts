@@ -256,13 +256,16 @@ interface Rest {
 function explainNext({ terminal }: CommandContext, paths: Paths, { open, is_draft, is_standard }: Rest): void {
   terminal.print(`Wrote ${paths.configuration}`);
   terminal.print(`Wrote ${paths.manifest}`);
+  const program = is_standard ? "sudo robot-policy-agent" : "robot-policy-agent";
   const named = is_standard ? "" : ` --config ${paths.configuration}`;
   const steps = [
     ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
     ...(is_draft ? ["list the configuration files in robot-manifest.yaml, and set status: ready"] : []),
-    `${is_standard ? "sudo " : ""}robot-policy-agent set-key${named}`,
-    `robot-policy-agent check${named}`,
-    `robot-policy-agent --setup${named}`,
+    `${program} set-key${named}`,
+    `${program} check${named}`,
+    `${program} --setup${named}`,
+    // Registered once is not watched.
+    ...(is_standard ? ["sudo systemctl start robot-policy-agent"] : []),
   ];
   terminal.print("Next:");
   for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);

@@ -1,9 +1,12 @@
-import { EXIT } from "../../platform/terminal.ts";
 import * as z from "zod";
 
+import type { Problem } from "../../platform/terminal.ts";
+import { EXIT } from "../../platform/terminal.ts";
 import { askDaemon } from "../control-client.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
-import type { Command, CommonOptions } from "./context.ts";
+import { isStatusDocument } from "../status.ts";
+import { statusProblem } from "../status-problem.ts";
+import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
 import { hasError, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
@@ -28,28 +31,48 @@ export const reload: Command<CommonOptions> = async (options, context) => {
   if (answer.kind === "denied")
     return showProblem(daemonProblem(answer, path), { reloaded: false, findings: [] }, options, terminal);
   if (answer.kind !== "answer") {
-    const what = answer.kind === "failed" ? answer.detail : "no daemon runs";
+    const what = answer.kind === "failed" ? answer.detail : "no agent answers";
     const problem = {
       code: "daemon-unreachable",
       what,
       where: path,
-      fix: "start it, or see why it does not run: systemctl status robot-policy-agent",
+      fix: "start it, or see why it does not answer: robot-policy-agent status",
     };
     return showProblem(problem, { reloaded: false, findings: [] }, options, terminal);
   }
   const { reloaded, findings } = answerSchema.parse(answer.body);
   if (options.json === true) terminal.json(answer.body);
   else await showFindings(findings, context);
-  if (reloaded) {
-    const is_whole = !hasError(findings);
-    if (options.json !== true)
-      terminal.print(is_whole ? "Reloaded" : "Reloaded, but nothing is registered while a file is wrong");
-    return is_whole ? EXIT.ok : EXIT.invalid;
+  const say = (text: string) => {
+    if (options.json !== true) terminal.print(text);
+  };
+  if (!reloaded) {
+    terminal.problem({
+      code: "reload-refused",
+      what: "an edit is bad: the last good configuration is in force, and the last registration stands",
+      fix: "correct the findings above, then: robot-policy-agent reload",
+    });
+    return EXIT.invalid;
   }
-  terminal.problem({
-    code: "reload-refused",
-    what: "an edit is bad: the last good configuration is in force, and the last registration stands",
-    fix: "correct the findings above, then: robot-policy-agent reload",
-  });
-  return EXIT.invalid;
+  if (hasError(findings)) {
+    say("Reloaded, but nothing is registered while a file is wrong");
+    return EXIT.invalid;
+  }
+  const refusal = await askForRefusal(path, context);
+  if (refusal !== null) {
+    say("Reloaded, but nothing is registered");
+    terminal.problem(refusal);
+    return EXIT.conflict;
+  }
+  say("Reloaded");
+  return EXIT.ok;
 };
+
+/** An edit may be good in itself, and make this robot another one than is registered. */
+async function askForRefusal(path: string, { signal }: CommandContext): Promise<Problem | null> {
+  const answer = await askDaemon(path, "GET", "/status", signal);
+  signal.throwIfAborted();
+  if (answer.kind !== "answer" || !isStatusDocument(answer.body)) return null;
+  const { state } = answer.body;
+  return state === "other-name" || state === "other-machine" ? statusProblem(answer.body) : null;
+}

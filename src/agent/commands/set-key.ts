@@ -78,6 +78,12 @@ async function readKey(
     if (code === undefined) throw error;
     if (code === "ENOENT" || code === "ENOTDIR")
       return { ...unusable("key-missing", "there is no such file", where), fix: "correct the path after --from" };
+    // ENXIO is a socket (open(2)).
+    if (code === "EINVAL" || code === "ENXIO")
+      return {
+        ...unusable("key-unreadable", "it is no regular file", where),
+        fix: "leave --from away: stdin may be a pipe",
+      };
     return { ...unusable("key-unreadable", `it cannot be read (${code})`, where), fix: `look at it: ls -ld ${where}` };
   }
 }

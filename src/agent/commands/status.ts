@@ -18,7 +18,7 @@ import { showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface StatusOptions extends CommonOptions {
-  /** Show it again at each change until interrupted. */
+  /** Show it again at each change until interrupted; as JSON, one document a line. */
   readonly watch?: boolean;
 }
 
@@ -101,7 +101,8 @@ function refusalOf({ wanted, machine_id }: Collection, registration: Registratio
 async function show(document: StatusDocument, options: StatusOptions, context: CommandContext): Promise<void> {
   const { terminal } = context;
   if (options.json === true) {
-    terminal.json(document);
+    if (options.watch === true) terminal.jsonLine(document);
+    else terminal.json(document);
     return;
   }
   if (document.service.url !== null) describe(document, terminal);

@@ -19,7 +19,8 @@ import type { TimeService } from "./time-service.ts";
 
 const ANSWER_LIMIT_BYTES = 32 * 1024 * 1024;
 const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 /** More than this is no drift of a clock that is looked after. */
 const SKEW_WARNING_MS = 5 * MINUTE_MS;
 /** Enough for certificates to seem expired, or not valid yet. */
@@ -162,12 +163,15 @@ export function checkClock(clock: Clock, answer: Answer | null, time_service: Ti
   const what = `${describeSkew(Math.abs(skew_ms))} ${skew_ms > 0 ? "ahead of" : "behind"} the service's`;
   if (Math.abs(skew_ms) > SKEW_FAILURE_MS) return fail(EXIT.unreachable, what, SET_CLOCK);
   if (Math.abs(skew_ms) > SKEW_WARNING_MS) return warn(what, SET_CLOCK);
-  if (is_left_alone) return warn("agrees with the service's, but no time service keeps it so", SET_CLOCK);
-  return ok(`agrees with the service's${time_service === "synchronized" ? ", and a time service keeps it so" : ""}`);
+  const near = `within ${Math.max(1, Math.ceil(Math.abs(skew_ms) / 1000))} s of the service's`;
+  if (is_left_alone) return warn(`${near}, but no time service keeps it so`, SET_CLOCK);
+  return ok(`${near}${time_service === "synchronized" ? ", and a time service keeps it so" : ""}`);
 }
 
 function describeSkew(skew_ms: number): string {
-  return skew_ms > DAY_MS ? `${Math.round(skew_ms / DAY_MS)} days` : `${Math.round(skew_ms / MINUTE_MS)} minutes`;
+  if (skew_ms > 2 * DAY_MS) return `${Math.round(skew_ms / DAY_MS)} days`;
+  if (skew_ms > 2 * HOUR_MS) return `${Math.round(skew_ms / HOUR_MS)} hours`;
+  return `${Math.round(skew_ms / MINUTE_MS)} minutes`;
 }
 
 /** What the service answers for a key that was made for robots: listing, which this asks for, is all that is known to be denied. */

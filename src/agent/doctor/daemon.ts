@@ -1,5 +1,9 @@
+import type { Environment } from "../../client/proxy.ts";
+import { readBounded } from "../../platform/durable-file.ts";
+import type { Files } from "../../platform/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
+import type { ControlAnswer } from "../control-client.ts";
 import { askDaemon } from "../control-client.ts";
 import type { Folders } from "../folders.ts";
 import { controlSocketPath, hasStandardState } from "../folders.ts";
@@ -7,7 +11,7 @@ import type { StatusDocument } from "../status.ts";
 import { exitCodeOf, isStatusDocument } from "../status.ts";
 import { statusProblem } from "../status-problem.ts";
 import type { Vantage } from "../vantage.ts";
-import type { FailureCode, Verdict } from "./check.ts";
+import type { Examined, FailureCode, Verdict } from "./check.ts";
 import { fail, ok, warn } from "./check.ts";
 import { howToStart } from "./unit.ts";
 
@@ -15,11 +19,45 @@ import { howToStart } from "./unit.ts";
 export async function checkDaemon(
   { version }: CommandContext,
   folders: Folders,
-  { unit }: Vantage,
+  vantage: Vantage,
   signal: AbortSignal,
-): Promise<Verdict> {
+): Promise<Examined<StatusDocument>> {
+  const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", signal);
+  const value = answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : null;
+  return { verdict: judgeDaemon(answer, version, folders, vantage), value };
+}
+
+/** The kernel's own limit on an environment is larger; nobody's is. */
+const ENVIRONMENT_LIMIT_BYTES = 1024 * 1024;
+
+/**
+ * The environment that the running agent has: its proxy, and not that of the shell that asks, decides whether the service can be reached.
+ *
+ * @returns null where no agent runs, or where this user may not see it.
+ */
+export async function readEnvironment(files: Files, status: StatusDocument | null): Promise<Environment | null> {
+  const process_id = status?.daemon?.process_id;
+  if (!Number.isSafeInteger(process_id)) return null;
+  try {
+    const bytes = await readBounded(files, `/proc/${process_id}/environ`, ENVIRONMENT_LIMIT_BYTES);
+    return bytes === "too-large" ? null : parseEnvironment(Buffer.from(bytes).toString("utf8"));
+  } catch {
+    // Another user's, or it just ended.
+    return null;
+  }
+}
+
+/** Of proc_pid_environ(5): NAME=VALUE, each with a null byte behind it. */
+function parseEnvironment(text: string): Environment {
+  const pairs = text.split("\0").flatMap((line) => {
+    const at = line.indexOf("=");
+    return at <= 0 ? [] : [[line.slice(0, at), line.slice(at + 1)] as const];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function judgeDaemon(answer: ControlAnswer, version: string, folders: Folders, { unit }: Vantage): Verdict {
   const path = controlSocketPath(folders);
-  const answer = await askDaemon(path, "GET", "/status", signal);
   switch (answer.kind) {
     case "not-running":
       return warn(`no agent answers at ${path}; changes are not noticed`, howToStart(unit, hasStandardState(folders)));

@@ -6,7 +6,7 @@
  * in the state folder that is removed at once.
  */
 import { chooseProxy } from "../../client/proxy.ts";
-import type { ProxyProblem } from "../../client/proxy.ts";
+import type { Environment, ProxyProblem } from "../../client/proxy.ts";
 import { isLoopback } from "../../client/service-url.ts";
 import { systemPrograms } from "../../platform/programs.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -14,13 +14,14 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { Folders } from "../folders.ts";
 import { hasStandardState } from "../folders.ts";
+import type { StatusDocument } from "../status.ts";
 import type { Vantage } from "../vantage.ts";
 import { takeVantage } from "../vantage.ts";
 import type { Answer } from "./answering.ts";
 import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
 import type { CheckId, CheckResult, Examination, Examined, Limit, Verdict } from "./check.ts";
 import { CHECK_IDS, fail, ok, skip, startExamination, warn } from "./check.ts";
-import { checkDaemon } from "./daemon.ts";
+import { checkDaemon, readEnvironment } from "./daemon.ts";
 import { checkConfiguration, checkFiles, checkKey, checkManifest, judgeUser } from "./inputs.ts";
 import { checkDisk, checkState } from "./keeping.ts";
 import { checkDns, checkTcp, dnsLimit, firstHop, tcpLimit } from "./network.ts";
@@ -51,7 +52,7 @@ export async function* diagnose(context: CommandContext, folders: Folders): Asyn
   }
 }
 
-interface Ward {
+interface Arrival {
   readonly examination: Examination;
   readonly context: CommandContext;
   readonly folders: Folders;
@@ -59,31 +60,46 @@ interface Ward {
   readonly started_at_ms: number;
 }
 
+/** From here on `context` has the agent's environment, as far as that can be seen. */
+interface Ward extends Arrival {
+  /** What the running agent says of itself; null where none answers. */
+  readonly status: StatusDocument | null;
+  /** The environment of who asks. */
+  readonly shell: Environment;
+}
+
 /** The time that is left for a check of this machine, from now on. */
-function local({ context, started_at_ms }: Ward): Limit {
+function local({ context, started_at_ms }: Arrival): Limit {
   const left_ms = started_at_ms + LOCAL_LIMIT_MS - context.machine.clock.monotonic_ms();
   const limit_ms = Math.max(LEAST_LIMIT_MS, left_ms);
   const what = `no result within ${Math.ceil(limit_ms / 1000)} s`;
   return { limit_ms, late: fail(EXIT.failed, what, "look for a disk or network drive that hangs: dmesg") };
 }
 
-async function examine(ward: Ward): Promise<void> {
-  const { examination, context, folders, vantage } = ward;
+/** The running agent is asked first: it has met what a look from outside can only guess at. */
+async function examine(arrival: Arrival): Promise<void> {
+  const { examination, folders, vantage } = arrival;
+  const status = await examination.run("daemon", local(arrival), (signal) =>
+    checkDaemon(arrival.context, folders, vantage, signal),
+  );
+  const shell = arrival.context.environment;
+  const environment = (await readEnvironment(arrival.context.machine.files, status)) ?? shell;
+  const context = { ...arrival.context, environment };
+  const ward = { ...arrival, context, status, shell };
   await Promise.all([
     examination.run("user", local(ward), async () => only(judgeUser(vantage, context.user_id))),
-    examination.run("disk", local(ward), async () => only(await checkDisk(context, folders, vantage))),
-    examination.run("unit", local(ward), async () => only(judgeUnit(vantage.unit, hasStandardState(folders)))),
-    examination.run("daemon", local(ward), async (signal) =>
-      only(await checkDaemon(context, folders, vantage, signal)),
+    examination.run("disk", local(ward), async () =>
+      only(await checkDisk(context, folders, vantage, status?.state_problem ?? null)),
     ),
+    examination.run("unit", local(ward), async () => only(judgeUnit(vantage.unit, hasStandardState(folders)))),
     examination
-      .run("configuration", local(ward), () => checkConfiguration(context, folders))
+      .run("configuration", local(ward), () => checkConfiguration(context, folders, vantage))
       .then((configuration) => (configuration === null ? withoutConfiguration(ward) : configured(ward, configuration))),
   ]);
 }
 
 async function withoutConfiguration(ward: Ward): Promise<void> {
-  const { examination, context, folders, vantage } = ward;
+  const { examination, context, folders, vantage, status } = ward;
   skipAll(
     examination,
     ["manifest", "files", "key", "dns", "tcp", "proxy", "tls", "service", "authentication"],
@@ -92,25 +108,27 @@ async function withoutConfiguration(ward: Ward): Promise<void> {
   await Promise.all([
     examination.run("state", local(ward), () => checkState(context, folders, null, vantage)),
     examination.run("inotify", local(ward), async (signal) =>
-      only(await checkInotify(context, folders, null, null, vantage, signal)),
+      only(await checkInotify(context, folders, null, null, vantage, status?.watching ?? null, signal)),
     ),
     examination.run("clock", local(ward), async () => only(await clockOf(context, null))),
   ]);
 }
 
 async function configured(ward: Ward, configuration: AgentConfiguration): Promise<void> {
-  const { examination, context, folders, vantage } = ward;
+  const { examination, context, folders, vantage, status } = ward;
   const state = examination.run("state", local(ward), () => checkState(context, folders, configuration, vantage));
   const key = examination.run("key", local(ward), () => checkKey(context, folders, configuration, vantage));
   const files = async () => {
-    const manifest = await examination.run("manifest", local(ward), () => checkManifest(context, configuration));
+    const manifest = await examination.run("manifest", local(ward), () =>
+      checkManifest(context, configuration, vantage),
+    );
     if (manifest === null) skipAll(examination, ["files"], "manifest");
     else
       await examination.run("files", local(ward), async () =>
         only(await checkFiles(context, configuration, manifest, vantage)),
       );
     await examination.run("inotify", local(ward), async (signal) =>
-      only(await checkInotify(context, folders, configuration, manifest, vantage, signal)),
+      only(await checkInotify(context, folders, configuration, manifest, vantage, status?.watching ?? null, signal)),
     );
   };
   const network = async () => {
@@ -129,29 +147,36 @@ async function configured(ward: Ward, configuration: AgentConfiguration): Promis
 
 /** Goes the way to the service up to the point where something can be sent. @returns false when it ends before, the rest skipped. */
 async function reach(ward: Ward, { service }: AgentConfiguration): Promise<boolean> {
-  const { examination, context } = ward;
-  const { environment } = context;
+  const { examination, context, shell } = ward;
   const limit_ms = service.connect_timeout_s * 1000;
   const url = new URL(service.url);
-  const choice = chooseProxy({ proxy: service.proxy, environment, allow_insecure: service.allow_insecure }, url);
+  const choose = (environment: Environment) => chooseProxy({ ...service, environment }, url);
+  const choice = choose(context.environment);
   if (choice.kind === "proxy-problem") {
     await examination.run("proxy", local(ward), async () => only(explainProxyProblem(choice)));
     return ended(examination, ["dns", "tcp", "tls", "service"], "proxy");
   }
   const proxy = choice.kind === "proxy" ? choice : null;
+  if (proxy === null) {
+    const verdict = choose(shell).kind === "direct" ? NO_PROXY : SHELL_PROXY;
+    await examination.run("proxy", local(ward), async () => only(verdict));
+  }
+  const through: readonly CheckId[] = proxy === null ? [] : ["proxy"];
   const hop = firstHop(url, proxy);
   const addresses = await examination.run("dns", dnsLimit(hop, limit_ms), () => checkDns(hop));
-  if (addresses === null) return ended(examination, ["tcp", "proxy", "tls", "service"], "dns");
+  if (addresses === null) return ended(examination, ["tcp", ...through, "tls", "service"], "dns");
   const address = await examination.run("tcp", tcpLimit(hop, limit_ms), (signal) => checkTcp(hop, addresses, signal));
-  if (address === null) return ended(examination, ["proxy", "tls", "service"], "tcp");
+  if (address === null) return ended(examination, [...through, "tls", "service"], "tcp");
 
   const way: Way = { url, proxy, ca_file: service.ca_file };
   return url.protocol === "https:" ? reachSecurely(ward, way, limit_ms) : reachPlainly(ward, way);
 }
 
 async function reachPlainly(ward: Ward, { url, proxy }: Way): Promise<boolean> {
-  const verdict = proxy === null ? NO_PROXY : ok(`requests for ${url.host} go to ${proxy.url.host}`);
-  await ward.examination.run("proxy", local(ward), async () => only(verdict));
+  if (proxy !== null) {
+    const verdict = ok(`requests for ${url.host} go to ${proxy.url.host}`);
+    await ward.examination.run("proxy", local(ward), async () => only(verdict));
+  }
   await ward.examination.run("tls", local(ward), async () => only(judgePlainHttp(url)));
   return true;
 }
@@ -162,9 +187,7 @@ async function reachSecurely(ward: Ward, way: Way, limit_ms: number): Promise<bo
   const { proxy } = way;
   const limit = travelLimit(way, limit_ms);
   let trip: Trip | null = null;
-  if (proxy === null) {
-    await examination.run("proxy", local(ward), async () => only(NO_PROXY));
-  } else {
+  if (proxy !== null) {
     // What is behind a proxy shows only in one go.
     trip = await examination.run("proxy", limit, async (signal) => {
       const gone = await travel(way, files, signal);
@@ -184,6 +207,10 @@ async function clockOf({ machine }: CommandContext, answer: Answer | null): Prom
 }
 
 const NO_PROXY = ok("none is used for this service");
+const SHELL_PROXY = warn(
+  "the agent uses none: HTTPS_PROXY of this shell does not reach it",
+  "name it in the configuration, as service.proxy; `proxy: none` there goes without, whoever asks",
+);
 
 function explainProxyProblem({ code, what }: ProxyProblem): Verdict {
   const remedy =

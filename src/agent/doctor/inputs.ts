@@ -3,6 +3,7 @@ import { unsuitable, systemTrouble } from "../../fingerprint/findings.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
 import { explainAccess } from "../../platform/access.ts";
 import { errorCode } from "../../platform/files.ts";
+import type { Machine } from "../../platform/machine.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { lookAtKey } from "../check-access.ts";
 import type { CommandContext } from "../commands/context.ts";
@@ -19,9 +20,11 @@ import { fail, ok, skip, warn } from "./check.ts";
 
 const ALL_FINDINGS = "see all of it with: robot-policy-agent check";
 
+/** Right in itself, and to be read by the agent, with the certificates that it names. */
 export async function checkConfiguration(
   { machine }: CommandContext,
   folders: Folders,
+  vantage: Vantage,
 ): Promise<Examined<AgentConfiguration>> {
   const document = openConfiguration(machine, folders.config_path);
   await document.refresh(false);
@@ -31,12 +34,15 @@ export async function checkConfiguration(
   const hostname = machine.identity.hostname();
   const name = checkName(configuration, { hostname, machine: await machine.identity.machine() });
   const all = name === null ? findings : [...findings, locate(document, name)];
-  return { verdict: judgeFindings(all, folders.config_path), value: configuration };
+  const { ca_file } = configuration.service;
+  const denied = await judgeAccess([folders.config_path, ...(ca_file === null ? [] : [ca_file])], machine, vantage);
+  return { verdict: denied ?? judgeFindings(all, folders.config_path), value: configuration };
 }
 
 export async function checkManifest(
   { machine }: CommandContext,
   configuration: AgentConfiguration,
+  vantage: Vantage,
 ): Promise<Examined<RobotManifest>> {
   const document = openManifest(machine, configuration.manifest, () => 0);
   await document.refresh(false);
@@ -45,7 +51,19 @@ export async function checkManifest(
   if (manifest?.status === "draft") {
     return { verdict: warn(`${what}: a draft is not registered`, "set status: ready"), value: manifest };
   }
-  return { verdict: judgeFindings(documentFindings(document), what), value: manifest };
+  const denied = manifest === null ? null : await judgeAccess([configuration.manifest], machine, vantage);
+  return { verdict: denied ?? judgeFindings(documentFindings(document), what), value: manifest };
+}
+
+/** @returns null where nothing is known to keep the agent from reading these files. */
+async function judgeAccess(paths: readonly string[], { files }: Machine, vantage: Vantage): Promise<Verdict | null> {
+  const { judge } = vantage;
+  const accesses = judge === null ? new Map() : await explainAccess(files, judge, paths);
+  for (const path of paths) {
+    const denial = explainDenial(path, accesses.get(path), vantage, "told");
+    if (denial !== null) return fail(EXIT.invalid, denial.what, denial.remedy);
+  }
+  return null;
 }
 
 /** The worst finding, with how many there are beside it. */

@@ -73,11 +73,16 @@ function judgeRegistration(
   return ok(`registered as ${registered_as} since ${registration.registered_at}, on this machine`);
 }
 
-/** The state folder can be written, and has room. */
+/**
+ * The state folder can be written, and has room.
+ *
+ * @param state_problem why the running agent could not: what is full or closed for it may be open for root.
+ */
 export async function checkDisk(
   { machine, process_id }: CommandContext,
   { state_directory }: Folders,
   { standing }: Vantage,
+  state_problem: string | null,
 ): Promise<Verdict> {
   const { files } = machine;
   try {
@@ -107,6 +112,12 @@ export async function checkDisk(
   } finally {
     await removeIfPresent(files, path).catch(() => {});
   }
+  if (state_problem !== null)
+    return fail(
+      EXIT.failed,
+      `the agent failed where this user does not: ${state_problem}`,
+      `look at the disk: df -h ${state_directory}; df -i ${state_directory}`,
+    );
   return judgeRoom(state_directory, await statfs(state_directory), await findWornDisk(files));
 }
 

@@ -122,7 +122,13 @@ function explainRefusal(
   }
   if (certificate !== null && isUnknownIssuer(error.code)) {
     const what = `the certificate comes from ${issuerOf(certificate)}, which this machine does not trust`;
-    return no(what, "put that authority's certificate (PEM) into a file and name it as service.ca_file");
+    const name_it = "put that authority's certificate (PEM) into a file and name it as service.ca_file";
+    // X509_STORE_CTX_get_error(3): the service sent its own certificate and nothing above it.
+    const is_alone = error.code === "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
+    return no(
+      what,
+      is_alone ? `${name_it}; or have the service send its whole chain, if it is an intermediate` : name_it,
+    );
   }
   if (certificate !== null && error.code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const what = `the certificate is for ${namesOf(certificate)}, not for ${host}`;

@@ -74,7 +74,7 @@ function judgeActive(unit: ServiceUnit): Verdict {
     case "inactive":
       if (unit.condition_failed)
         return warn(
-          "it was not started: the configuration was not there yet",
+          "it was not started: the configuration was not there when that was tried",
           `once it is there (robot-policy-agent init): systemctl start ${SERVICE_NAME}`,
         );
       return warn(

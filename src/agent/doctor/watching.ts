@@ -5,6 +5,7 @@ import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { Folders } from "../folders.ts";
 import { configurationFiles } from "../robot-setup.ts";
+import type { StatusDocument } from "../status.ts";
 import type { Vantage } from "../vantage.ts";
 import type { PlannedDirectory } from "../watch-plan.ts";
 import { planWatches } from "../watch-plan.ts";
@@ -16,13 +17,18 @@ const LIMITS_FOLDER = "/proc/sys/fs/inotify";
 /** A limit is a number and a line feed. */
 const LIMIT_LENGTH = 32;
 
-/** Watches what the agent would, for a moment. Without events it polls, so that nothing here is worse than a warning. */
+/**
+ * Watches what the agent would, for a moment. Without events it polls, so that nothing here is worse than a warning.
+ *
+ * @param watching how the running agent does it: limits hold for each user, and root's may be far where the agent's are met.
+ */
 export async function checkInotify(
   { machine }: CommandContext,
   folders: Folders,
   configuration: AgentConfiguration | null,
   manifest: RobotManifest | null,
   vantage: Vantage,
+  watching: StatusDocument["watching"],
   signal: AbortSignal,
 ): Promise<Verdict> {
   const { directories } = await planWatches(machine.files, watchedPaths(folders, configuration, manifest));
@@ -41,6 +47,11 @@ export async function checkInotify(
     [...directories].map(([directory, planned]) => tryWatching(machine, directory, planned, signal)),
   );
   const failure = tried.find((outcome) => outcome !== null);
+  if (failure === undefined && watching?.mode === "polling")
+    return warn(
+      `the agent polls: ${watching.reason} (${limits})`,
+      "mend that; the agent tries again within watch.resync_s",
+    );
   if (failure === undefined)
     return ok(`${directories.size} folder${directories.size === 1 ? "" : "s"} can be watched (${limits})`);
   if (vantage.standing === "stranger" && failure.code === "EACCES")

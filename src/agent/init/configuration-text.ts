@@ -39,7 +39,7 @@ service:
   # Certificate of your own CA (PEM), if the service has one that the system does not know.
   # ca_file: /etc/ssl/certs/factory-ca.pem
 
-  # Proxy, or "none" for no proxy. Without this line HTTPS_PROXY and NO_PROXY count.
+  # Proxy, or "none" for no proxy. Without this line HTTPS_PROXY and NO_PROXY of the agent count, not of your shell.
   # proxy: http://proxy.factory.example:3128
 
   # Plain http to other machines: the API key then crosses the network unencrypted.

@@ -1,10 +1,13 @@
 /** `check` in the agent's name: what its user cannot read, what is wrong with the key, and what nobody could look at. */
-import { chmod, chown, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, copyFile, rm, writeFile } from "node:fs/promises";
+import { relative } from "node:path";
 
 import { describe, expect, test } from "vitest";
 
 import { asNobody, canBecomeNobody, canMount, inShell, NOBODY_ID, withOwnMounts } from "../../support/programs.ts";
+import { replaceIn } from "../../support/robot.ts";
 import { createScene } from "../../support/scene.ts";
+import { createAuthority } from "../client/authority.ts";
 
 interface Checked {
   readonly valid: boolean;
@@ -50,6 +53,32 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
       );
     },
   );
+
+  test("the files that the configuration names are looked at too, at their lines", async () => {
+    await using scene = await closedScene();
+    const { robot } = scene;
+    using authority = createAuthority();
+    const path = robot.path("authority.pem");
+    await copyFile(authority.ca_file, path);
+    await chmod(path, 0o600);
+    await replaceIn(robot.config_path, "service:\n", `service:\n  ca_file: ${path}\n`);
+    await chmod(robot.path("closed"), 0o755);
+    await chmod(robot.path("closed/arm.json"), 0o644);
+    const { stdout } = await robot.run(["check", "--json"]);
+    const { findings } = JSON.parse(stdout) as Checked;
+    expect(findings).toHaveLength(1);
+    expect(findings[0]).toMatchObject({ id: "file_unreadable", line: 2 });
+    expect(findings[0]?.message).toContain(`sudo robot-policy-agent grant ${path} `);
+  });
+
+  test("a configuration named by a path from here: judged as the same file", async () => {
+    await using scene = await closedScene();
+    const { robot } = scene;
+    await chmod(robot.path("closed"), 0o711);
+    await chmod(robot.path("closed/arm.json"), 0o644);
+    const { code, stderr } = await robot.run(["check", "--config", relative(process.cwd(), robot.config_path)]);
+    expect([code, stderr]).toEqual([0, ""]);
+  });
 
   test("all files readable: valid, in the agent's name", async () => {
     await using scene = await closedScene();
@@ -97,6 +126,22 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     const { findings } = JSON.parse(stdout) as Checked;
     const key = findings.find(({ id }) => id === "key_unreadable");
     expect(key?.message).toContain(`chown nobody ${scene.robot.key_path}`);
+  });
+});
+
+describe("check: the certificates of a private authority", () => {
+  test.each([
+    ["absent", null, "ca_file_missing"],
+    ["no certificates", "a: 1\n", "ca_file_not_pem"],
+  ])("%s", async (_what, content, id) => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const path = robot.path("authority.pem");
+    if (content !== null) await writeFile(path, content);
+    await replaceIn(robot.config_path, "service:\n", `service:\n  ca_file: ${path}\n`);
+    const { code, stdout } = await robot.run(["check", "--json"]);
+    const { findings } = JSON.parse(stdout) as Checked;
+    expect([code, findings.map((finding) => [finding.id, finding.line])]).toEqual([3, [[id, 2]]]);
   });
 });
 

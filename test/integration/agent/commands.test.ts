@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { mkdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, truncate } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 
@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AGENT_PROGRAM, agentWords, startCommand, startWords } from "../../support/command.ts";
 import { asNobody, canBecomeNobody, hasProgram } from "../../support/programs.ts";
 import type { CommandResult, Robot } from "../../support/robot.ts";
+import { writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene } from "../../support/scene.ts";
 
@@ -227,8 +228,8 @@ describe("on a robot in order", () => {
   test("reload: with nobody there to reload", async () => {
     expect(await show("reload")).toMatchInlineSnapshot(`
       "--- stderr
-      error: no daemon runs (/robot/run/control.sock) [daemon-unreachable]
-        → start it, or see why it does not run: systemctl status robot-policy-agent
+      error: no agent answers (/robot/run/control.sock) [daemon-unreachable]
+        → start it, or see why it does not answer: robot-policy-agent status
       --- exit 1
       "
     `);
@@ -296,11 +297,11 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
 
   test.each([
     ["no configuration", (robot: Robot) => rm(robot.config_path), INVALID],
-    ["a bad configuration", (robot: Robot) => writeFile(robot.config_path, "service: {}\nrobot: {}\n"), INVALID],
+    ["a bad configuration", (robot: Robot) => writeAtOnce(robot.config_path, "service: {}\nrobot: {}\n"), INVALID],
     // That nobody watches is what `status` says first.
     [
       "a bad manifest",
-      (robot: Robot) => writeFile(robot.manifest_path, "robot_type_id: 7\n"),
+      (robot: Robot) => writeAtOnce(robot.manifest_path, "robot_type_id: 7\n"),
       { ...INVALID, status: 1 },
     ],
     ["a file that is not there", (robot: Robot) => rm(robot.paths[0] ?? ""), { ...INVALID, status: 1, contract: 0 }],
@@ -331,7 +332,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
     await using scene = await createScene();
     const { robot } = scene;
     const newer = { schema_version: 99, sha256: "", registration: {} };
-    await writeFile(join(robot.state_directory, "registration.json"), JSON.stringify(newer));
+    await writeAtOnce(join(robot.state_directory, "registration.json"), JSON.stringify(newer));
     for (const command of ["status", "--setup", "rebind"]) {
       const { code, stdout } = await robot.run([command, "--json"]);
       expect([command, code, JSON.parse(stdout).problem?.code]).toEqual([command, 1, "state-newer"]);
@@ -349,7 +350,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
 describe("exit codes (design, Commands)", () => {
   test("3 invalid: findings with their lines", async () => {
     await using scene = await createScene();
-    await writeFile(scene.robot.manifest_path, "robot_type_id: nonsense\nconfiguration_file: []\n");
+    await writeAtOnce(scene.robot.manifest_path, "robot_type_id: nonsense\nconfiguration_file: []\n");
     expect(shownBy(await scene.robot.run(["check"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       /robot/robot-manifest.yaml:1:1: warning no_config_files: no configuration files: the digest covers nothing
@@ -390,11 +391,27 @@ describe("exit codes (design, Commands)", () => {
     expect(result.stderr).toMatch(/error: .+ \[[a-z-]+\]\n {2}→ .+\n/);
   });
 
+  test("7 when a reload makes it another robot than is registered", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    await using daemon = await robot.start();
+    await daemon.until(({ state }) => state === "registered");
+    await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
+    expect(shownBy(await robot.run(["reload"]), scene)).toMatchInlineSnapshot(`
+      "Reloaded, but nothing is registered
+      --- stderr
+      error: this robot is registered as arm-7, but its name is now arm-8; nothing was sent [other-name]
+        → set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind
+      --- exit 7
+      "
+    `);
+  });
+
   test("7 when the robot's name changed", async () => {
     await using scene = await createScene();
     const { robot } = scene;
     await robot.run(["--setup"]);
-    await writeFile(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
+    await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
     expect(shownBy(await robot.run(["--setup"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: this robot is registered as arm-7, but its name is now arm-8; nothing was sent [other-name]
@@ -621,6 +638,22 @@ describe("init", () => {
     });
   });
 
+  test("init: on a robot, what is next ends with an agent that watches", async () => {
+    await using scene = await createScene();
+    const answers = ["--url", scene.proxy.url, "--region", "eu", "--type", "yam.bimanual-joint-position.v1"];
+    const environment = { ...process.env, CONFIGURATION_DIRECTORY: scene.robot.path("etc") };
+    const words = [AGENT_PROGRAM, "init", ...answers, "--file", "/opt/yam_left.yaml"];
+    const stdout = execFileSync(process.execPath, words, { encoding: "utf8", env: environment, stdio: "pipe" });
+    expect(stdout.slice(stdout.indexOf("Next:"))).toMatchInlineSnapshot(`
+      "Next:
+        1. sudo robot-policy-agent set-key
+        2. sudo robot-policy-agent check
+        3. sudo robot-policy-agent --setup
+        4. sudo systemctl start robot-policy-agent
+      "
+    `);
+  });
+
   test("init: what nobody said is marked, and check finds it", async () => {
     await using scene = await createScene();
     const { robot } = scene;
@@ -758,6 +791,8 @@ describe("interrupted", () => {
     await using scene = await createScene();
     await using command = startCommand(scene.robot, ["status", "--watch", "--json"]);
     await command.wrote('"stopped"');
+    // A line for each change, as scripts read them.
+    expect(JSON.parse(command.output().split("\n")[0] ?? "")).toMatchObject({ schema_version: 1, state: "stopped" });
     await expectInterruptible(command);
   });
 
@@ -805,7 +840,7 @@ describe("output", () => {
     await expect
       .poll(
         async () => {
-          await writeFile(scene.robot.paths[0] ?? "", `offset: ${performance.now()}\n`);
+          await writeAtOnce(scene.robot.paths[0] ?? "", `offset: ${performance.now()}\n`);
           return watching.child.exitCode;
         },
         { timeout: 20_000, interval: 200 },

@@ -1,11 +1,11 @@
 /** The two files that people edit: mistakes while nothing runs, mistakes while the daemon runs, and edits that are meant. */
-import { readFile, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import type { Robot } from "../../support/robot.ts";
-import { eventually, replaceIn, setupBodies } from "../../support/robot.ts";
+import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
 /** Long enough for a wrong request to show. */
@@ -47,7 +47,7 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
   test("in the configuration", async () => {
     await using scene = await createScene();
     const { proxy, robot } = scene;
-    await writeFile(robot.config_path, BAD_CONFIGURATION);
+    await writeAtOnce(robot.config_path, BAD_CONFIGURATION);
     const check = await robot.run(["check", "--json"]);
     expect(check.code).toBe(3);
     // A stage that fails ends the reading, so the duplicate key is seen first and the rest once it is gone.
@@ -70,7 +70,7 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
   test("in the manifest", async () => {
     await using scene = await createScene();
     const { robot } = scene;
-    await writeFile(robot.manifest_path, BAD_MANIFEST);
+    await writeAtOnce(robot.manifest_path, BAD_MANIFEST);
     for (const args of [["check"], ["--setup"]]) {
       const { code, stderr } = await robot.run(args);
       expect([args, code]).toEqual([args, 3]);
@@ -94,7 +94,7 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
   ] as const)("a configuration with %s", async ([, bytes, id]) => {
     await using scene = await createScene();
     const { robot } = scene;
-    await writeFile(robot.config_path, bytes);
+    await writeAtOnce(robot.config_path, bytes);
     const { code, stderr } = await robot.run(["run"]);
     expect(code).toBe(3);
     expect(stderr).toMatch(new RegExp(`config\\.yaml:\\d+:\\d+: error ${id}: `));
@@ -176,7 +176,7 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
     const { findings, healthy } = await daemon.until((status) => status.findings.length > 0);
     expect(healthy).toBe(false);
     expect(findings).toMatchObject([{ id: "file_missing", file: robot.config_path }]);
-    await writeFile(robot.config_path, text);
+    await writeAtOnce(robot.config_path, text);
     await daemon.until(({ healthy }) => healthy);
     await expectOneRobot(scene, daemon);
   });
@@ -219,7 +219,7 @@ test.concurrent("site, labels and region registered again when they change, all 
   expect(before).toMatchObject({ region: "eu-central-1", site: "hall-2", labels: { line: "a" } });
 
   const text = await readFile(robot.config_path, "utf8");
-  await writeFile(
+  await writeAtOnce(
     robot.config_path,
     text
       .replace("eu-central-1", "us-east-2")
@@ -232,7 +232,7 @@ test.concurrent("site, labels and region registered again when they change, all 
     { ...before, region: "us-east-2", site: "Halle Süd", labels: { line: "b", cell: "7" } },
   ]);
 
-  await writeFile(robot.config_path, text.replace("  site: hall-2\n", "").replace("  labels: {line: a}\n", ""));
+  await writeAtOnce(robot.config_path, text.replace("  site: hall-2\n", "").replace("  labels: {line: a}\n", ""));
   await proxy.arrived(3);
   await expectOneRobot(scene, daemon);
   expect(await service.robots()).toEqual([{ ...before, site: null, labels: {} }]);
@@ -246,14 +246,14 @@ test.concurrent("a manifest moved elsewhere by the configuration is followed, an
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   const manifest = await readFile(robot.manifest_path, "utf8");
-  await writeFile(
+  await writeAtOnce(
     robot.path("other.yaml"),
     manifest.replace("yam.bimanual-joint-position.v1", "lerobot.so101-follower.v1"),
   );
   await replaceIn(robot.config_path, robot.manifest_path, robot.path("other.yaml"));
   await proxy.arrived(2);
   await rm(robot.manifest_path);
-  await writeFile(robot.path("other.yaml"), manifest);
+  await writeAtOnce(robot.path("other.yaml"), manifest);
   await proxy.arrived(3);
   expect(setupBodies(proxy.requests).map((body) => (body as { robot_type_id?: string }).robot_type_id)).toEqual([
     "yam.bimanual-joint-position.v1",

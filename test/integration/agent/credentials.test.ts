@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import type { FaultProxy } from "../../support/fault-proxy.ts";
 import { startFaultProxy } from "../../support/fault-proxy.ts";
 import type { Robot } from "../../support/robot.ts";
-import { createRobot } from "../../support/robot.ts";
+import { createRobot, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot, storedRobots } from "../../support/scene.ts";
 import { startService } from "../../support/service.ts";
 
@@ -54,7 +54,7 @@ test.concurrent("scenario 7: 403: the same, also with the key rewritten in place
   const { summary } = await daemon.until(({ state }) => state === "unauthorized");
   expect(summary).toContain("this key may not set up robots");
 
-  await writeFile(robot.key_path, `${service.key}\n`);
+  await writeAtOnce(robot.key_path, `${service.key}\n`);
   await expectOneRobot(scene, daemon);
   expect(proxy.requests).toHaveLength(2);
 });
@@ -137,7 +137,7 @@ describe.concurrent("scenario 18: a key rotated while registered: no request for
     await sleep(QUIET_MS);
     expect(keysSent(proxy)).toEqual([first.key]);
 
-    await writeFile(robot.path("left.yaml"), "offset: 2\n");
+    await writeAtOnce(robot.path("left.yaml"), "offset: 2\n");
     await expectOneRobot({ service, robot }, daemon);
     expect(keysSent(proxy)).toEqual([first.key, service.key]);
   });

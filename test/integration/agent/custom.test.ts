@@ -1,5 +1,5 @@
 /** A daemon whose manifest describes a robot type of its own, before a real service. */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 
@@ -12,14 +12,14 @@ import type { Contract } from "../../../src/manifest/custom/contract.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import { customManifest } from "../../support/custom-manifest.ts";
 import type { Daemon } from "../../support/robot.ts";
-import { replaceIn } from "../../support/robot.ts";
+import { replaceIn, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, savedRegistration } from "../../support/scene.ts";
 
 /** A scene whose robot has a custom manifest. */
 async function createCustomScene(): Promise<Scene> {
   const scene = await createScene();
-  await writeFile(scene.robot.manifest_path, customManifest(scene.robot.paths));
+  await writeAtOnce(scene.robot.manifest_path, customManifest(scene.robot.paths));
   return scene;
 }
 
@@ -69,9 +69,9 @@ test("the same robot written otherwise sends nothing; one joint limit sends one 
 
   const manifest = parse(await readFile(robot.manifest_path, "utf8")) as Record<string, unknown>;
   const reordered = Object.fromEntries(Object.entries(manifest).toReversed());
-  await writeFile(robot.manifest_path, `# the same\r\n${stringify(reordered, { collectionStyle: "flow" })}`);
+  await writeAtOnce(robot.manifest_path, `# the same\r\n${stringify(reordered, { collectionStyle: "flow" })}`);
   await daemon.ask("POST", "/reload");
-  await writeFile(robot.manifest_path, customManifest(robot.paths));
+  await writeAtOnce(robot.manifest_path, customManifest(robot.paths));
   await daemon.ask("POST", "/reload");
   await replaceIn(robot.manifest_path, "[-45, 120]", "[-45, 90]");
   await registeredAfter(scene, daemon, 2);
@@ -98,7 +98,7 @@ test("an edit that is wrong never registers: the last registration stands, the f
   expect(registration?.configuration_digest).toBe(await robot.digest());
   // Not even when a person asks, or another file changes.
   await daemon.ask("POST", "/register");
-  await writeFile(robot.paths[0] ?? "", "offset: 7\n");
+  await writeAtOnce(robot.paths[0] ?? "", "offset: 7\n");
   await daemon.ask("POST", "/reload");
   expect(scene.proxy.requests.length).toBe(1);
   expect(await savedRegistration(robot)).toEqual(before);

@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 
 import { describe, expect, test } from "vitest";
 
@@ -11,7 +11,7 @@ import { endWithTest } from "../../support/children.ts";
 import { agentWords, startWords } from "../../support/command.ts";
 import { canMount, withOwnMounts } from "../../support/programs.ts";
 import type { Robot } from "../../support/robot.ts";
-import { eventually } from "../../support/robot.ts";
+import { eventually, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
@@ -47,7 +47,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     await daemon.until((status) => status.healthy);
     await eventually(async () => daemon.logged("disk-answers-again")[0], "the log line");
     expect(proxy.requests.length).toBe(sent);
-    await writeFile(robot.path("kept/arm.yaml"), "a: 2\n");
+    await writeAtOnce(robot.path("kept/arm.yaml"), "a: 2\n");
     await expectOneRobot(scene, daemon);
   });
 
@@ -95,7 +95,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     const { code, stdout } = await robot.run(["doctor"], {}, drive.words);
     expect(performance.now() - asked_at_ms).toBeLessThan(DOCTOR_MS);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^fail {2}files +no result within 8 s$/m);
+    expect(stdout).toMatch(/^fail {2}files +no result within [1-8] s$/m);
     expect(stdout).toMatch(/^ok {4}service /m);
   });
 });
@@ -111,7 +111,7 @@ async function sceneOnDrive(): Promise<Scene> {
     watch: "{settle_ms: 150, poll_s: 1, resync_s: 5}",
   });
   await mkdir(scene.robot.path("kept"));
-  await writeFile(scene.robot.path("kept/arm.yaml"), "a: 1\n");
+  await writeAtOnce(scene.robot.path("kept/arm.yaml"), "a: 1\n");
   return scene;
 }
 

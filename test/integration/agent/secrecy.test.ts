@@ -1,11 +1,11 @@
 /** Scenario 16: the key leaves the agent in one header of one request, and in no other way. */
-import { readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { readFile, readdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
 import type { Fault } from "../../support/fault-proxy.ts";
 import { startFaultProxy } from "../../support/fault-proxy.ts";
-import { replaceIn } from "../../support/robot.ts";
+import { replaceIn, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
 /** A stranger's words that hold the key in every place that the agent reads. */
@@ -105,7 +105,7 @@ test("scenario 16: a key in the wrong place (configuration, comment, name of a f
     "beside a syntax error": `${text}x: [${key}\n`,
   };
   for (const [mistake, configuration] of Object.entries(mistakes)) {
-    await writeFile(robot.config_path, configuration);
+    await writeAtOnce(robot.config_path, configuration);
     for (const args of [["check"], ["check", "--json"], ["run"]]) {
       const { code, stdout, stderr } = await robot.run(args);
       expect([mistake, args, code]).toEqual([mistake, args, 3]);

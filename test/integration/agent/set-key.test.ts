@@ -52,12 +52,16 @@ describe("set-key", () => {
     expect(await readFile(robot.key_path, "utf8")).toBe(`${service.key}\n`);
   });
 
-  test("from a file that is not there: the path is to be corrected", async () => {
+  test.each([
+    ["that is not there", "/nothing", "there is no such file", "→ correct the path after --from"],
+    ["that is a folder, or a pipe", "/", "it is no regular file", "→ leave --from away: stdin may be a pipe"],
+    ["that is a socket", "/dev/fd/0", "it is no regular file", "→ leave --from away: stdin may be a pipe"],
+  ])("from a file %s: what to do instead", async (_what, path, what, fix) => {
     await using scene = await createScene();
-    const { code, stderr } = await scene.robot.run(["set-key", "--from", scene.robot.path("nothing")]);
+    const { code, stderr } = await scene.robot.run(["set-key", "--from", path]);
     expect(code).toBe(1);
-    expect(stderr).toContain("there is no such file");
-    expect(stderr).toContain("→ correct the path after --from");
+    expect(stderr).toContain(what);
+    expect(stderr).toContain(fix);
   });
 
   test("a link, as secrets of Kubernetes are: left to whoever manages it", async () => {

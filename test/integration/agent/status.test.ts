@@ -1,10 +1,10 @@
 /** Scenario 32: `status`, with the daemon and without it, and the exit codes by which scripts tell one health from another. */
-import { chmod, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, rm, stat } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 
 import type { StatusDocument } from "../../../src/agent/status.ts";
 import type { Fault } from "../../support/fault-proxy.ts";
-import { replaceIn } from "../../support/robot.ts";
+import { replaceIn, writeAtOnce } from "../../support/robot.ts";
 import type { Robot } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
@@ -72,7 +72,7 @@ describe("scenario 32: with the daemon down", () => {
     const daemon = await robot.start();
     const { registration } = await expectOneRobot(scene, daemon);
     await daemon.stop("SIGKILL");
-    await writeFile(robot.path("left.yaml"), "offset: 2\n");
+    await writeAtOnce(robot.path("left.yaml"), "offset: 2\n");
 
     const { code, stdout } = await robot.run(["status", "--json"]);
     expect(code).toBe(1);

@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, rm, unlink, writeFile } from "node:fs/promises";
+import { mkdir, rm, unlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ import {
   withOwnMounts,
 } from "../../support/programs.ts";
 import { endWithTest } from "../../support/children.ts";
-import { digestByCoreutils, manifestOf, replaceIn } from "../../support/robot.ts";
+import { digestByCoreutils, manifestOf, replaceIn, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
 const run = promisify(execFile);
@@ -63,10 +63,10 @@ describe(
       await expectOneRobot(scene, daemon);
       expect((await daemon.status()).watching?.mode).toBe("events");
       await mkdir(robot.path("later"));
-      await writeFile(robot.path("later/right.json"), "{}");
-      await writeFile(robot.manifest_path, manifestOf([robot.path("left.yaml"), robot.path("later/right.json")]));
+      await writeAtOnce(robot.path("later/right.json"), "{}");
+      await writeAtOnce(robot.manifest_path, manifestOf([robot.path("left.yaml"), robot.path("later/right.json")]));
       await daemon.until((status) => status.watching?.mode === "polling");
-      await writeFile(robot.path("later/right.json"), '{"later": true}');
+      await writeAtOnce(robot.path("later/right.json"), '{"later": true}');
       const seen = {
         ...robot,
         digest: () => digestByCoreutils([robot.path("left.yaml"), robot.path("later/right.json")]),
@@ -86,19 +86,22 @@ test(
     });
     const { proxy, robot } = scene;
     await mkdir(robot.path("mounted"));
-    await writeFile(robot.manifest_path, manifestOf(robot.paths.map((path) => path.replace("/shared/", "/mounted/"))));
+    await writeAtOnce(
+      robot.manifest_path,
+      manifestOf(robot.paths.map((path) => path.replace("/shared/", "/mounted/"))),
+    );
     await using filesystem = await mountSilently(robot.path("shared"), robot.path("mounted"));
     await using daemon = await robot.start({}, ["nsenter", "--mount", `--target=${filesystem.process_id}`]);
     const { watching } = await expectOneRobot(scene, daemon);
     expect(watching).toMatchObject({ mode: "polling", reason: expect.stringContaining("reports no changes") });
 
-    await writeFile(robot.path("shared/arm.yaml"), "gain: 2\n");
+    await writeAtOnce(robot.path("shared/arm.yaml"), "gain: 2\n");
     await expectOneRobot(scene, daemon);
-    await writeFile(robot.path("shared/arm.yaml"), "gain: 2\n");
+    await writeAtOnce(robot.path("shared/arm.yaml"), "gain: 2\n");
     // Two rounds of polling.
     await sleep(2500);
     expect(proxy.requests).toHaveLength(2);
-    await writeFile(robot.path("shared/base.json"), '{"x": 1}');
+    await writeAtOnce(robot.path("shared/base.json"), '{"x": 1}');
     await expectOneRobot(scene, daemon);
     expect(proxy.requests).toHaveLength(3);
   },
@@ -135,14 +138,14 @@ test.concurrent("a folder removed and made again, often with the same inode: wha
   for (let round = 0; round < 25; round += 1) {
     await rm(robot.path("calibration"), { recursive: true, force: true });
     await mkdir(robot.path("calibration"));
-    await writeFile(robot.path("calibration/arm.yaml"), "gain: 1\n");
+    await writeAtOnce(robot.path("calibration/arm.yaml"), "gain: 1\n");
     // About as long as the daemon takes to find everything as it was.
     await sleep(settle_ms + (round % 6) * 10);
     await unlink(robot.path("calibration/arm.yaml"));
     await daemon.until(({ state }) => state === "invalid");
   }
   await mkdir(robot.path("calibration"), { recursive: true });
-  await writeFile(robot.path("calibration/arm.yaml"), "gain: 2\n");
+  await writeAtOnce(robot.path("calibration/arm.yaml"), "gain: 2\n");
   await expectOneRobot(scene, daemon);
   expect(proxy.requests).toHaveLength(2);
 });

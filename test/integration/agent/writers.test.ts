@@ -1,19 +1,7 @@
 /** Scenario 21 and 22: every way people and programs replace a file. Exactly one request each, with the digest of what is on the disk. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import {
-  appendFile,
-  copyFile,
-  mkdir,
-  open,
-  readFile,
-  rename,
-  rm,
-  symlink,
-  unlink,
-  utimes,
-  writeFile,
-} from "node:fs/promises";
+import { appendFile, copyFile, mkdir, open, readFile, rename, rm, symlink, unlink, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -22,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FaultProxy } from "../../support/fault-proxy.ts";
 import { startFaultProxy } from "../../support/fault-proxy.ts";
 import type { Daemon, Robot } from "../../support/robot.ts";
-import { SETTLE_MS, createRobot, setupBodies } from "../../support/robot.ts";
+import { SETTLE_MS, createRobot, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import type { RunningService } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";
 
@@ -53,7 +41,7 @@ beforeAll(async () => {
   // The manifest lists the ConfigMap's file by its outer link.
   await symlink("..first", robot.path("volume/..data"));
   await symlink("..data/arm.yaml", robot.path("volume/arm.yaml"));
-  await writeFile(
+  await writeAtOnce(
     robot.manifest_path,
     (await readFile(robot.manifest_path, "utf8")).replace("..first/arm.yaml", "arm.yaml"),
   );
@@ -61,7 +49,7 @@ beforeAll(async () => {
   await git("add", ".");
   await git("commit", "--quiet", "-m", "one");
   await git("checkout", "--quiet", "-b", "other");
-  await writeFile(robot.path("repo/tracked.yaml"), "gain: 2\n");
+  await writeAtOnce(robot.path("repo/tracked.yaml"), "gain: 2\n");
   await git("commit", "--quiet", "-am", "two");
   await git("checkout", "--quiet", "main");
   daemon = await robot.start();
@@ -125,7 +113,7 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
   [
     "cp",
     async () => {
-      await writeFile(robot.path("new.json"), fresh());
+      await writeAtOnce(robot.path("new.json"), fresh());
       await run("cp", [robot.path("new.json"), robot.path("plain/calibration.json")]);
     },
   ],
@@ -134,7 +122,7 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
     hasProgram("rsync")
       ? async () => {
           await mkdir(robot.path("source"), { recursive: true });
-          await writeFile(robot.path("source/calibration.json"), fresh());
+          await writeAtOnce(robot.path("source/calibration.json"), fresh());
           await run("rsync", ["-a", `${robot.path("source")}/`, `${robot.path("plain")}/`]);
         }
       : null,
@@ -144,7 +132,7 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
     "Kubernetes ..data swap",
     async () => {
       await mkdir(robot.path("volume/..second"));
-      await writeFile(robot.path("volume/..second/arm.yaml"), "arm: 2\n");
+      await writeAtOnce(robot.path("volume/..second/arm.yaml"), "arm: 2\n");
       await symlink("..second", robot.path("volume/..data_tmp"));
       await rename(robot.path("volume/..data_tmp"), robot.path("volume/..data"));
     },
@@ -166,13 +154,13 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
     async () => {
       await unlink(robot.path("plain/calibration.json"));
       await sleep(50);
-      await writeFile(robot.path("plain/calibration.json"), fresh());
+      await writeAtOnce(robot.path("plain/calibration.json"), fresh());
     },
   ],
   [
     "temporary file renamed over it",
     async () => {
-      await writeFile(robot.path("plain/.calibration.json.tmp"), fresh());
+      await writeAtOnce(robot.path("plain/.calibration.json.tmp"), fresh());
       await rename(robot.path("plain/.calibration.json.tmp"), robot.path("plain/calibration.json"));
     },
   ],
@@ -180,19 +168,19 @@ const changes: readonly [string, (() => Promise<unknown>) | null][] = [
     "whole folder replaced",
     async () => {
       await mkdir(robot.path("incoming"));
-      await writeFile(robot.path("incoming/inside.yaml"), `inside: ${(version += 1)}\n`);
+      await writeAtOnce(robot.path("incoming/inside.yaml"), `inside: ${(version += 1)}\n`);
       await rename(robot.path("swapped"), robot.path("outgoing"));
       await rename(robot.path("incoming"), robot.path("swapped"));
     },
   ],
   [
     "the replaced folder is still watched",
-    () => writeFile(robot.path("swapped/inside.yaml"), `inside: ${(version += 1)}\n`),
+    () => writeAtOnce(robot.path("swapped/inside.yaml"), `inside: ${(version += 1)}\n`),
   ],
   [
     "scenario 24: replaced by a file with an older mtime",
     async () => {
-      await writeFile(robot.path("old.json"), fresh());
+      await writeAtOnce(robot.path("old.json"), fresh());
       await utimes(robot.path("old.json"), new Date("2020-01-01"), new Date("2020-01-01"));
       await rename(robot.path("old.json"), robot.path("plain/calibration.json"));
     },
@@ -204,7 +192,7 @@ const nonChanges: readonly [string, () => Promise<unknown>][] = [
   ["touch", () => run("touch", [robot.path("plain/calibration.json")])],
   [
     "rewrite with the same content",
-    async () => writeFile(robot.path("plain/calibration.json"), await readFile(robot.path("plain/calibration.json"))),
+    async () => writeAtOnce(robot.path("plain/calibration.json"), await readFile(robot.path("plain/calibration.json"))),
   ],
   [
     "replacement with the same content",
