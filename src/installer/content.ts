@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 
 import type { Secret } from "../client/secret.ts";
-import type { Disk } from "./disk.ts";
+import type { Disk, Pieces } from "./disk.ts";
 
 /** What a file is going to hold. */
 export type Content =
@@ -20,7 +20,7 @@ export interface Measured {
 }
 
 /** The bytes; `host` is the disk that copies come from. */
-export function piecesOf(content: Content, host: Disk): AsyncIterable<Uint8Array> | Iterable<Uint8Array> {
+export function piecesOf(content: Content, host: Disk): Pieces {
   switch (content.kind) {
     case "text":
       return [Buffer.from(content.text)];

@@ -22,7 +22,7 @@ export interface Disk {
   /** The parent has to be there. */
   makeDirectory(path: string, access: Access): Promise<void>;
   /** Creates the file and writes it, durably but for its name; fails with EEXIST when something is there. */
-  create(path: string, content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>, access: Access): Promise<void>;
+  create(path: string, content: Pieces, access: Access): Promise<void>;
   /** Of a regular file or a folder. */
   setAccess(path: string, access: Access): Promise<void>;
   /** A second name for a file. */
@@ -32,11 +32,16 @@ export interface Disk {
   remove(path: string): Promise<void>;
   /** Fails with ENOTEMPTY when something is in it. */
   removeDirectory(path: string): Promise<void>;
+  /** With all that is in it. Links in it are removed and not followed, also those that somebody puts there meanwhile. */
+  removeTree(path: string): Promise<void>;
   /** Makes completed changes of names in the folder durable. */
   syncDirectory(path: string): Promise<void>;
   /** What can be written where the path is, or would be. */
   room(path: string): Promise<Room>;
 }
+
+/** The content of a file, one piece after the other. */
+export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
 /** Who may do what with a file; the mode is 0o7777. */
 export interface Access {

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 
-import type { Access, Disk } from "./disk.ts";
+import type { Access, Disk, Pieces } from "./disk.ts";
 import { isDiskError } from "./disk.ts";
 
 const TEMPORARY_SUFFIX = ".robot-policy-agent-new";
@@ -10,10 +10,10 @@ export function temporaryPath(path: string): string {
   return path + TEMPORARY_SUFFIX;
 }
 
-/** After a power cut either the old text is there or the new one, whole. */
-export async function replaceText(disk: Disk, path: string, text: string, access: Access): Promise<void> {
+/** After a power cut either the old content is there or the new one, whole. */
+export async function replaceFile(disk: Disk, path: string, content: Pieces, access: Access): Promise<void> {
   await removeIfPresent(disk, temporaryPath(path));
-  await disk.create(temporaryPath(path), [Buffer.from(text)], access);
+  await disk.create(temporaryPath(path), content, access);
   await disk.rename(temporaryPath(path), path);
   await disk.syncDirectory(dirname(path));
 }
@@ -42,22 +42,5 @@ export async function removeEmptyDirectory(disk: Disk, path: string): Promise<bo
   } catch (error) {
     if (!isDiskError(error, "ENOENT", "ENOTEMPTY", "EEXIST", "ENOTDIR", "EBUSY")) throw error;
     return error.code === "ENOENT";
-  }
-}
-
-/** Folders in folders deeper than this are a hostile hand's. */
-const DEPTH_LIMIT = 64;
-
-/** With all that is in it. A link is removed and not followed. */
-export async function removeTree(disk: Disk, path: string, depth = DEPTH_LIMIT): Promise<void> {
-  const sight = await disk.look(path);
-  if (sight.kind === "absent") return;
-  if (sight.kind !== "directory" || depth === 0) return removeIfPresent(disk, path);
-  for (const name of await disk.list(path)) await removeTree(disk, `${path}/${name}`, depth - 1);
-  try {
-    await disk.removeDirectory(path);
-  } catch (error) {
-    // A mount point stays, empty.
-    if (!isDiskError(error, "ENOENT", "EBUSY")) throw error;
   }
 }

@@ -1,14 +1,10 @@
-import type { EntryHandle } from "../platform/entry-handle.ts";
-import { FIRST_DESCRIPTOR } from "../platform/programs.ts";
 import type { Account } from "../platform/service-account.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { GrantMachine, GrantStep } from "./grant.ts";
-import { commandOf, readLists } from "./grant.ts";
+import { commandOf } from "./grant.ts";
+import { changeLists, readLists } from "./grant-lists.ts";
 import type { GrantedEntry, GrantRecord } from "./grant-record.ts";
 import { addEntries, writeGrantRecord } from "./grant-record.ts";
-
-/** This file of every program that it is handed to. */
-const HANDED = `/proc/self/fd/${FIRST_DESCRIPTOR}`;
 
 /**
  * Does the steps. What is about to be done is on the disk before it is done: after a power cut in between, taking it back finds it,
@@ -30,7 +26,10 @@ export async function applyGrant(
   const done: GrantedEntry[] = [];
   try {
     for (const step of steps) {
-      const problem = await changeLists(machine, step.entry, ["--no-mask", `--modify=${step.entries.join(",")}`]);
+      const problem = await changeLists(machine.runProgram, step.entry, [
+        "--no-mask",
+        `--modify=${step.entries.join(",")}`,
+      ]);
       if (problem !== null) return { ...problem, what: `${problem.what}; it was to be: ${commandOf(step)}` };
       const lists = await readLists(machine.runProgram, [step.entry]);
       const after = lists.kind === "lists" ? (lists.of.get(step.entry.path)?.text ?? "") : "";
@@ -40,21 +39,4 @@ export async function applyGrant(
   } finally {
     await writeGrantRecord(machine.files, directory, addEntries(addEntries(record, planned), done));
   }
-}
-
-/** Runs setfacl(1) on an open entry. @returns what went wrong, or null. */
-export async function changeLists(
-  { runProgram }: GrantMachine,
-  entry: EntryHandle,
-  words: readonly string[],
-): Promise<Problem | null> {
-  const result = await runProgram(["setfacl", ...words, "--", HANDED], { descriptors: [entry.descriptor] });
-  if (result.kind === "ended" && result.exit_code === 0) return null;
-  const said = result.kind === "ended" ? (result.stderr.trim().split(": ").at(-1) ?? "") : result.kind;
-  const what = `setfacl cannot change ${entry.path} (${said})`;
-  const fix =
-    said === "Operation not supported"
-      ? "this filesystem keeps no access lists: --method group, or --method owner"
-      : "see whether the filesystem is read-only: mount";
-  return { code: "grant-failed", what, where: entry.path, fix };
 }

@@ -1,5 +1,6 @@
 import { chownSync } from "node:fs";
 
+import type { EntryHandle } from "../platform/entry-handle.ts";
 import type { Account } from "../platform/service-account.ts";
 import type { GrantRecord } from "./grant-record.ts";
 import type { People } from "./grant-walk.ts";
@@ -15,14 +16,14 @@ export interface KeyToGive {
  * The key is its reader's or root's (0600), so that it goes along when the agent becomes another user.
  *
  * @param account the user that the agent is. @param next the one that it becomes.
- * @returns null where the file stays whose it is.
+ * @returns null where the file stays whose it is: also where somebody but root could have put it there.
  */
 export function planKey(key_file: string | null, account: Account, next: Account, people: People): KeyToGive | null {
   if (key_file === null || next.user_id === account.user_id) return null;
   using stack = new DisposableStack();
-  const way = walkTrusted(key_file, people, stack);
-  if (way.kind !== "way") return null;
-  const { stat, path } = way.file.handle;
+  const key = openKey(key_file, people, stack);
+  if (key === null) return null;
+  const { stat, path } = key;
   // Somebody else's key is no key of the agent's.
   if (stat.user_id !== 0 && stat.user_id !== account.user_id) return null;
   return { path, given: { path, from_user_id: stat.user_id, from_group_id: stat.group_id, to_user_id: next.user_id } };
@@ -38,6 +39,12 @@ export function chainGiven(known: GrantRecord["given"], given: KeyToGive["given"
 /** @throws Node system errors. */
 export function giveKey({ path, from_group_id, to_user_id }: KeyToGive["given"], people: People): void {
   using stack = new DisposableStack();
+  const key = openKey(path, people, stack);
+  if (key !== null) chownSync(`/proc/self/fd/${key.descriptor}`, to_user_id, from_group_id);
+}
+
+/** What lies in a person's folder that person could have put in the key's place, such as a link to a file of root's: it is not given away. */
+function openKey(path: string, people: People, stack: DisposableStack): EntryHandle | null {
   const way = walkTrusted(path, people, stack);
-  if (way.kind === "way") chownSync(`/proc/self/fd/${way.file.handle.descriptor}`, to_user_id, from_group_id);
+  return way.kind === "way" && way.file.sent_by === null ? way.file.handle : null;
 }

@@ -12,7 +12,7 @@ export async function grantOnFiles(asked: GrantAsked): Promise<ExitCode> {
   const { machine, account, paths, options, terminal } = asked;
   using stack = new DisposableStack();
   const plan = await planGrant(machine, account, paths, stack);
-  const notes = undone(plan, asked.record);
+  const notes = [...plan.notes, ...undone(plan, asked.record)];
   if (options.json !== true) {
     for (const step of plan.steps) terminal.print(`${step.entry.path}: ${describeStep(step, account)}`);
     for (const note of notes) terminal.note(note);

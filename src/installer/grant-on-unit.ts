@@ -1,10 +1,11 @@
 import { accountName, readGroups, readUsers } from "../platform/service-account.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { ExitCode } from "../platform/terminal.ts";
 import { chainGiven, giveKey, planKey } from "./grant-key.ts";
 import { writeGrantRecord } from "./grant-record.ts";
 import type { GrantAsked } from "./grant-run.ts";
 import { stillUnreadable } from "./grant-run.ts";
-import type { DropIn, PlannedDropIn } from "./grant-unit.ts";
+import type { PlannedDropIn } from "./grant-unit.ts";
 import { restartUnit, writeDropIn } from "./grant-unit.ts";
 import { showGrant, showRefusal } from "./show-grant.ts";
 
@@ -21,32 +22,30 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
     {
       path: drop_in.path,
       what: "a drop-in of the unit",
-      command: `systemctl edit robot-policy-agent  # ${settingOf(drop_in)}`,
+      command: `systemctl edit robot-policy-agent  # ${drop_in.setting}`,
     },
-    ...(key === null
-      ? []
-      : [
-          {
-            path: key.path,
-            what: `given to ${accountName(drop_in.account)}`,
-            command: `chown ${drop_in.account.user_id} ${key.path}`,
-          },
-        ]),
   ];
+  const name = accountName(drop_in.account);
+  if (key !== null) {
+    const command = `chown ${drop_in.account.user_id} ${shellWord(key.path)}`;
+    changes.push({ path: key.path, what: `given to ${name}`, command });
+  }
   if (options.json !== true) {
     for (const { path, what } of changes) terminal.print(`${path}: ${what}`);
     terminal.print(drop_in.text.trimEnd());
-    for (const note of drop_in.notes) terminal.note(note);
   }
-  if (options.dryRun === true)
-    return showGrant(asked, {
-      account: drop_in.account,
-      paths,
-      changes,
-      applied: false,
-      unreadable: [],
-      notes: drop_in.notes,
-    });
+  const notes: string[] = [];
+  const tell = (note: string) => {
+    notes.push(note);
+    if (options.json !== true) terminal.note(note);
+  };
+  for (const note of drop_in.notes) tell(note);
+  if (key === null && asked.key_file !== null && drop_in.account.user_id !== asked.account.user_id) {
+    tell(`${asked.key_file} stays whose it is; see that ${name} can read the key`);
+  }
+  const result = { account: drop_in.account, paths, changes };
+  if (options.dryRun === true) return showGrant(asked, { ...result, applied: false, unreadable: [], notes });
+
   await writeGrantRecord(machine.files, directory, {
     ...record,
     drop_in: { path: drop_in.path, text: drop_in.text },
@@ -55,11 +54,7 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
   if (key !== null) giveKey(key.given, people);
   await writeDropIn(machine.files, drop_in);
   const by_hand = await restartUnit(machine, unit);
-  const notes = by_hand === null ? drop_in.notes : [...drop_in.notes, `systemd did not take it over; do: ${by_hand}`];
+  if (by_hand !== null) tell(`systemd did not take it over; do: ${by_hand}`);
   const unreadable = await stillUnreadable(machine, drop_in.account, paths);
-  return showGrant(asked, { account: drop_in.account, paths, changes, applied: true, unreadable, notes });
-}
-
-function settingOf({ text }: DropIn): string {
-  return text.trimEnd().split("\n").at(-1) ?? "";
+  return showGrant(asked, { ...result, applied: true, unreadable, notes });
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { readBounded, removeIfPresent, replaceDurably } from "../platform/durable-file.ts";
 import type { Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
+import { parseJson } from "./record.ts";
 
 /** Beside the installer's own record: root's, so that the service cannot tell root what to take back. */
 export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";
@@ -93,12 +94,4 @@ export function addEntries(record: GrantRecord, added: readonly GrantedEntry[]):
 
 function keyOf({ path, user_id }: GrantedEntry): string {
   return `${user_id} ${path}`;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,12 +5,12 @@ import type { EntryHandle } from "../platform/entry-handle.ts";
 import { openBelow } from "../platform/entry-handle.ts";
 import { errorCode } from "../platform/files.ts";
 import { readGroups, readUsers } from "../platform/service-account.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { GrantMachine } from "./grant.ts";
-import { readLists } from "./grant.ts";
-import type { EntryLists } from "./grant-acl.ts";
-import { listEntries, parseLists, sameLists } from "./grant-acl.ts";
-import { changeLists } from "./grant-apply.ts";
+import type { AccessList, EntryLists } from "./grant-acl.ts";
+import { listEntries, parseLists, permissionsText, sameLists } from "./grant-acl.ts";
+import { changeLists, readLists } from "./grant-lists.ts";
 import type { GrantedEntry, GrantRecord } from "./grant-record.ts";
 import { writeGrantRecord } from "./grant-record.ts";
 import type { People } from "./grant-walk.ts";
@@ -58,7 +58,7 @@ async function revokeEntry(
   stack: DisposableStack,
 ): Promise<Problem | null> {
   const { path, user_id } = granted;
-  const by_hand = `setfacl -x u:${user_id} ${path}`;
+  const by_hand = `setfacl -x u:${user_id} ${shellWord(path)}`;
   const way = walkToEntry(path, people, stack);
   if (way.kind === "missing") return null;
   if (way.kind === "refused") return { code: "revoke-refused", what: way.what, where: path, fix: by_hand };
@@ -70,7 +70,7 @@ async function revokeEntry(
   if (now === undefined || before === null || after === null)
     return { code: "revoke-failed", what: "its access list cannot be read", where: path, fix: by_hand };
   for (const words of changesBack(now, before, after, user_id)) {
-    const problem = await changeLists(machine, handle, words);
+    const problem = await changeLists(machine.runProgram, handle, words);
     if (problem !== null) return { ...problem, fix: by_hand };
   }
   if (before.default === null && after.default !== null) await cleanFolder(machine, handle, user_id);
@@ -107,11 +107,14 @@ function defaultsBack(now: EntryLists, before: EntryLists, after: EntryLists, us
   ];
 }
 
-function withoutUser({ named }: EntryLists["access"], user_id: number, prefix: "" | "d:"): readonly string[][] {
+function withoutUser(list: AccessList, user_id: number, prefix: "" | "d:"): readonly string[][] {
+  const { named, group, mask } = list;
   if (!named.has(`u:${user_id}`)) return [];
   const removed = [["--no-mask", `--remove=${prefix}u:${user_id}`]];
-  // Without anybody named a mask only hides the group's own right.
-  return named.size === 1 ? [...removed, ["--no-mask", `--remove=${prefix}m`]] : removed;
+  if (named.size > 1 || mask === null) return removed;
+  // Without anybody named there is no need of a mask, and what it keeps from the group stays kept from it.
+  const kept = `--modify=${prefix}g::${permissionsText(group & mask)}`;
+  return [...removed, ["--no-mask", kept], ["--no-mask", `--remove=${prefix}m`]];
 }
 
 const FOLDER_LIMIT = 4096;
@@ -126,7 +129,7 @@ async function cleanFolder(machine: GrantMachine, folder: EntryHandle, user_id: 
       const read = await readLists(machine.runProgram, [entry]);
       const lists = read.kind === "lists" ? read.of.get(entry.path)?.lists : undefined;
       for (const words of lists === undefined ? [] : withoutUser(lists.access, user_id, "")) {
-        await changeLists(machine, entry, words);
+        await changeLists(machine.runProgram, entry, words);
       }
     } catch (error) {
       // Gone meanwhile: nothing to take back.
@@ -142,7 +145,7 @@ function takeBack(given: NonNullable<GrantRecord["given"]>, people: People, prob
   const way = walkToEntry(path, people, stack);
   if (way.kind === "missing") return true;
   if (way.kind === "way" && way.file.handle.stat.user_id !== to_user_id) return true;
-  const fix = `chown ${from_user_id}:${from_group_id} ${path}`;
+  const fix = `chown ${from_user_id}:${from_group_id} ${shellWord(path)}`;
   if (way.kind === "refused") {
     problems.push({ code: "revoke-refused", what: way.what, where: path, fix });
     return false;

@@ -8,6 +8,7 @@ import type { Account } from "../platform/service-account.ts";
 import { accountName, lookUpAccount, readGroups, readUsers } from "../platform/service-account.ts";
 import type { FoundUnit } from "../platform/service-unit.ts";
 import { DROP_IN_DIRECTORY, SERVICE_NAME } from "../platform/service-unit.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { GrantMachine } from "./grant.ts";
 
@@ -15,6 +16,8 @@ import type { GrantMachine } from "./grant.ts";
 export interface DropIn {
   readonly path: string;
   readonly text: string;
+  /** The one line of it that counts. */
+  readonly setting: string;
   /** The user it then runs as, with the groups it then has. */
   readonly account: Account;
   readonly notes: readonly string[];
@@ -62,7 +65,11 @@ export async function planGroups(
       const letter = is_directory ? "x" : "r";
       if ((stat.mode & (is_directory ? 0o010 : 0o040)) === 0) {
         const what = `group ${nameOf(stat.group_id)} may not ${is_directory ? "enter" : "read"} ${closed} itself`;
-        return refuse(what, path, `chmod g+${letter} ${closed}, or another way: --method acl, --method owner`);
+        return refuse(
+          what,
+          path,
+          `chmod g+${letter} ${shellWord(closed)}, or another way: --method acl, --method owner`,
+        );
       }
       wanted.add(stat.group_id);
     }
@@ -139,7 +146,7 @@ function dropIn(setting: string, method: string, account: Account, notes: readon
     setting,
     "",
   ].join("\n");
-  return { path: DROP_IN, text, account, notes };
+  return { path: DROP_IN, text, setting, account, notes };
 }
 
 /** @throws Node system errors. */
@@ -150,7 +157,7 @@ export async function writeDropIn(files: Files, { path, text }: Pick<DropIn, "pa
 
 /** Has systemd read its units again, and the agent start again as what it is now. @returns what a person has to do instead, or null. */
 export async function restartUnit({ runProgram }: GrantMachine, unit: FoundUnit): Promise<string | null> {
-  if (unit.kind !== "unit") return null;
+  if (unit.kind === "no-systemd") return null;
   for (const words of [["daemon-reload"], ["try-restart", `${SERVICE_NAME}.service`]]) {
     const result = await runProgram(["systemctl", ...words], { limit_ms: RESTART_LIMIT_MS });
     if (result.kind !== "ended" || result.exit_code !== 0)

@@ -4,6 +4,7 @@ import type { EntryHandle } from "../platform/entry-handle.ts";
 import { openBelow, openEntry, readLinkBelow } from "../platform/entry-handle.ts";
 import { errorCode } from "../platform/files.ts";
 import type { Group } from "../platform/service-account.ts";
+import { components, LINK_LIMIT } from "./trail.ts";
 
 /** The way to a file, each entry held open: what is looked at is what is changed. */
 export type GrantWalk =
@@ -23,8 +24,6 @@ export interface People {
   readonly users: readonly { readonly name: string; readonly user_id: number; readonly group_id: number }[];
 }
 
-/** As the kernel's own limit (path_resolution(7)). */
-const LINK_LIMIT = 40;
 const COMPONENT_LIMIT = 256;
 const STICKY = 0o1000;
 
@@ -129,8 +128,4 @@ function isPrivate(group_id: number, ruler: number | null, { groups, users }: Pe
 
 function refuse(what: string, fix: string): GrantWalk {
   return { kind: "refused", what, fix };
-}
-
-function components(path: string): string[] {
-  return path.split("/").filter((name) => name !== "");
 }

@@ -2,23 +2,28 @@
  * The grant: the smallest right to read that lets the agent's user reach the robot's configuration files, and nothing more.
  *
  *     walk    the way to each file, held open entry by entry                              grant-walk.ts
- *     plan    what the user lacks on the way → changes of access control lists            here, grant-acl.ts; or a drop-in, grant-unit.ts
+ *     plan    what the user lacks on the way → changes of access control lists            here, grant-lists.ts; or a drop-in, grant-unit.ts
  *     apply   written down first, so that whatever was done can be taken back             grant-apply.ts, grant-record.ts, grant-revoke.ts
  *
  * Root works here in folders of people who may be hostile to it: every change is made on an open handle, never on a name, and where a
  * person could have sent us elsewhere, only what is that person's is touched. What everybody may do never changes.
  */
+import { dirname } from "node:path";
+
 import type { Rights } from "../platform/access.ts";
 import { judgeHandles } from "../platform/access.ts";
 import type { EntryHandle } from "../platform/entry-handle.ts";
 import type { Files } from "../platform/files.ts";
 import type { RunProgram } from "../platform/programs.ts";
-import { FIRST_DESCRIPTOR } from "../platform/programs.ts";
 import type { Account } from "../platform/service-account.ts";
 import { accountName, readGroups, readUsers } from "../platform/service-account.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { EntryLists, Permissions } from "./grant-acl.ts";
-import { PERMISSIONS, defaultEntries, grantEntries, parseLists, permissionsText } from "./grant-acl.ts";
+import { PERMISSIONS, defaultEntries, grantEntries, permissionsText } from "./grant-acl.ts";
+import { isCommonFolder } from "./grant-common-folder.ts";
+import type { Listed } from "./grant-lists.ts";
+import { readLists } from "./grant-lists.ts";
 import type { GrantWalk } from "./grant-walk.ts";
 import { walkTrusted } from "./grant-walk.ts";
 
@@ -44,6 +49,8 @@ export interface GrantPlan {
   readonly steps: readonly GrantStep[];
   /** Files for which nothing can be done in this way, and why. */
   readonly refusals: readonly Problem[];
+  /** What a person should know of what is granted. */
+  readonly notes: readonly string[];
 }
 
 /** More would be a mistake, and would need too many handles. */
@@ -59,6 +66,7 @@ export async function planGrant(
   const people = { groups: await readGroups(machine.files), users: await readUsers(machine.files) };
   const wishes = new Map<string, Wish>();
   const refusals: Problem[] = [];
+  const notes: string[] = [];
   for (const path of paths) {
     const way = walkTrusted(path, people, stack);
     const planned = way.kind === "way" ? await planFile(machine, account, path, way) : refusalOf(way, path);
@@ -66,9 +74,10 @@ export async function planGrant(
       refusals.push({ code: "grant-refused", what: planned.what, where: path, fix: planned.fix });
       continue;
     }
+    if (planned.note !== null) notes.push(planned.note);
     for (const wish of planned.wishes) wishes.set(wish.entry.path, joined(wishes.get(wish.entry.path), wish));
   }
-  return { steps: [...wishes.values()].map((wish) => stepOf(wish, account)), refusals };
+  return { steps: [...wishes.values()].map((wish) => stepOf(wish, account)), refusals, notes };
 }
 
 function refusalOf(way: Exclude<GrantWalk, { kind: "way" }>, path: string): Refused {
@@ -108,14 +117,16 @@ interface Refused {
 interface PlannedFile {
   readonly kind: "planned";
   readonly wishes: readonly Wish[];
+  readonly note: string | null;
 }
 
 async function planFile(
-  { runProgram }: GrantMachine,
+  machine: GrantMachine,
   account: Account,
   path: string,
   way: Extract<GrantWalk, { kind: "way" }>,
 ): Promise<PlannedFile | Refused> {
+  const { runProgram } = machine;
   const passed = [...way.folders, way.file];
   const handles = passed.map(({ handle }) => handle);
   const rights = await judgeHandles(account, runProgram, handles);
@@ -123,8 +134,12 @@ async function planFile(
   if (lists.kind === "refused") return lists;
 
   const file = way.file.handle;
-  const home = way.folders.at(-1)?.handle;
+  // Not the last one: a link may lead back to one that was passed before.
+  const folder = handles.find(({ path: each }) => each === dirname(file.path));
   const is_file_closed = rights.get(file.path)?.reads === false;
+  const is_prepared = lists.of.get(folder?.path ?? "")?.lists.default?.named.has(`u:${account.user_id}`) === true;
+  const is_common =
+    is_file_closed && !is_prepared && folder !== undefined && (await isCommonFolder(folder, file, machine));
   const wishes: Wish[] = [];
   for (const { handle, sent_by } of passed) {
     const listed = lists.of.get(handle.path);
@@ -140,8 +155,8 @@ async function planFile(
         `${path}: the access list of ${handle.path} lets ${shared} put something else in place there`,
         "take that right away, or: --method group",
       );
-    const missing = missingRight(right, handle === file ? "file" : handle === home ? "home" : "folder");
-    const new_files_like = handle === home && is_file_closed ? file.stat.mode : null;
+    const missing = missingRight(right, handle === file ? "file" : handle === folder ? "own-folder" : "folder");
+    const new_files_like = handle === folder && is_file_closed && !is_common ? file.stat.mode : null;
     if (missing === 0 && new_files_like === null) continue;
     if (sent_by !== null && handle.stat.user_id !== sent_by) {
       const what = `${path}: user ${sent_by} leads to ${handle.path}, which belongs to user ${handle.stat.user_id}`;
@@ -149,16 +164,20 @@ async function planFile(
     }
     wishes.push({ entry: handle, right: missing, new_files_like, listed });
   }
-  return { kind: "planned", wishes };
+  return { kind: "planned", wishes, note: is_common ? noteOfCommonFolder(folder, file) : null };
+}
+
+function noteOfCommonFolder(folder: EntryHandle, file: EntryHandle): string {
+  return `other things are made in ${folder.path} too, so what is made there later is left alone: a program that puts a new ${file.path} in place of the old one shuts the agent out. Keep the file in a folder of its own, or: --method owner`;
 }
 
 /** A folder's own right is to be entered; the file's folder is listed too, without which the kernel tells of no changes in it (inotify(7)). */
-function missingRight({ reads, enters }: Rights, what: "folder" | "home" | "file"): Permissions {
+function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" | "file"): Permissions {
   const { read, execute } = PERMISSIONS;
   switch (what) {
     case "folder":
       return enters ? 0 : execute;
-    case "home":
+    case "own-folder":
       return enters && reads ? 0 : read | execute;
     case "file":
       return reads ? 0 : read;
@@ -175,42 +194,9 @@ function sharedWith({ stat }: EntryHandle, sent_by: number | null, { access }: E
   return writer?.[0] ?? null;
 }
 
-interface Listed {
-  readonly text: string;
-  readonly lists: EntryLists;
-}
-
-const HANDLES_AT_ONCE = 32;
-const WITHOUT_ACL = "install the package acl, or choose another way: --method group, --method owner";
-
-/** The access control lists of entries, as getfacl(1) tells them. */
-export async function readLists(
-  runProgram: RunProgram,
-  handles: readonly EntryHandle[],
-): Promise<{ readonly kind: "lists"; readonly of: ReadonlyMap<string, Listed> } | Refused> {
-  const of = new Map<string, Listed>();
-  for (let start = 0; start < handles.length; start += HANDLES_AT_ONCE) {
-    const some = handles.slice(start, start + HANDLES_AT_ONCE);
-    const shown = some.map((_handle, index) => `/proc/self/fd/${FIRST_DESCRIPTOR + index}`);
-    const words = ["getfacl", "--omit-header", "--absolute-names", "--numeric", "--no-effective", "--", ...shown];
-    const result = await runProgram(words, { descriptors: some.map(({ descriptor }) => descriptor) });
-    if (result.kind === "missing") return refused("this machine has no getfacl and setfacl", WITHOUT_ACL);
-    if (result.kind !== "ended" || result.exit_code !== 0)
-      return refused("getfacl cannot read the access lists", WITHOUT_ACL);
-    const blocks = result.stdout.split("\n\n");
-    for (const [index, { path }] of some.entries()) {
-      const text = `${blocks[index] ?? ""}\n`;
-      const lists = parseLists(text);
-      if (lists === null) return refused(`the access list of ${path} cannot be understood`, WITHOUT_ACL);
-      of.set(path, { text, lists });
-    }
-  }
-  return { kind: "lists", of };
-}
-
 /** The change as a person would type it. */
 export function commandOf({ entry, entries }: GrantStep): string {
-  return `setfacl -n -m ${entries.join(",")} ${entry.path}`;
+  return `setfacl -n -m ${entries.join(",")} ${shellWord(entry.path)}`;
 }
 
 /** In words. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 
 import type { Disk } from "./disk.ts";
 import { readText } from "./disk.ts";
-import { removeEmptyDirectory, removeIfPresent, replaceText, temporaryPath } from "./durable.ts";
+import { removeEmptyDirectory, removeIfPresent, replaceFile, temporaryPath } from "./durable.ts";
 import { JOURNAL_FILE, RECORD_FOLDER } from "./layout.ts";
 import { parseJson, pathSchema } from "./record.ts";
 import type { Step } from "./step.ts";
@@ -85,7 +85,7 @@ export async function readJournal(disk: Disk): Promise<Journal | "unreadable" | 
 /** Durable once it resolves. */
 export async function writeJournal(disk: Disk, journal: Journal): Promise<void> {
   await makeRecordFolder(disk);
-  await replaceText(disk, JOURNAL_FILE, JSON.stringify(journal), JOURNAL_ACCESS);
+  await replaceFile(disk, JOURNAL_FILE, [Buffer.from(JSON.stringify(journal))], JOURNAL_ACCESS);
 }
 
 /** The last act: from here on nothing was cut short. What a write of the journal left half goes too. */

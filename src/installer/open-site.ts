@@ -63,7 +63,12 @@ export async function openSite(
   const lock = await lockTree(disk);
   if (lock === null) {
     const what = "another install or uninstall is at work there";
-    return refusal({ code: "busy", what, where: disk.root, fix: "wait until it is done, then run this again" });
+    return refusal({
+      code: "busy",
+      what,
+      where: disk.root,
+      fix: "wait until it is done, then run this again; ss -xlp tells what process it is",
+    });
   }
   opened.use(lock);
 

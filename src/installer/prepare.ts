@@ -22,7 +22,7 @@ import type { Plan } from "./plan.ts";
 import { outdatedFiles, planFiles } from "./plan.ts";
 import { planService, unitsEnabledInImage } from "./plan-service.ts";
 import type { InstallRecord } from "./record.ts";
-import { readRecord, recordText } from "./record.ts";
+import { readRecord, RECORD_MODE, recordText } from "./record.ts";
 import { findLackOfRoom } from "./room.ts";
 import { findNewerState } from "./state.ts";
 import type { Step } from "./step.ts";
@@ -56,8 +56,6 @@ export interface Installation {
   readonly outdated: readonly string[];
   readonly warnings: readonly string[];
 }
-
-const RECORD_MODE = 0o600;
 
 /** Looks at everything and plans. Changes nothing. */
 export async function prepareInstallation(

@@ -2,6 +2,7 @@ import { z } from "zod";
 
 import type { Disk } from "./disk.ts";
 import { readText } from "./disk.ts";
+import { replaceFile } from "./durable.ts";
 import { RECORD_FILE } from "./layout.ts";
 
 /** Ours alone are taken away again, so what is ours is written down. */
@@ -20,6 +21,7 @@ export interface InstallRecord {
   readonly directories: readonly string[];
 }
 
+export const RECORD_MODE = 0o600;
 const RECORD_LIMIT_BYTES = 1024 * 1024;
 const ENTRY_LIMIT = 2000;
 
@@ -50,6 +52,12 @@ export async function readRecord(disk: Disk): Promise<InstallRecord | "unreadabl
   if (text === null) return null;
   const parsed = recordSchema.safeParse(parseJson(text));
   return parsed.success ? parsed.data : "unreadable";
+}
+
+/** Durable once it resolves. */
+export async function writeRecord(disk: Disk, record: InstallRecord): Promise<void> {
+  const access = { mode: RECORD_MODE, user_id: 0, group_id: 0 };
+  await replaceFile(disk, RECORD_FILE, [Buffer.from(recordText(record))], access);
 }
 
 /** The same record gives the same text, so that a second installation finds nothing to write. */

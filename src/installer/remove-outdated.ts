@@ -2,12 +2,11 @@ import { dirname } from "node:path";
 
 import { digestOf } from "./content.ts";
 import type { Disk } from "./disk.ts";
-import { removeEmptyDirectory, removeIfPresent, removeTree, replaceText } from "./durable.ts";
-import { CACHE_FOLDER, PROGRAM_FOLDER, RECORD_FILE } from "./layout.ts";
+import { DiskError } from "./disk.ts";
+import { removeEmptyDirectory, removeIfPresent } from "./durable.ts";
+import { CACHE_FOLDER, PROGRAM_FOLDER } from "./layout.ts";
 import type { InstallRecord } from "./record.ts";
-import { recordText } from "./record.ts";
-
-const RECORD_ACCESS = { mode: 0o600, user_id: 0, group_id: 0 };
+import { writeRecord } from "./record.ts";
 
 /** Takes away what earlier versions wrote. Cut short, the next installation goes on: the record forgets it when it is gone. */
 export async function removeOutdated(record: InstallRecord, outdated: readonly string[], disk: Disk): Promise<void> {
@@ -29,14 +28,16 @@ export async function removeOutdated(record: InstallRecord, outdated: readonly s
     files: record.files.filter(({ path }) => !paths.has(path)),
     directories: record.directories.filter((folder) => !gone.has(folder)),
   };
-  await replaceText(disk, RECORD_FILE, recordText(next), RECORD_ACCESS);
+  await writeRecord(disk, next);
 }
 
-/** Of the version before: the agent keeps it by the place of the program, and would never find it again. */
+/** Of the version before: the agent keeps it by the place of the program, and would never find it again. What cannot go costs room. */
 export async function dropCompiledCode(disk: Disk): Promise<void> {
-  const sight = await disk.look(CACHE_FOLDER);
-  if (sight.kind !== "directory") return;
-  for (const name of await disk.list(CACHE_FOLDER)) await removeTree(disk, `${CACHE_FOLDER}/${name}`);
+  try {
+    for (const name of await disk.list(CACHE_FOLDER)) await disk.removeTree(`${CACHE_FOLDER}/${name}`);
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+  }
 }
 
 /** @returns false where a person made it theirs, and it stays. The program's own folder is nobody else's. */

@@ -1,18 +1,14 @@
-import { dirname } from "node:path";
-
 import type { Site } from "./apply.ts";
 import { removeAccount } from "./accounts.ts";
 import { piecesOf } from "./content.ts";
-import { removeEmptyDirectory, removeIfPresent, removeTree, replaceText, temporaryPath } from "./durable.ts";
+import { removeEmptyDirectory, removeIfPresent, replaceFile } from "./durable.ts";
 import { RECORD_FILE, RECORD_FOLDER, SERVICE_USER } from "./layout.ts";
 import { accountChanges } from "./observe-machine.ts";
 import type { RemovalPlan } from "./plan-removal.ts";
 import type { InstallRecord } from "./record.ts";
-import { recordText } from "./record.ts";
+import { writeRecord } from "./record.ts";
 import type { Removal } from "./removal.ts";
 import { removeOwnFile } from "./remove-outdated.ts";
-
-const RECORD_ACCESS = { mode: 0o600, user_id: 0, group_id: 0 };
 
 /**
  * Does the removals in their order. The record goes last, and says from the first on that it is being removed: cut short, the next
@@ -28,14 +24,14 @@ export async function removeAll(
   onRemoval: (removal: Removal) => void,
 ): Promise<"removed" | "interrupted"> {
   const { disk } = site;
-  if (record !== null) await replaceText(disk, RECORD_FILE, recordText({ ...record, removing: true }), RECORD_ACCESS);
+  if (record !== null) await writeRecord(disk, { ...record, removing: true });
   for (const removal of removals) {
     if (signal.aborted) return "interrupted";
     await remove(removal, site);
     onRemoval(removal);
   }
   if (record !== null && kept.length > 0) {
-    await replaceText(disk, RECORD_FILE, recordText(restOf(record, kept)), RECORD_ACCESS);
+    await writeRecord(disk, restOf(record, kept));
     return "removed";
   }
   await removeIfPresent(disk, RECORD_FILE);
@@ -67,7 +63,7 @@ async function remove(removal: Removal, site: Site): Promise<void> {
       await removeEmptyDirectory(disk, removal.path);
       return;
     case "tree":
-      return removeTree(disk, removal.path);
+      return disk.removeTree(removal.path);
     case "reload-units":
       return system?.reloadUnits();
     case "grants":
@@ -80,9 +76,6 @@ async function remove(removal: Removal, site: Site): Promise<void> {
 async function removeUserFromImage({ disk, host }: Site): Promise<void> {
   const changes = await accountChanges(disk, host, (files) => removeAccount(files, SERVICE_USER));
   for (const { path, measured, mode, owner } of changes) {
-    await removeIfPresent(disk, temporaryPath(path));
-    await disk.create(temporaryPath(path), piecesOf(measured.content, host), { mode, ...owner });
-    await disk.rename(temporaryPath(path), path);
-    await disk.syncDirectory(dirname(path));
+    await replaceFile(disk, path, piecesOf(measured.content, host), { mode, ...owner });
   }
 }

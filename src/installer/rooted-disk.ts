@@ -138,6 +138,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     rename: (from, to) => at(from, (old_name) => at(to, (new_name) => fs.rename(old_name, new_name))),
     remove: (path) => at(path, (name) => fs.unlink(name)),
     removeDirectory: (path) => at(path, (name) => fs.rmdir(name)),
+    removeTree: (path) => at(path, removeWithAll),
     syncDirectory: (path) =>
       at(`${path}/.`, async (name) => {
         await using directory = await fs.open(name, O_RDONLY | O_DIRECTORY);
@@ -154,6 +155,31 @@ async function lookAt(name: string): Promise<Sight> {
   if (stats.isDirectory()) return { kind: "directory", ...accessOf(stats) };
   if (stats.isFile()) return { kind: "file", size_bytes: Number(stats.size), ...accessOf(stats) };
   return { kind: "other" };
+}
+
+/** Folders in folders deeper than this are a hostile hand's, and stay. */
+const DEPTH_LIMIT = 64;
+
+/** Goes down by folders that are open: who owns the tree could put a link in a folder's place between a look and a removal. */
+async function removeWithAll(name: string, depth = DEPTH_LIMIT): Promise<void> {
+  try {
+    await fs.unlink(name);
+    return;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return;
+    if (errorCode(error) !== "EISDIR") throw error;
+  }
+  if (depth > 0) {
+    await using folder = await fs.open(name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+    const below = `/proc/self/fd/${folder.fd}/`;
+    for (const each of await fs.readdir(below)) await removeWithAll(below + each, depth - 1);
+  }
+  try {
+    await fs.rmdir(name);
+  } catch (error) {
+    // A mount point stays, empty.
+    if (errorCode(error) !== "EBUSY") throw error;
+  }
 }
 
 function accessOf({ mode, uid, gid }: BigIntStats): Access {

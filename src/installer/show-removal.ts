@@ -1,3 +1,4 @@
+import { shellWord } from "../platform/shell-word.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { NAME, SERVICE_USER } from "./layout.ts";
 import type { RemovalPlan } from "./plan-removal.ts";
@@ -56,7 +57,7 @@ export function showRemoval(
 /** The program is gone by then, so that it takes others. */
 function commandFor({ trees, has_user }: Left, image: string | null): string | null {
   if (trees.length === 0 && !has_user) return null;
-  if (image !== null) return `${NAME} uninstall --root ${image} --purge`;
+  if (image !== null) return `${NAME} uninstall --root ${shellWord(image)} --purge`;
   const removing = trees.length === 0 ? [] : [`rm -r ${trees.join(" ")}`];
   return [...removing, ...(has_user ? [`userdel ${SERVICE_USER}`] : [])].join("; ");
 }

@@ -105,6 +105,8 @@ async function installOn(
   if (!is_json && recovered.interrupted !== null) {
     terminal.print(`put back the interrupted installation of ${recovered.interrupted}`);
   }
+  // Before this version comes up, which writes there at once.
+  if (changesService(steps, plan.record.program)) await dropCompiledCode(site.disk);
   const applied: Applied =
     steps.length === 0
       ? { kind: "applied", service: { kind: "untouched" } }
@@ -120,7 +122,6 @@ async function installOn(
       return fail(takenBack(applied.reason, applied.remains), context);
     case "applied": {
       await removeOutdated(plan.record, outdated, site.disk);
-      if (changesService(steps, plan.record.program)) await dropCompiledCode(site.disk);
       const service = site.system === null ? null : await observeUnit(site, SERVICE_UNIT);
       const provisioned = await observeProvisioning(site.disk);
       return showInstalled(installation, { outcome: applied.service, service, provisioned }, shown);

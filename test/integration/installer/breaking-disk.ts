@@ -59,6 +59,7 @@ export function breakingDisk(image: string, broken: Break | null): BreakingDisk 
         rename: (from, to) => change(to, () => disk.rename(from, to)),
         remove: (path) => change(path, () => disk.remove(path)),
         removeDirectory: (path) => change(path, () => disk.removeDirectory(path)),
+        removeTree: (path) => change(path, () => disk.removeTree(path)),
         syncDirectory: (path) => change(path, () => disk.syncDirectory(path)),
       };
     },

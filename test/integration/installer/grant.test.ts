@@ -11,6 +11,7 @@ import type { GrantOptions } from "../../../src/installer/grant-run.ts";
 import { grant } from "../../../src/installer/commands/grant.ts";
 import { planGrant } from "../../../src/installer/grant.ts";
 import { applyGrant } from "../../../src/installer/grant-apply.ts";
+import { planKey } from "../../../src/installer/grant-key.ts";
 import type { GrantRecord } from "../../../src/installer/grant-record.ts";
 import { EMPTY_RECORD, readGrantRecord } from "../../../src/installer/grant-record.ts";
 import { revokeGrant } from "../../../src/installer/grant-revoke.ts";
@@ -18,6 +19,7 @@ import { systemFiles } from "../../../src/platform/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { AGENT_PROGRAM } from "../../support/command.ts";
+import { execute } from "../../support/execute.ts";
 import { asNobody, canMount, hasProgram, inShell, isRoot, NOBODY_ID, withOwnMounts } from "../../support/programs.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
@@ -165,6 +167,16 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     });
   });
 
+  test("commands are for a shell, whatever a person calls a folder", async () => {
+    const odd = join(calibrations, "$(id) 'x'");
+    as(ANN_ID, `umask 077; mkdir "$2/\\$(id) 'x'"; echo 1 >"$2/\\$(id) 'x'/arm.json"`);
+    const { output } = await runGrant({ dryRun: true, json: true }, [join(odd, "arm.json")]);
+    const { changes } = JSON.parse(output) as { changes: { command: string }[] };
+    const { command = "" } = changes.at(-1) ?? {};
+    const { stdout } = await execute(["sh", "-c", `setfacl() { printf '%s\n' "$@"; }; ${command}`]);
+    expect(stdout.trim().split("\n").at(-1)).toBe(join(odd, "arm.json").replace(folder, ""));
+  });
+
   test.each([
     ["rewritten in place", `echo 2 >"$1"`],
     ["rewritten in place under umask 077", `umask 077; echo 2 >"$1"`],
@@ -209,6 +221,64 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect([canRead(AGENT_ID), canRead(BEN_ID)]).toEqual([true, false]);
   });
 
+  test("a link that leads back up: the folder of the file itself is listed, where its changes are told", async () => {
+    as(ANN_ID, `mv "$1" '${home}/arm.json'; ln -s ../../arm.json "$1"`);
+    const { output } = await runGrant({ dryRun: true });
+    expect(output).toContain("/ann: nobody may list and enter (r-x)");
+  });
+
+  test("two files of one folder, of which one is closed again: the folder stays prepared for both", async () => {
+    const other = join(calibrations, "other.json");
+    as(ANN_ID, `umask 077; echo 1 >'${other}'`);
+    await runGrant({}, [file, other]);
+    as(ANN_ID, `chmod 600 "$1"`);
+    const { output } = await runGrant({}, [file, other]);
+    expect(output).not.toContain("other things are made");
+    as(ANN_ID, `umask 077; for each in "$1" '${other}'; do echo 2 >"$each.new"; mv "$each.new" "$each"; done`);
+    expect([canRead(AGENT_ID), canRead(AGENT_ID, other)]).toEqual([true, true]);
+  });
+
+  test("beside what others read nothing that is made later is closed to them", async () => {
+    const other = join(calibrations, "other");
+    as(ANN_ID, `umask 022; echo 1 >'${other}'`);
+    run("chmod", "755", home, join(home, ".cache"));
+    const { output } = await runGrant();
+    expect(output).toContain("other things are made in /ann/.cache/calibration too");
+    as(ANN_ID, `umask 022; echo 2 >'${other}.new'; mv '${other}.new' '${other}'`);
+    expect([canRead(AGENT_ID), canRead(BEN_ID, other), canRead(BEN_ID)]).toEqual([true, true, false]);
+  });
+
+  test("where anybody makes things, what is made later stays closed, and a note says what follows", async () => {
+    await chmod(calibrations, 0o1777);
+    const { code, output } = await runGrant();
+    expect([code, canRead(AGENT_ID)]).toEqual([0, true]);
+    expect(output).toContain("other things are made in /ann/.cache/calibration too");
+    expect(output).toContain("--method owner");
+    as(ANN_ID, `echo 2 >"$1"; umask 022; echo 1 >"$2/other"; echo 1 >"$2/secret"; chmod 600 "$2/secret"`);
+    expect([canRead(AGENT_ID), canRead(AGENT_ID, join(calibrations, "secret"))]).toEqual([true, false]);
+    // The umask still counts.
+    expect(run("getfacl", "-cpn", join(calibrations, "other"))).toBe("user::rw-\ngroup::r--\nother::r--\n\n");
+  });
+
+  test.each([
+    ["a home", ""],
+    ["what every program keeps there", ".cache"],
+  ])("nothing that is made later is opened in %s", async (_what, name) => {
+    const settings = join(home, name, "arm.json");
+    as(ANN_ID, `umask 077; echo 1 >'${settings}'`);
+    const runProgram: RunProgram = async (words, options) =>
+      words[0] === "getent"
+        ? { kind: "ended", exit_code: 0, stdout: `ann:x:${ANN_ID}:${ANN_ID}::${home}:/bin/sh\n`, stderr: "" }
+        : systemPrograms(words, options);
+    using stack = new DisposableStack();
+    const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
+    const { steps, notes } = await planGrant({ ...machine, runProgram }, account, [settings, file], stack);
+    const later = steps.filter(({ for_new_files }) => for_new_files).map(({ entry }) => entry.path);
+    expect(later).toEqual([calibrations]);
+    expect(notes).toHaveLength(1);
+    expect(notes[0]).toContain(join(home, name));
+  });
+
   test("--revoke: everything is as it was, also for what was made since", async () => {
     const before = lists();
     await runGrant();
@@ -229,6 +299,14 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     const text = run("getfacl", "-cpn", file);
     expect(text).toContain(`user:${BEN_ID}:r--`);
     expect(text).not.toContain(`user:${AGENT_ID}`);
+  });
+
+  test("--revoke: what somebody closed since stays closed, also to the group", async () => {
+    await chmod(file, 0o640);
+    await runGrant();
+    await chmod(file, 0o600);
+    await runGrant({ revoke: true });
+    expect(run("getfacl", "-cpn", file)).toBe("user::rw-\ngroup::---\nother::---\n\n");
   });
 
   test("a power cut between the record and the change: taking it back changes nothing", async () => {
@@ -281,6 +359,15 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
     expect(canRead(AGENT_ID, `${calibrations}.old/arm.json`)).toBe(true);
   });
 
+  test("a key that a person could have put another file in place of is not given to that person", async () => {
+    const people = { groups: [], users: [] };
+    const account = (user_id: number) => ({ name: "", user_id, group_id: user_id, group_ids: [user_id] });
+    const key = join(await secretOfRoot(), "arm.json");
+    expect(planKey(key, account(AGENT_ID), account(ANN_ID), people)).toMatchObject({ path: key });
+    as(ANN_ID, `ln -sf '${key}' "$1"`);
+    expect(planKey(file, account(AGENT_ID), account(ANN_ID), people)).toBeNull();
+  });
+
   test.each([
     ["everybody writes to", async () => chmod(calibrations, 0o777), "anybody can put something else in place"],
     ["belongs to somebody else", async () => chown(calibrations, BEN_ID, BEN_ID), `to ${"CAL"} of user ${BEN_ID}`],
@@ -318,7 +405,7 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
 
 describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount namespaces)", () => {
   /** The program itself; what it writes to /etc and /var is of its own mounts, and shown before they go. */
-  async function runProgram(method: string, files: readonly string[] = [file]): Promise<string> {
+  async function runProgram(method: string, files: readonly string[] = [file], first = "true"): Promise<string> {
     await writeFile(join(folder, "api-key"), "sk_test_0123456789\n", { mode: 0o600 });
     await writeFile(
       join(folder, "config.yaml"),
@@ -330,7 +417,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     );
     const program = `${process.execPath} ${AGENT_PROGRAM} grant --config ${folder}/config.yaml --state-dir ${folder}/state`;
     const show = `cat /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf; stat -c 'key of %U' ${folder}/api-key`;
-    const script = `mount -t tmpfs none /var/lib; mount -t tmpfs none /etc/systemd; ${program} --method ${method} 2>&1 || true; (${show}) 2>&1 || true; ${program} --revoke; stat -c 'key of %U' ${folder}/api-key; ls -A /etc/systemd/system/*.d /var/lib/* 2>/dev/null || true`;
+    const script = `mount -t tmpfs none /var/lib; mount -t tmpfs none /etc/systemd; ${first}; ${program} --method ${method} 2>&1 || true; (${show}) 2>&1 || true; ${program} --revoke; stat -c 'key of %U' ${folder}/api-key; ls -A /etc/systemd/system/*.d /var/lib/* 2>/dev/null || true`;
     return run(...inShell(withOwnMounts, script, ["true"])).replaceAll(folder, "");
   }
 
@@ -356,6 +443,14 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       /var/lib/robot-policy-agent-install:
       "
     `);
+  });
+
+  test("--method owner: a systemd that does not take it over is told, with what to do", async () => {
+    run("chown", "-R", "games:games", home);
+    const first = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
+    expect(await runProgram("owner", [file], first)).toContain(
+      "systemd did not take it over; do: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
+    );
   });
 
   test("--method owner: files of root that the owner can read are no obstacle, those that only root can are", async () => {

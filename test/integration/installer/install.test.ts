@@ -115,6 +115,15 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
     expect(await describeTree(root)).toEqual(tree);
   });
 
+  test("what is next in an image names the key as the robot will find it", async () => {
+    const root = await workshop.makeImage();
+    const { stdout } = await runInstall({ root, json: true }, setting);
+    expect(JSON.parse(stdout).next).toEqual([
+      `robot-policy-agent init --dir ${root}/etc/robot-policy-agent --key-file /etc/robot-policy-agent/api-key`,
+      `robot-policy-agent install --root ${root} --key-file FILE`,
+    ]);
+  });
+
   test("the installed program can install itself again", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);

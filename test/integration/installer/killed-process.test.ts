@@ -1,7 +1,7 @@
 /** The built program itself, killed by the kernel: the same as in interrupted.test.ts, with nothing simulated. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startWords } from "../../support/command.ts";
 import { canMount, inShell, isRoot, withOwnMounts } from "../../support/programs.ts";
+import { eventually } from "../../support/robot.ts";
 import type { Workshop } from "./image.ts";
 import { describeTree, openWorkshop } from "./image.ts";
 
@@ -85,12 +86,22 @@ describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", 
     expect(await describeTree(image)).toEqual(before);
   });
 
-  test("two at once: the second says so", async () => {
+  test("two at once: the second says so and changes nothing, and the first is not held up", async () => {
     const image = await workshop.makeImage();
-    const [program = "", ...args] = words(image);
-    const ends = await Promise.allSettled([run(program, args), run(program, args), run(program, args)]);
-    expect(ends.some(({ status }) => status === "fulfilled")).toBe(true);
-    for (const end of ends) if (end.status === "rejected") expect(String(end.reason)).toContain("[busy]");
-    expect((await run(program, args)).stdout).toContain("Nothing to change");
+    const empty = await describeTree(image);
+    // Waits for its key.
+    await using first = startWords([...words(image), "--key-stdin"]);
+    const { dev, ino } = await stat(image);
+    await eventually(async () => {
+      const sockets = await readFile("/proc/net/unix", "utf8");
+      return sockets.includes(`@robot-policy-agent-install/${dev}:${ino}`) || undefined;
+    }, "the first one to be at work");
+    await using second = startWords(words(image));
+    expect(await second.ended()).toBe(1);
+    expect(second.output()).toContain("[busy]");
+    expect(await describeTree(image)).toEqual(empty);
+    first.child.stdin?.end("sk_test_0123456789abcdef\n");
+    expect(await first.ended()).toBe(0);
+    expect(first.output()).toContain("is installed");
   });
 });

@@ -1,7 +1,8 @@
-import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
+import type { RunProgram } from "../../../src/platform/programs.ts";
 import { isRoot } from "../../support/programs.ts";
 import { breakingDisk, Killed } from "./breaking-disk.ts";
 import type { Setting, Workshop } from "./image.ts";
@@ -31,7 +32,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   });
   afterAll(async () => workshop[Symbol.asyncDispose]());
 
-  const here = (setting: Setting): Setting => ({ ...setting, root, runProgram: systemd.runProgram });
+  const here = (setting: Setting): Setting => ({ runProgram: systemd.runProgram, ...setting, root });
   async function configure(): Promise<void> {
     await mkdir(join(root, "etc/robot-policy-agent"), { recursive: true });
     await writeFile(join(root, "etc/robot-policy-agent/config.yaml"), "");
@@ -100,16 +101,24 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toEqual([]);
   });
 
-  test("an upgrade restarts a running agent, with the new program, and clears the compiled code of the old one", async () => {
+  test("an upgrade restarts a running agent, with the new program, whose compiled code is not taken for that of the old one", async () => {
     await configure();
     await runInstall({}, here(first));
-    await mkdir(join(root, "var/cache/robot-policy-agent/v26"), { recursive: true });
-    await writeFile(join(root, "var/cache/robot-policy-agent/v26/code"), "old");
+    const compiled = join(root, "var/cache/robot-policy-agent/v26");
+    await mkdir(compiled, { recursive: true });
+    await writeFile(join(compiled, "old"), "");
     systemd.done.splice(0);
-    await runInstall({}, here(second));
+    const runProgram: RunProgram = async (words, options) => {
+      if (words.includes("restart")) {
+        await mkdir(compiled, { recursive: true });
+        await writeFile(join(compiled, "new"), "");
+      }
+      return systemd.runProgram(words, options);
+    };
+    await runInstall({}, here({ ...second, runProgram }));
     expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
-    expect(await describeTree(join(root, "var/cache/robot-policy-agent"))).toEqual([]);
+    expect(await readdir(compiled)).toEqual(["new"]);
   });
 
   test("an upgrade neither starts what was stopped nor enables what was disabled", async () => {

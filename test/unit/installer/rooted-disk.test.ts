@@ -1,6 +1,8 @@
+import { existsSync, renameSync, symlinkSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Disk } from "../../../src/installer/disk.ts";
@@ -91,6 +93,35 @@ describe("openRootedDisk", () => {
     await expect(disk.readPart("/etc", 0, 1)).rejects.toMatchObject({ code: "EINVAL" });
     expect((await disk.look("/etc")).kind).toBe("directory");
     expect(await disk.look("/none/at/all")).toEqual({ kind: "absent" });
+  });
+
+  test("a tree goes with all that is in it; what its links lead to stays", async () => {
+    await mkdir(join(root, "tree/a/b"), { recursive: true });
+    await writeFile(join(root, "tree/a/b/file"), "");
+    await symlink("../../etc", join(root, "tree/a/link"));
+    await writeFile(join(root, "etc/kept"), "");
+    await disk.removeTree("/tree");
+    expect((await disk.list("/")).toSorted()).toEqual(["etc", "secret"]);
+    expect(await disk.list("/etc")).toEqual(["kept"]);
+    await disk.removeTree("/tree");
+  });
+
+  test("a folder that becomes a link while its tree is removed: nothing behind the link goes", async () => {
+    await writeFile(join(root, "etc/kept"), "");
+    // At each moment of the removal once.
+    for (let moment = 0; moment < 30; moment += 1) {
+      await mkdir(join(root, "tree/a"), { recursive: true });
+      await writeFile(join(root, "tree/a/kept"), "");
+      const removing = disk.removeTree("/tree").catch(() => {});
+      for (let passed = 0; passed < moment; passed += 1) await turn();
+      if (existsSync(join(root, "tree/a"))) {
+        renameSync(join(root, "tree/a"), join(root, "tree/b"));
+        symlinkSync("../etc", join(root, "tree/a"));
+      }
+      await removing;
+      await rm(join(root, "tree"), { recursive: true, force: true });
+      expect(await disk.list("/etc")).toEqual(["kept"]);
+    }
   });
 
   test("room: of the nearest folder that is there", async () => {
