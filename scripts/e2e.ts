@@ -2,6 +2,7 @@
  * Runs test/e2e alone and prints it as a list of checks. The same tests are part of scripts/test.
  *
  * They need root, Debian's mirror, and a few programs of Debian; where one is missing nothing is run, which is said and is no failure.
+ * On CI (the variable CI is set) a mirror that cannot be reached is one.
  */
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";

@@ -36,18 +36,18 @@ export async function agentManPages(edition: PageEdition): Promise<readonly ManP
 
 const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   ok: "All is well.",
-  failed: "It failed, and stderr says why; the agent does not run.",
+  failed: "It failed, and stderr says why. Of status: no agent runs.",
   usage: "The command line is wrong.",
   invalid: "The configuration, the manifest or a configuration file is wrong.",
   unreachable: "The service gives no answer, or what answers is not the service.",
   unauthorized: "The key is missing or not accepted.",
   rejected: "The service refuses what it was sent.",
-  conflict: "The registration is another machine's, or the service reports a conflict.",
+  conflict: "The registration is another machine's or another name's, or the service reports a conflict.",
   interrupted: "Stopped by a signal.",
 };
 
 const FILES: readonly (readonly [path: string, what: string])[] = [
-  [`/etc/${NAME}/config.yaml`, `The configuration, ${NAME}-config(5). The service is not started without it.`],
+  [`/etc/${NAME}/config.yaml`, `The configuration, ${NAME}-config(5). Without it systemd does not start the agent.`],
   [`/etc/${NAME}/robot-manifest.yaml`, "The robot manifest, robot-manifest(5)."],
   [`/etc/${NAME}/api-key`, "The API key, and nothing else: mode 0600, owned by the user robot-policy-agent."],
   [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Removed, the robot is registered anew."],
@@ -62,6 +62,19 @@ const ENVIRONMENT: readonly (readonly [name: string, what: string])[] = [
   ["NO_COLOR", "No colours."],
 ];
 
+const EXTENDED_MANIFEST = `robot_type_id: acme.so101-cell.v1
+extends: lerobot.so101-follower.v1
+groups:
+  - name: arm   # only what differs; the rest stays as the type has it
+    limits:
+      position: [[-90, 90], [-90, 60], [-90, 90], [-90, 90], [-160, 160]]
+      velocity: 120
+cameras:
+  - { role: front, mount: exterior, width: 640, height: 480, fps: 30 }
+  - { role: wrist, mount: wrist, width: 640, height: 480, fps: 30 }
+configuration_files:
+  - /home/robot/calibration/left_cell.json`;
+
 function programPage(edition: PageEdition): string {
   const head = { name: NAME, section: 8, summary: "keep a robot registered with its robot policy service" };
   return page(head, edition, [
@@ -74,6 +87,11 @@ function programPage(edition: PageEdition): string {
         "manifest lists, and registers the robot when the service does not have exactly that. Then it watches. The robot's own " +
         "files are only read.",
     ),
+    ".PP",
+    prose(
+      "On a robot, run the commands as root: what they look at and write belongs to root or to the user robot-policy-agent, as which " +
+        "the agent runs. Members of the group robot-policy-agent may ask the running agent, by status, and have it reload.",
+    ),
     ...describeCommands(agentProgram),
     ".SH EXIT STATUS",
     ...Object.entries(EXIT).flatMap(([name, code]) => term(bold(String(code)), meaningOf(name))),
@@ -82,10 +100,16 @@ function programPage(edition: PageEdition): string {
     ".SH ENVIRONMENT",
     ...ENVIRONMENT.flatMap(([name, what]) => term(bold(name), prose(what))),
     ".SH EXAMPLES",
-    "A robot, from nothing to registered:",
-    ...example([`${NAME} init`, `${NAME} set-key`, `${NAME} check`, `${NAME} --setup`, `systemctl start ${NAME}`]),
+    "A robot, from nothing to registered, as root:",
+    ...example([
+      `${NAME} init             # asks, and writes both files`,
+      `${NAME} set-key          # asks for the API key`,
+      `${NAME} check            # ends with ok, and the digest`,
+      `systemctl start ${NAME}  # registers now, and at each change`,
+      `${NAME} status           # says: Registered`,
+    ]),
     ".PP",
-    "Its digest, made by hand:",
+    "The digest of two files, made by hand:",
     ...example(["sha256sum yam_left.yaml yam_right.yaml | cut -c1-64 | sha256sum"]),
     ".SH SEE ALSO",
     `.BR ${literal(NAME)}\\-config (5),`,
@@ -108,8 +132,9 @@ function configurationPage(edition: PageEdition, text: string): string {
     ".SH DESCRIPTION",
     prose(
       "YAML 1.2. How to reach the service, and who this robot is; one text can serve a whole fleet. Unknown keys are mistakes, " +
-        "except those that begin with x-, which are yours. robot-policy-agent check finds every mistake, with its line and column; " +
-        "systemctl reload robot-policy-agent takes an edit over, and refuses a bad one.",
+        "except those that begin with x-, which are yours. After an edit, robot-policy-agent check finds every mistake, with its " +
+        "line and column. The running agent takes the edit over by itself; systemctl reload robot-policy-agent does it at once, and " +
+        "fails with the reason when the edit is bad. Then the agent goes on with what it had.",
     ),
     ".SH KEYS",
     ...describeKeys(configurationSchema()),
@@ -132,14 +157,22 @@ function manifestPage(edition: PageEdition, text: string, schema: object): strin
     italic(`/etc/${NAME}/robot-manifest.yaml`),
     ".SH DESCRIPTION",
     prose(
-      "YAML 1.2. It belongs to the robot: its type, and the files that decide how a command becomes motion or a pixel becomes an " +
-        "input, in an order that counts. A robot whose type is in the catalog needs no more than the id and the files; the " +
-        "other keys describe a type of your own, alone or by what differs from the type that extends names.",
+      "YAML 1.2. What this robot is: its type, and the files that decide how a command becomes motion or a pixel becomes an " +
+        "input. A robot of a type that the service knows needs no more than robot_type_id and configuration_files. The other keys " +
+        "describe a type of your own: all of it, or, with extends, what differs from a type of the catalog.",
+    ),
+    ".PP",
+    prose(
+      "robot-policy-agent check finds every mistake, with its line and column, and the running agent notices every edit. " +
+        "Keys that begin with x- are yours, and ignored.",
     ),
     ".SH KEYS",
     ...describeKeys(schema),
-    ".SH EXAMPLE",
+    ".SH EXAMPLES",
     ...example(text.trimEnd().split("\n")),
+    ".PP",
+    "A robot of your own, as what differs from a type of the catalog:",
+    ...example(EXTENDED_MANIFEST.split("\n")),
     ".SH SEE ALSO",
     `.BR ${literal(NAME)} (8),`,
     `.BR ${literal(NAME)}\\-config (5)`,

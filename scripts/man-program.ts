@@ -61,8 +61,9 @@ function argumentText(argument: string): string {
     .join(" ");
 }
 
-/** Help shows summaries as fragments; a page has sentences. */
+/** Help shows summaries as fragments; a page has sentences. A value that is explained, `acl: …`, stays as it is typed. */
 function sentence(text: string): string {
   const whole = /[.!?]$/.test(text) ? text : `${text}.`;
+  if (/^[a-z_]+:/.test(whole)) return prose(whole);
   return prose(whole.charAt(0).toUpperCase() + whole.slice(1));
 }

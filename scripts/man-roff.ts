@@ -17,10 +17,11 @@ export interface PageEdition {
 export function page({ name, section, summary }: PageHead, { version, epoch_s }: PageEdition, body: string[]): string {
   const date = new Date(epoch_s * 1000).toISOString().slice(0, 10);
   const head = [
+    // No hyphens that a person would copy. Groff's macros hyphenate again at each paragraph, whatever `.nh` said, unless this is 0.
+    ".nr HY 0",
     // Made from UTF-8, but itself ASCII: nothing depends on the reader's locale.
     `.TH ${name.toUpperCase()} ${section} ${date} "robot\\-policy\\-agent ${version}" "Robot policy agent"`,
-    // No hyphens that a person would copy, no stretched lines.
-    ".nh",
+    // No stretched lines.
     ".ad l",
     ".SH NAME",
     `${literal(name)} \\- ${prose(summary)}`,
@@ -28,9 +29,12 @@ export function page({ name, section, summary }: PageHead, { version, epoch_s }:
   return [...head, ...body, ""].join("\n");
 }
 
-/** Text to be read. What looks as if it is typed, `--setup` or a path, can be copied from the page. */
+/** `--setup`, a path, our own names. */
+const TYPED = /(?<![\w\\])--?(?=\w)|(?<=\/\S*)-|\brobot-(?:policy-agent|manifest)\b/g;
+
+/** Text to be read. What looks as if it is typed can be copied from the page, and is not broken into two lines at a dash. */
 export function prose(text: string): string {
-  return escape(text).replaceAll(/(?<![\w\\])--?(?=\w)|(?<=\/\S*)-/g, (dashes) => dashes.replaceAll("-", "\\-"));
+  return escape(text).replaceAll(TYPED, (typed) => typed.replaceAll("-", "\\-"));
 }
 
 /** Text to be typed: every dash is the one on the keyboard. */

@@ -19,7 +19,8 @@ export function manifestSchema(catalog: readonly CatalogRow[]): Readonly<Record<
         type: "string",
         maxLength: TYPE_ID_LIMIT,
         pattern: TYPE_ID.source,
-        description: "Id of the robot's type in the service's catalog, for example yam.bimanual-joint-position.v1.",
+        description:
+          "Id of the robot's type: one that the service knows, such as yam.bimanual-joint-position.v1, or a custom type's own.",
         examples: catalog.filter(({ hosted }) => hosted).map(({ robot_type_id }) => robot_type_id),
       },
       display_name: {

@@ -15,8 +15,6 @@ import { openRobotSite } from "../support/robot-site.ts";
 
 /** For a loaded machine, and the first run of all, which makes roots and packages. */
 const LIMIT_MS = 420_000;
-/** Of the backoff: the first wait is a second at most, the next two. */
-const FIRST_STEPS_MS = 3000;
 const STOP_LIMIT_MS = 5000;
 
 describe.skipIf(whySkipped !== "")(
@@ -67,7 +65,7 @@ describe.skipIf(whySkipped !== "")(
       expect(sent()).toBe(1);
     });
 
-    test("1: no network at boot: ready at once, and registered within a step of the backoff when the cable is in", async ({
+    test("1: no network at boot: ready at once, and registered by the first attempt after the cable is in", async ({
       annotate,
     }) => {
       await using robot = await plant.registered();
@@ -76,13 +74,16 @@ describe.skipIf(whySkipped !== "")(
       await robot.boot();
       expect(await robot.show("ActiveState")).toBe("active");
       expect(await robot.failedUnits()).toBe("");
-      const { failure } = await robot.until(({ state }) => state === "unreachable");
+      const { daemon, failure } = await robot.until(({ state }) => state === "unreachable");
       const plugged_at = Date.now();
       await robot.cable("plugged");
       await expectOnDisk(robot);
-      const waited_ms = Date.now() - plugged_at;
-      await annotate(`cable to registered: ${waited_ms} ms; the next attempt was due at ${failure?.next_attempt_at}`);
-      expect(waited_ms).toBeLessThan(FIRST_STEPS_MS + 2000);
+      await annotate(
+        `cable to registered: ${Date.now() - plugged_at} ms; the next attempt was due at ${failure?.next_attempt_at}`,
+      );
+      // One more may have been under way as the cable was put in.
+      const attempts = (await robot.status()).daemon?.attempts ?? Infinity;
+      expect(attempts - (daemon?.attempts ?? 0)).toBeLessThanOrEqual(2);
     });
 
     test("kill -9: systemd starts it again, and it sends nothing", async () => {
@@ -137,10 +138,15 @@ describe.skipIf(whySkipped !== "")(
 
     test("37: SIGHUP before it is ready does not end it", async () => {
       await using robot = await boot();
-      // Before Node has come up nothing can stand against a signal; systemctl reload sends none, it asks the agent.
-      const states = await robot.ask(`systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
-      until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
-      kill -HUP $process; systemctl show --value -p ActiveState ${UNIT}`);
+      // Before Node has come up nothing can stand against a signal; systemctl reload sends none, it asks the agent. Held where it
+      // is, it cannot become ready between the look and the signal; where it was ready already, it is started again.
+      const states = await robot.ask(`for try in 1 2 3 4 5; do
+        systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
+        until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
+        kill -STOP $process; state=$(systemctl show --value -p ActiveState ${UNIT})
+        kill -HUP $process; kill -CONT $process
+        if [ $state = activating ]; then break; fi
+      done; echo $state`);
       expect(states).toBe("activating");
       await robot.until(isRegistered);
       expect(await robot.show("NRestarts")).toBe("0");
@@ -223,7 +229,10 @@ describe.skipIf(whySkipped !== "")(
     test("7, 18: a wrong key is told and waits; the right one counts at once, without a restart", async () => {
       await using robot = await boot();
       const process_id = await robot.show("MainPID");
-      await putKey(robot, `${plant.service.key.slice(0, -2)}xx`);
+      await putKey(
+        robot,
+        plant.service.key.replace(/.$/, (last) => (last === "x" ? "y" : "x")),
+      );
       await edit(robot, "offsets: [1.3]");
       await robot.until(({ state }) => state === "unauthorized");
       expect((await robot.agent("--setup")).code).toBe(5);

@@ -80,6 +80,32 @@ describe.skipIf(whySkipped !== "")(
       expect(await robot.ask("getfacl --recursive --absolute-names /home/ada")).toBe(former);
     });
 
+    test("grant of a file in the home itself opens that file, and nothing that is made there later", async () => {
+      await using robot = await closedHome();
+      await asOperator(robot, "umask 077; echo 1 >~ada/arm.yaml");
+      const { stderr } = await robot.run(`${PACKAGE} grant ~ada/arm.yaml`);
+      expect(stderr).toContain("other things are made in /home/ada too");
+      await asOperator(robot, "umask 022; echo 2 >~ada/arm.yaml; echo 2 >~ada/notes; umask 077; echo 2 >~ada/secret");
+      const asAgent = (script: string) =>
+        robot.run(`setpriv --reuid=${PACKAGE} --clear-groups sh -c '${script}'`, { may_fail: true });
+      expect((await asAgent("cat ~ada/arm.yaml")).stdout).toBe("2\n");
+      expect((await asAgent("cat ~ada/secret")).code).not.toBe(0);
+      expect(await robot.ask("stat -c %A ~ada/notes ~ada/secret")).toBe("-rw-r--r--\n-rw-------");
+    });
+
+    test("a purge takes the grant back: nothing of it is on the files, nor on those that are made from then on", async () => {
+      await using robot = await closedHome();
+      await robot.run(`${PACKAGE} grant`);
+      await asOperator(robot, `umask 022; echo 1 >$(dirname ${CALIBRATION})/right.json`);
+      const user = await robot.ask(`id -u ${PACKAGE}`);
+      await robot.run(`dpkg --purge ${PACKAGE}`);
+      await asOperator(robot, `umask 022; echo 1 >$(dirname ${CALIBRATION})/new.json`);
+      expect(await robot.ask(`stat -c %a $(dirname ${CALIBRATION})/new.json`)).toBe("644");
+      expect(await robot.ask(`getfacl --recursive --numeric --absolute-names /home/ada`)).not.toMatch(
+        new RegExp(`user:${user}:|^default:`, "m"),
+      );
+    });
+
     test("grant --method owner: a tool that lets nobody else read, ever, is no obstacle", async () => {
       await using robot = await closedHome();
       // All of them belong to one user, whom the agent can be.

@@ -20,8 +20,8 @@ import { eventually } from "../support/robot.ts";
 
 /** For a loaded machine, and the first run of all, which makes roots and packages. */
 const LIMIT_MS = 420_000;
-/** Far above what was ever seen, on a loaded machine of two cores. */
-const ACTIVE_LIMIT_MS = 2000;
+/** Far above what was ever seen, on a loaded machine of two cores, and below any wait for a network. */
+const ACTIVE_LIMIT_MS = 5000;
 const MEMORY_LIMIT_BYTES = 80 * 1024 * 1024;
 
 describe.skipIf(whySkipped !== "").each([BULLSEYE, BOOKWORM, TRIXIE])(
@@ -54,11 +54,14 @@ describe.skipIf(whySkipped !== "").each([BULLSEYE, BOOKWORM, TRIXIE])(
       expect(await robot.ask(`${PACKAGE} --version`)).toMatch(/^\d+\.\d+\.\d+$/);
     });
 
-    test("a robot that nobody configured boots without a failed unit", async () => {
+    test("a robot that nobody configured boots without a failed unit, and nothing of the network comes before the agent", async () => {
       await robot.shutdown();
       await robot.boot();
       expect(await robot.failedUnits()).toBe("");
       expect(await robot.show("ActiveState")).toBe("inactive");
+      const earlier = await robot.ask(`systemctl list-dependencies --after --plain --all ${UNIT}`);
+      expect(earlier).toContain("basic.target");
+      expect(earlier).not.toMatch(/network/);
     });
 
     test("17: an exposed key is refused, with the command that closes it", async () => {
@@ -94,20 +97,21 @@ describe.skipIf(whySkipped !== "").each([BULLSEYE, BOOKWORM, TRIXIE])(
       await robot.boot();
       await robot.until(({ state }) => state === "registered");
       await robot.accountMemory();
-      // The second start has the code that the first compiled.
-      for (let start = 0; start < 2; start += 1) {
+      // The later starts have the code that the first compiled; the quicker of them tells more of the agent and less of what else runs.
+      let active_ms = Infinity;
+      for (let start = 0; start < 3; start += 1) {
         await robot.run(`systemctl stop ${UNIT}; systemctl start ${UNIT}`);
         await robot.until(({ state }) => state === "registered");
+        const [from, to] = [
+          await robot.show("InactiveExitTimestampMonotonic"),
+          await robot.show("ActiveEnterTimestampMonotonic"),
+        ];
+        active_ms = Math.min(active_ms, (Number(to) - Number(from)) / 1000);
       }
-      const [from, to] = [
-        await robot.show("InactiveExitTimestampMonotonic"),
-        await robot.show("ActiveEnterTimestampMonotonic"),
-      ];
-      const active_ms = (Number(to) - Number(from)) / 1000;
       const current = await robot.show("MemoryCurrent");
       // systemd 255 and newer say it themselves, of control groups of version 2.
       const peak = await robot.ask(
-        `cat /sys/fs/cgroup/memory/system.slice/${UNIT}/memory.max_usage_in_bytes || systemctl show --value -p MemoryPeak ${UNIT}`,
+        `cd /sys/fs/cgroup; cat memory/system.slice/${UNIT}/memory.max_usage_in_bytes || cat system.slice/${UNIT}/memory.peak || systemctl show --value -p MemoryPeak ${UNIT}`,
         { may_fail: true },
       );
       const resident = await robot.ask(

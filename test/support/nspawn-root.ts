@@ -1,4 +1,5 @@
 /** Root file systems of Debian, made from its packages by mmdebstrap(1), and kept in the checkout's cache. */
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
@@ -26,6 +27,7 @@ const PACKAGES = ["systemd", "systemd-sysv", "dbus", "iproute2", "procps", "ca-c
 /** Not read by anything here, and half of the files. */
 const LEFT_OUT = ["/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/man/*", "/usr/share/info/*"];
 const MAKE_LIMIT_MS = 180_000;
+const ASK_LIMIT_MS = 60_000;
 
 const CACHE = join(import.meta.dirname, "../../node_modules/.cache/robot-policy-e2e");
 
@@ -37,17 +39,46 @@ export async function cacheFolder(name: string): Promise<string> {
 }
 
 /**
- * The root of a release, as a folder that must not be written to. Made at the first call (about 20 s), by one process alone.
- *
- * @throws what mmdebstrap wrote, where Debian's mirror cannot be reached.
+ * Why the roots that are missing cannot be made; null where they can. On CI nobody asks: there it is a failure, told by mmdebstrap.
  */
-export async function debianRoot({ suite }: DebianRelease): Promise<string> {
+export function findRootObstacle(): string | null {
+  const missing = [BULLSEYE, BOOKWORM, TRIXIE].find((release) => !existsSync(rootPath(release)));
+  if (missing === undefined || isOnCi()) return null;
+  const options = [
+    "--simulate",
+    "--variant=essential",
+    '--aptopt=Acquire::Retries "0"',
+    '--aptopt=Acquire::http::Timeout "10"',
+  ];
+  const { status, stderr } = spawnSync("mmdebstrap", [...options, missing.suite, "/dev/null"], {
+    encoding: "utf8",
+    stdio: ["ignore", "ignore", "pipe"],
+    timeout: ASK_LIMIT_MS,
+  });
+  if (status === 0) return null;
+  const [, why = "no answer in time"] = /^E: (.+)$/m.exec(stderr) ?? [];
+  return `Debian's mirror is out of reach: ${why}`;
+}
+
+function isOnCi(): boolean {
+  return !["", "0", "false"].includes(process.env["CI"] ?? "");
+}
+
+function rootPath({ suite }: DebianRelease): string {
   const recipe = createHash("sha256")
     .update(JSON.stringify([PACKAGES, LEFT_OUT]))
     .digest("hex")
     .slice(0, 12);
-  const roots = await cacheFolder("roots");
-  const root = join(roots, `${suite}-${recipe}`);
+  return join(CACHE, "roots", `${suite}-${recipe}`);
+}
+
+/**
+ * The root of a release, as a folder that must not be written to. Made at the first call (about 20 s), by one process alone.
+ *
+ * @throws what mmdebstrap wrote, where Debian's mirror cannot be reached.
+ */
+export async function debianRoot(release: DebianRelease): Promise<string> {
+  const root = rootPath(release);
   return locked(`${root}.lock`, async () => {
     if (existsSync(root)) return root;
     const unfinished = `${root}.unfinished`;
@@ -58,13 +89,12 @@ export async function debianRoot({ suite }: DebianRelease): Promise<string> {
         "unshare",
         "--mount",
         "mmdebstrap",
-        "--quiet",
         "--variant=essential",
         `--include=${PACKAGES.join(",")}`,
         ...LEFT_OUT.map((glob) => `--dpkgopt=path-exclude=${glob}`),
         // What mmdebstrap told dpkg is for the making alone: the package under test is unpacked whole.
         "--customize-hook=rm -f $1/etc/dpkg/dpkg.cfg.d/99mmdebstrap",
-        suite,
+        release.suite,
         unfinished,
       ],
       { limit_ms: MAKE_LIMIT_MS },

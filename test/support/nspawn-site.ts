@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { endWithTest } from "./children.ts";
 import type { Executed, ExecuteOptions } from "./execute.ts";
 import { execute } from "./execute.ts";
+import { findRootObstacle } from "./nspawn-root.ts";
 import { hasProgram, isRoot } from "./programs.ts";
 
 export interface Site extends AsyncDisposable {
@@ -66,7 +67,9 @@ export function findSiteObstacle(): SiteObstacle | null {
   }
   const [unshare = "", ...words] = [...NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"];
   const { status } = spawnSync(unshare, words, { stdio: "ignore" });
-  return status === 0 ? null : { what: "no right to make namespaces, as in a container", packages: [] };
+  if (status !== 0) return { what: "no right to make namespaces, as in a container", packages: [] };
+  const no_root = findRootObstacle();
+  return no_root === null ? null : { what: no_root, packages: [] };
 }
 
 /** The same for the name of a test that is skipped; empty where it is not. */

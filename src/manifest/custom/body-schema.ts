@@ -102,7 +102,10 @@ const GROUP = mapping(["name"], {
   ),
   normalized: mapping(
     ["full_scale", "per"],
-    { full_scale: SCALARS, per: { enum: [...body.PERIODS] } },
+    {
+      full_scale: { ...SCALARS, description: "In the group's unit: one number for all elements, or a list." },
+      per: choice(body.PERIODS, "Whether full_scale is the way of one step or of one second."),
+    },
     "Commands are unitless in −1 to 1; 1 means full_scale, per step or per second.",
   ),
   frame: { type: "string", minLength: 1, maxLength: BOUNDS.text, description: "The end effector's frame." },
@@ -120,6 +123,6 @@ const CAMERA = mapping(["role", "mount", "width", "height", "fps"], {
     enum: [...body.ROTATION_DEGREES],
     description: "Clockwise turn applied before sending. Default: 0.",
   },
-  color_space: { const: "rgb" },
-  pixel_dtype: { const: "uint8" },
+  color_space: { const: "rgb", description: "rgb, and nothing else." },
+  pixel_dtype: { const: "uint8", description: "uint8, and nothing else." },
 });

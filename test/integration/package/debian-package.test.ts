@@ -191,14 +191,18 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
   });
 
   it("finds in the record of grants what a purge takes back", async () => {
-    const entry = { user_id: 997, before: 'user::rwx\n"path": "/none",\n', after: "" };
-    const paths = ["/home/lab", "/home/lab/my cal/left.json"];
-    const entries = paths.map((path) => Object.assign({ path }, entry));
-    await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries });
+    const entries = [
+      { path: "/home/lab", user_id: 997, before: 'user::rwx\n"path": "/none",\n', after: "" },
+      { path: "/home/lab/my cal", user_id: 997, before: "user::rwx\ndefault:user::rwx\n", after: "" },
+      { path: '/home/lab/"', user_id: 997, before: "user::rwx\n", after: "" },
+    ];
+    const drop_in = { path: "/etc/drop-in", text: "" };
+    await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries, drop_in });
     const postrm = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
     const [, expression = ""] = /sed -n '(.+)' "\$grants"/.exec(postrm) ?? [];
     const { stdout } = await execute(["sed", "-n", expression, grantRecordPath(join(work, "grants"))]);
-    expect(stdout).toBe(`${paths.join("\n")}\n`);
+    // A name that JSON escapes is left for a person.
+    expect(stdout).toMatch(/^ours \/home\/lab\ntheirs \/home\/lab\/my cal\nours +"path": .*\n$/);
   });
 
   describe.skipIf(process.arch !== "x64")("unpacked (on amd64)", () => {
@@ -253,6 +257,8 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       const { stdout, stderr } = await execute(["groff", "-man", "-ww", "-Tutf8", "-P-cbou"], { input: text });
       expect(stderr).toBe("");
       expect(stdout).toContain("SEE ALSO");
+      // A path or a name in two lines cannot be copied.
+      expect(stdout).not.toMatch(/[-\u2010]$/m);
     },
   );
 
