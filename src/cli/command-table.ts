@@ -27,6 +27,8 @@ export interface CommandRow<Flags, Context> {
   readonly choices?: readonly string[];
   /** As choices, but other values are taken too. */
   readonly suggestions?: readonly string[];
+  /** What each argument names, for completion, which asks the program itself for them: `["fleets", "models"]`. */
+  readonly names?: readonly string[];
   readonly examples: readonly string[];
   /** Loads the command when it is chosen, and nothing before. */
   readonly load: () => Promise<LoadedCommand<Flags, Context>>;
@@ -59,6 +61,8 @@ export interface FlagRow {
   readonly repeats?: true;
   /** What completion offers; other values are taken too. */
   readonly suggestions?: readonly string[];
+  /** What its value names, for completion, which asks the program itself for them: `robots`. */
+  readonly names?: string;
   /** The values it may have. */
   readonly choices?: readonly string[];
   /** The command cannot do without. */

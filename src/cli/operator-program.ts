@@ -1,6 +1,7 @@
 import type { OperatorContext } from "../operator/operator.ts";
 import { systemMachine } from "../platform/machine.ts";
 import type { ProgramTable } from "./command-table.ts";
+import { COMPLETE } from "./completion/description.ts";
 import type { CommandFlags, OperatorRow } from "./operator-flags.ts";
 import { deployRows, fleetRows, robotRows } from "./operator-robot-rows.ts";
 import { accountRows, deploymentRows, modelRows, organizationRows } from "./operator-rows.ts";
@@ -32,11 +33,12 @@ export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
     {
       flag: "--context <name>",
       summary: "the service by the name it has here (default: ROBOT_POLICY_CONTEXT, else the current one)",
+      names: "contexts",
     },
     { flag: "--url <url>", summary: "address of the service (default: ROBOT_POLICY_URL, else the context's)" },
     {
       flag: "--key-file <file>",
-      summary: "file with the API key (default: the key in ROBOT_POLICY_API_KEY, else the context's login)",
+      summary: "file with the API key (default: the key in ROBOT_POLICY_API_KEY, else the context's login or key)",
     },
     { flag: "--ca-file <file>", summary: "PEM file of a private certificate authority" },
     { flag: "--allow-insecure", summary: "plain http to another machine" },
@@ -75,11 +77,12 @@ export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
 };
 
 /** Runs robot-policy with these arguments. */
-export function runOperatorProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
+export async function runOperatorProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
   const machine = systemMachine({}, own.process_id);
-  return runProgram(operatorProgram, argv, {
-    ...own,
-    version: VERSION,
-    context: { ...own, machine, version: VERSION },
-  });
+  const context: OperatorContext = { ...own, machine, version: VERSION };
+  if (argv[0] === COMPLETE) {
+    const { completeNames } = await import("../operator/commands/complete.ts");
+    return completeNames(argv.slice(1), context);
+  }
+  return runProgram(operatorProgram, argv, { ...own, version: VERSION, context });
 }

@@ -16,7 +16,11 @@ const SELECTOR_FLAGS: readonly FlagRow[] = [
 ];
 
 const WAIT_FLAGS: readonly FlagRow[] = [
-  { flag: "--wait", summary: "wait until it is ready, and tell by the exit code how it ended" },
+  {
+    flag: "--wait",
+    summary:
+      "wait until it is ready: exit 0, or 6 if it needs a person, 7 if another takes its place, 1 after --timeout",
+  },
   { flag: "--timeout <time>", summary: "how long at most: 90s, 10m, 2h (default: 30m)" },
 ];
 
@@ -45,6 +49,7 @@ export const robotRows: readonly OperatorRow[] = [
     name: "robots show",
     summary: "show one robot, by its name or id",
     argument: "ROBOT",
+    names: ["robots"],
     flags: [
       { flag: "--history", summary: "its registrations, with what changed and by whom" },
       { flag: "--contract", summary: "its cameras and axes, as it registered them" },
@@ -72,7 +77,7 @@ export const robotRows: readonly OperatorRow[] = [
       DRY_RUN_FLAG,
     ],
     examples: [
-      "robot-policy robots setup --name arm-7 --type so101_follower --region us-west-2 --file calibration.json",
+      "robot-policy robots setup --name arm-7 --type lerobot.so101-follower.v1 --region us-west-2 --file calibration.json",
       "robot-policy robots setup --from arm-7.yaml --dry-run",
       "robot-policy robots setup --name cell-4 --region us-west-2 --manifest robot-manifest.yaml",
     ],
@@ -93,6 +98,7 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets show",
     summary: "show one fleet, by its name or id: why it is ready or not",
     argument: "FLEET",
+    names: ["fleets"],
     flags: [],
     examples: ["robot-policy fleets show packing"],
     load: async () => (await import("../operator/commands/fleets-show.ts")).fleetsShow,
@@ -103,8 +109,8 @@ export const fleetRows: readonly OperatorRow[] = [
     flags: [
       { flag: "--from <file>", summary: "YAML file that says it, or - for stdin; flags replace what it says" },
       { flag: "--name <name>", summary: "name of the fleet" },
-      { flag: "--model <model>", summary: "model by its slug, or checkpoint by its id" },
-      { flag: "--robot <robot>", summary: "a member, by name or id; again for more", repeats: true },
+      { flag: "--model <model>", summary: "model by its slug, or checkpoint by its id", names: "models" },
+      { flag: "--robot <robot>", summary: "a member, by name or id; again for more", repeats: true, names: "robots" },
       ...SELECTOR_FLAGS,
       { flag: "--peak <number>", summary: "robots that are active at the same time, at most (default: those named)" },
       { flag: "--mode <mode>", summary: "when capacity is kept (default: always_ready)", choices: READINESS_MODES },
@@ -127,6 +133,7 @@ export const fleetRows: readonly OperatorRow[] = [
     name: "fleets update-model",
     summary: "roll another model out to a fleet; the old one serves until the new one is ready",
     argument: "FLEET MODEL",
+    names: ["fleets", "models"],
     flags: [...WAIT_FLAGS, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
     load: async () => (await import("../operator/commands/fleets-update-model.ts")).fleetsUpdateModel,
@@ -138,8 +145,9 @@ export const deployRows: readonly OperatorRow[] = [
     name: "deploy",
     summary: "have one robot run a model",
     argument: "MODEL",
+    names: ["models"],
     flags: [
-      { flag: "--robot <robot>", summary: "the robot, by name or id", repeats: true },
+      { flag: "--robot <robot>", summary: "the robot, by name or id", repeats: true, names: "robots" },
       ...WAIT_FLAGS,
       DRY_RUN_FLAG,
     ],

@@ -39,7 +39,8 @@ export async function runProgram<Flags extends object, Context>(
   // `help keys create` is `keys create --help`.
   const argv = nameAlone(words[0] === "help" ? [...words.slice(1), "--help"] : words, table.alone ?? {});
   let exit_code: number = EXIT.ok;
-  const program = describeProgram(table, options);
+  const hint = helpHint(table, argv);
+  const program = describeProgram(table, options, hint);
   const action = (row: CommandRow<Flags, Context>) => async (flags: Flags, words: Arguments) => {
     const command = await row.load();
     exit_code = await command(flags, options.context, words[0], words[1]);
@@ -59,7 +60,7 @@ export async function runProgram<Flags extends object, Context>(
     else if (error.exitCode === 0) exit_code = EXIT.ok;
     else {
       exit_code = EXIT.usage;
-      if (argv.includes("--json")) options.terminal.concludeJson(usageProblem(table.name, error));
+      if (argv.includes("--json")) options.terminal.concludeJson(usageProblem(error, hint));
     }
   }
   // Whatever was cut short leaves no bar behind, and is no failure of its own.
@@ -67,6 +68,8 @@ export async function runProgram<Flags extends object, Context>(
   return options.signal.aborted && exit_code !== EXIT.ok ? EXIT.interrupted : exit_code;
 }
 
+/** Beside the longest command of ours 35 of 80 columns are left; commander itself wraps from 40. */
+const HELP_WIDTHS = { minWidthToWrap: 30 };
 const HELP: ReadonlySet<string> = new Set(["-h", "--help"]);
 
 /** `contexts --json` is `contexts list --json`; help is of the whole group. */
@@ -86,9 +89,18 @@ function arrangeHelp(program: Command, headings: Readonly<Record<string, readonl
   }
 }
 
-function usageProblem(program: string, { code, message }: CommanderError): Problem {
+/** Where help on what was meant is: on a command, its group, or all of them. */
+function helpHint<Flags, Context>({ name, commands }: ProgramTable<Flags, Context>, argv: readonly string[]): string {
+  const names = commands.map((row) => row.name);
+  const command = [2, 1].map((length) => argv.slice(0, length).join(" ")).find((words) => names.includes(words));
+  if (command !== undefined) return `${name} ${command} --help lists its flags`;
+  const group = names.some((each) => each.startsWith(`${argv[0]} `)) ? ` ${argv[0]}` : "";
+  return `${name}${group} --help lists commands and flags`;
+}
+
+function usageProblem({ code, message }: CommanderError, fix: string): Problem {
   const what = code === "commander.help" ? "no command is named" : message.replace(/^error: /, "");
-  return { code: "usage", what, fix: `${program} --help lists commands and flags` };
+  return { code: "usage", what, fix };
 }
 
 /** Where the first word names a command, the other words need not be described: a tenth of the daemon's way to READY=1. */
@@ -103,13 +115,14 @@ function rowsFor<Row extends { readonly name: string }>(
 function describeProgram<Flags, Context>(
   table: ProgramTable<Flags, Context>,
   { version, terminal }: RunOptions<Context>,
+  hint: string,
 ): Command {
   return new Command(table.name)
     .description(table.summary)
     .version(version, "-V, --version", "print the version")
     .helpCommand(false)
     .enablePositionalOptions()
-    .showHelpAfterError(`(${table.name} --help lists commands and flags)`)
+    .showHelpAfterError(`(${hint})`)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
@@ -117,6 +130,7 @@ function describeProgram<Flags, Context>(
       getOutHelpWidth: () => terminal.columns,
       getErrHelpWidth: () => terminal.columns,
     })
+    .configureHelp(HELP_WIDTHS)
     .addHelpText("after", examplesText(table.examples))
     .allowExcessArguments()
     .action((_flags: unknown, command: Command) => refuseArguments(command));

@@ -151,7 +151,7 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
         },
         { flag: "--limit <count>", summary: "so many of the newest (default: 100)" },
         { flag: "--org <org>", summary: "of this organization alone: its name or id" },
-        { flag: "--subject <id>", summary: "what was done to this alone: rob_…, key_…, flt_…" },
+        { flag: "--subject <id>", summary: "what was done to this alone: rob_…, key_…, fleet_…" },
         { flag: "--actor <id>", summary: "what this key or session did alone: key_…, ses_…, or command" },
         { flag: "--action <action>", summary: "this kind of change alone, such as robot.setup" },
         JSON_FLAG,

@@ -3,10 +3,15 @@ import { cutToWidth, padToWidth, textWidth } from "./text-width.ts";
 const GAP = "  ";
 /** Narrower columns say nothing. */
 const NARROWEST_COLUMN = 12;
+/** So much of its prose is worth more than the spare columns. */
+const READABLE_COLUMN = 40;
 
 /**
- * Lines of a table that is at most `columns` wide: where the cells are wider, the columns of `prose` give way, the widest first, and
- * where that is not enough, each row becomes a block of `HEADER  cell` lines, which the terminal may wrap; empty cells have none.
+ * Lines of a table that is at most `columns` wide: where the cells are wider, the columns of `prose` give way a little, the widest
+ * first, then the `spare` ones are left out, then prose gives way as far as it can. Where that is not enough, each row becomes a block of
+ * `HEADER  cell` lines, which the terminal may wrap; empty cells have none.
+ *
+ * Columns that have nothing in any row are left out.
  *
  * @param headers empty texts for a list of names and values.
  * @param prose headers of the columns that may be cut. No other is: half an id, digest or time is of no use.
@@ -24,22 +29,31 @@ export function layOutTable(
   const lines = is_list ? rows : [titles, ...rows];
   const natural = headers.map((_, index) => widest(lines.map((row) => row[index] ?? "")));
   if (is_list) return lines.map((row) => layOutRow(row, natural));
+  const without = (column: number) => (row: readonly string[]) => row.toSpliced(column, 1);
+  const empty = headers.findIndex((_, index) => rows.length > 0 && rows.every((row) => (row[index] ?? "") === ""));
+  if (empty !== -1) return layOutTable(without(empty)(headers), rows.map(without(empty)), columns, prose, spare);
   const yielding = headers.flatMap((header, index) => (prose.includes(header) ? [index] : []));
-  const widths = shrink(natural, columns - GAP.length * (headers.length - 1), yielding);
+  const least = spare.findLast((header) => headers.includes(header));
+  const narrowest = least === undefined ? NARROWEST_COLUMN : READABLE_COLUMN;
+  const widths = shrink(natural, columns - GAP.length * (headers.length - 1), yielding, narrowest);
   if (widths !== null) return lines.map((row) => layOutRow(row, widths));
-  const least = headers.lastIndexOf(spare.at(-1) ?? "");
-  if (least === -1) return layOutBlocks(titles, rows);
-  const without = (row: readonly string[]) => row.toSpliced(least, 1);
-  return layOutTable(without(headers), rows.map(without), columns, prose, spare.slice(0, -1));
+  if (least === undefined) return layOutBlocks(titles, rows);
+  const leave = without(headers.indexOf(least));
+  return layOutTable(leave(headers), rows.map(leave), columns, prose, spare);
 }
 
-/** Takes from the widest of the `yielding` columns until all fit; null where they would say nothing any more. */
-function shrink(natural: readonly number[], room: number, yielding: readonly number[]): readonly number[] | null {
+/** Takes from the widest of the `yielding` columns until all fit; null where that would make one narrower than `narrowest`. */
+function shrink(
+  natural: readonly number[],
+  room: number,
+  yielding: readonly number[],
+  narrowest: number,
+): readonly number[] | null {
   const widths = [...natural];
   const widthOf = (index: number) => widths[index] ?? 0;
   for (let excess = sum(widths) - room; excess > 0; excess -= 1) {
     const index = yielding.toSorted((a, b) => widthOf(b) - widthOf(a))[0];
-    if (index === undefined || widthOf(index) <= NARROWEST_COLUMN) return null;
+    if (index === undefined || widthOf(index) <= narrowest) return null;
     widths[index] = widthOf(index) - 1;
   }
   return widths;

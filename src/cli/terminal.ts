@@ -2,7 +2,7 @@ import { styleText } from "node:util";
 
 import type { Problem, Terminal } from "../platform/terminal.ts";
 import { layOutTable } from "./table.ts";
-import { cutToWidth } from "./text-width.ts";
+import { cutToWidth, textWidth, wrapToWidth } from "./text-width.ts";
 
 export interface TerminalOptions {
   readonly stdout: Output;
@@ -54,6 +54,11 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     return stdout.columns === undefined || stdout.columns <= 0 ? DEFAULT_COLUMNS : stdout.columns;
   }
 
+  /** Columns that a line of stdout may have: what no terminal shows is for other programs, a line each. */
+  function room(): number {
+    return stdout.isTTY === true ? columns() : Number.POSITIVE_INFINITY;
+  }
+
   function clearBar(): void {
     if (is_bar_shown) stderr.write("\r\u001B[K");
     is_bar_shown = false;
@@ -73,8 +78,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   ): readonly string[] {
     // Escaped before it is laid out: what is drawn has the width that was measured.
     const cells = rows.map((row) => row.map((cell) => escapeUnprintable(cell.replaceAll(/[\n\t]/g, " "), seal)));
-    const room = stdout.isTTY === true ? columns() : Number.POSITIVE_INFINITY;
-    return layOutTable(headers, cells, room, prose, spare);
+    return layOutTable(headers, cells, room(), prose, spare);
   }
 
   /** A line that the terminal would wrap, or scroll away, could not be drawn over. */
@@ -96,6 +100,10 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     },
     style,
     print: (text) => line(stdout, text),
+    sentence(text, first = "", rest = "") {
+      const lines = wrapToWidth(escapeUnprintable(text, seal), room() - textWidth(rest));
+      for (const [index, each] of lines.entries()) line(stdout, `${index === 0 ? first : rest}${each}`);
+    },
     json: (value) => printJson(value, 2),
     jsonLine: (value) => printJson(value, 0),
     tableLines,

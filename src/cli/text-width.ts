@@ -31,6 +31,19 @@ export function cutToWidth(text: string, columns: number): string {
   return `${cut}…`;
 }
 
+/** A text in lines that are at most `columns` wide, broken at blanks; a longer word is left whole. */
+export function wrapToWidth(text: string, columns: number): readonly string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    const is_too_long = line !== "" && textWidth(longer) > columns;
+    if (is_too_long) lines.push(line.trimEnd());
+    line = is_too_long ? word : longer;
+  }
+  return [...lines, line];
+}
+
 /** A text and as many blanks as make it `columns` wide. */
 export function padToWidth(text: string, columns: number): string {
   return text + " ".repeat(Math.max(0, columns - textWidth(text)));

@@ -117,7 +117,7 @@ function describeContent(answer: HttpAnswer): string {
     return "a web page (a captive portal, or a wrong address?)";
   }
   if (answer.headers["content-encoding"] !== undefined) return "compressed data that was not asked for";
-  return "something else";
+  return /^text\//i.test(type) ? "plain text" : "something else";
 }
 
 type Json = { readonly kind: "json"; readonly value: unknown } | { readonly kind: "not-json" };

@@ -1,5 +1,6 @@
 import { errorCode } from "../platform/files.ts";
 import type { Files, FileStat, ReadableFile } from "../platform/files.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import { Secret } from "./secret.ts";
 
 /** A key is a line; anything larger is another file. */
@@ -138,7 +139,7 @@ function unopened(error: unknown, path: string, user: ServiceUser): CredentialPr
       "put it there with: sudo robot-policy-agent set-key",
     );
   }
-  const fix = code === "EACCES" ? `chown ${nameOf(user)} ${quote(path)}` : `check ${path}`;
+  const fix = code === "EACCES" ? `chown ${nameOf(user)} ${shellWord(path)}` : `check ${path}`;
   return problem("key-unreadable", path, `the key file cannot be read (${code})`, fix);
 }
 
@@ -162,12 +163,12 @@ function checkFile(
   // Root provisions for a service user, whose own the file is then.
   if (service_user_id !== 0 && stat.user_id !== 0 && stat.user_id !== service_user_id) {
     const what = `the key file belongs to user ${stat.user_id}, neither root nor the agent`;
-    return problem("key-owner", path, what, `chown ${nameOf(user)} ${quote(path)}`);
+    return problem("key-owner", path, what, `chown ${nameOf(user)} ${shellWord(path)}`);
   }
   if ((stat.mode & 0o066) !== 0) {
     const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
     const what = `the key file has mode ${mode}: others can read or write it`;
-    return problem("key-exposed", path, what, `chmod 600 ${quote(path)}`);
+    return problem("key-exposed", path, what, `chmod 600 ${shellWord(path)}`);
   }
   return null;
 }
@@ -192,7 +193,7 @@ export function parseKey(text: string, source: CredentialSource, where: string):
   const key = text.replace(/\n$/, "");
   if (key.trim() === "") return bad("key-empty", "there is no key in it", rewrite);
   if (key.includes("\r")) {
-    const fix = source === "environment" ? rewrite : `sed -i 's/\\r//g' ${quote(where)}`;
+    const fix = source === "environment" ? rewrite : `sed -i 's/\\r//g' ${shellWord(where)}`;
     return bad("key-line-ending", "it has a Windows line ending after the key", fix);
   }
   if (key.includes("\n")) return bad("key-several-lines", "it has more than one line", rewrite);
@@ -206,11 +207,6 @@ export function parseKey(text: string, source: CredentialSource, where: string):
 function tooLarge(path: string): CredentialProblem {
   const what = `the key file is larger than ${KEY_FILE_LIMIT_BYTES} bytes`;
   return problem("key-too-large", path, what, "write the key alone, on one line");
-}
-
-/** A path as one word of a shell command. */
-function quote(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 function problem(code: CredentialProblemCode, where: string, what: string, fix: string): CredentialProblem {

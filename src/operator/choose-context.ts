@@ -1,6 +1,6 @@
 import type { ExitCode, Problem } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
-import { baseUrl, contextFilesOf, CONTEXT_VARIABLE, NO_HOME } from "./choose-service.ts";
+import { contextAt, contextFilesOf, CONTEXT_VARIABLE, NO_HOME, nonEmpty } from "./choose-service.ts";
 import type { ContextFiles, ServiceContext } from "./context-files.ts";
 import type { OperatorContext, OperatorFlags } from "./operator.ts";
 
@@ -16,9 +16,14 @@ export async function chooseContext(
 ): Promise<ChosenContext> {
   const contexts = contextFilesOf(context);
   if (contexts === null) return { kind: "no-context", problem: NO_HOME, exit_code: EXIT.failed };
-  const named = given ?? flags.context ?? (flags.url === undefined ? undefined : await nameOf(flags.url, contexts));
-  const from_environment = context.environment[CONTEXT_VARIABLE] ?? "";
-  const name = named ?? (from_environment === "" ? await contexts.current() : from_environment);
+  const named = given ?? flags.context;
+  if (named === undefined && flags.url !== undefined) {
+    const own = await contextAt(flags.url, contexts);
+    if (own !== null) return { kind: "context", context: own, contexts };
+    const what = `no context has the address ${flags.url}`;
+    return { kind: "no-context", problem: { ...NO_CONTEXT, what }, exit_code: EXIT.usage };
+  }
+  const name = named ?? nonEmpty(context.environment[CONTEXT_VARIABLE]) ?? (await contexts.current());
   if (name === null) return { kind: "no-context", problem: NO_CONTEXT, exit_code: EXIT.usage };
   const found = await contexts.find(name);
   if (found.kind === "no-context") return { ...found, exit_code: EXIT.usage };
@@ -30,12 +35,3 @@ const NO_CONTEXT: Problem = {
   what: "no context is current",
   fix: "name one; robot-policy contexts list shows what there is, robot-policy login --url URL makes one",
 };
-
-/** The name of the context with this address; null for none. */
-async function nameOf(url: string, contexts: ContextFiles): Promise<string | null> {
-  for (const name of await contexts.names()) {
-    const found = await contexts.find(name);
-    if (found.kind === "context" && baseUrl(found.context.url) === baseUrl(url)) return name;
-  }
-  return null;
-}

@@ -4,7 +4,7 @@ import { Secret } from "../client/secret.ts";
 import { parseServiceUrl } from "../client/service-url.ts";
 import type { ExitCode, Problem } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
-import type { FoundContext, ServiceContext } from "./context-files.ts";
+import type { ContextFiles, ServiceContext } from "./context-files.ts";
 import { configurationFolder, openContextFiles } from "./context-files.ts";
 import type { OperatorContext, OperatorFlags } from "./operator.ts";
 
@@ -63,12 +63,8 @@ export async function chooseService(
   const target = await chooseTarget(flags, context);
   if (target.kind === "no-service") return target;
   const allow_insecure = flags.allowInsecure ?? target.context?.allow_insecure ?? false;
-  const parsed = parseServiceUrl(target.url, allow_insecure);
-  if (parsed.kind === "url-problem") {
-    // The agent has a configuration file for it, an operator has flags.
-    const fix = parsed.code === "url-insecure" ? "use https, or give --allow-insecure" : parsed.fix;
-    return noService({ code: parsed.code, what: parsed.what, fix }, EXIT.usage);
-  }
+  const bad_url = urlProblem(target.url, allow_insecure);
+  if (bad_url !== null) return noService(bad_url, EXIT.usage);
   return {
     kind: "service",
     base_url: baseUrl(target.url),
@@ -92,6 +88,24 @@ export function contextFilesOf({ environment, machine, user_id }: OperatorContex
   return folder === null ? null : openContextFiles(folder, machine.files, user_id);
 }
 
+/** What is wrong with the address of a service; null where nothing is. */
+export function urlProblem(url: string, allow_insecure: boolean): Problem | null {
+  const parsed = parseServiceUrl(url, allow_insecure);
+  if (parsed.kind === "url") return null;
+  // The agent has a configuration file for it, an operator has flags.
+  const fix = parsed.code === "url-insecure" ? "use https, or give --allow-insecure" : parsed.fix;
+  return { code: parsed.code, what: parsed.what, fix };
+}
+
+/** The context with this address; null for none. */
+export async function contextAt(url: string, contexts: ContextFiles): Promise<ServiceContext | null> {
+  for (const name of await contexts.names()) {
+    const found = await contexts.find(name);
+    if (found.kind === "context" && baseUrl(found.context.url) === baseUrl(url)) return found.context;
+  }
+  return null;
+}
+
 /** The same service is written in several ways; contexts are compared by this one. */
 export function baseUrl(text: string): string {
   return (URL.parse(text)?.href ?? text).replace(/\/+$/, "");
@@ -109,22 +123,9 @@ async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Pro
     return { kind: "target", url: found.context.url, context: found.context, is_named: flags.context !== undefined };
   }
   if (flags.context !== undefined && found?.kind === "no-context") return noService(found.problem, EXIT.usage);
-  const has_address = (each: FoundContext | null) =>
-    each?.kind === "context" && baseUrl(each.context.url) === baseUrl(url) ? each.context : null;
-  const own = has_address(found) ?? (await firstWith(contexts, has_address));
+  const is_meant = found?.kind === "context" && baseUrl(found.context.url) === baseUrl(url);
+  const own = is_meant ? found.context : contexts === null ? null : await contextAt(url, contexts);
   return { kind: "target", url, context: own, is_named: flags.context !== undefined };
-}
-
-async function firstWith(
-  contexts: ReturnType<typeof contextFilesOf>,
-  accept: (found: FoundContext) => ServiceContext | null,
-): Promise<ServiceContext | null> {
-  for (const name of (await contexts?.names()) ?? []) {
-    const found = await contexts?.find(name);
-    const accepted = found === undefined ? null : accept(found);
-    if (accepted !== null) return accepted;
-  }
-  return null;
 }
 
 /** For somebody without a home directory, such as a system user. */
@@ -238,6 +239,7 @@ function loginCommand({ context, url }: Target): string {
   return context === null ? `robot-policy login --url ${url}` : `robot-policy login --context ${context.name}`;
 }
 
-function nonEmpty(text: string | undefined): string | undefined {
+/** A variable that is set to nothing counts as not set. */
+export function nonEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }

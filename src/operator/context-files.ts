@@ -6,6 +6,7 @@ import { Secret } from "../client/secret.ts";
 import { readBounded, removeIfPresent, replaceDurably } from "../platform/durable-file.ts";
 import { errorCode } from "../platform/files.ts";
 import type { Files } from "../platform/files.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { OperatorContext } from "./operator.ts";
 
@@ -116,7 +117,7 @@ export function openContextFiles(folder: string, files: Files, user_id: number):
         const code = errorCode(error);
         if (code === undefined) throw error;
         if (code === "ENOENT" || code === "ENOTDIR") return missing(name);
-        const fix = code === "EACCES" ? `sudo chown -R ${user_id} ${quote(folder)}` : `check ${path}`;
+        const fix = code === "EACCES" ? `sudo chown -R ${user_id} ${shellWord(folder)}` : `check ${path}`;
         return { kind: "no-context", problem: unusable(path, `it cannot be read (${code})`, fix) };
       }
     },
@@ -169,14 +170,18 @@ async function findExposure(files: Files, paths: readonly string[], user_id: num
     const { kind, mode, user_id: owner } = await files.stat(path);
     if (user_id !== 0 && owner !== user_id && owner !== 0) {
       const what = `it belongs to user ${owner}`;
-      return unusable(path, what, `chown ${user_id} ${quote(path)}`);
+      return unusable(path, what, `chown ${user_id} ${shellWord(path)}`);
     }
     // Of a folder only writing matters: what is in it has modes of its own.
     const forbidden = kind === "directory" ? 0o022 : 0o077;
     if ((mode & forbidden) === 0) continue;
     const shown = (mode & 0o777).toString(8).padStart(4, "0");
     const right = (kind === "directory" ? MODE.folder : MODE.file).toString(8);
-    return unusable(path, `it has mode ${shown}: others can get at the login in it`, `chmod ${right} ${quote(path)}`);
+    return unusable(
+      path,
+      `it has mode ${shown}: others can get at the login in it`,
+      `chmod ${right} ${shellWord(path)}`,
+    );
   }
   return null;
 }
@@ -209,9 +214,4 @@ async function ifThere<T, Otherwise>(reading: Promise<T>, otherwise: Otherwise):
     if (errorCode(error) === undefined) throw error;
     return otherwise;
   }
-}
-
-/** A path as one word of a shell command. */
-function quote(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

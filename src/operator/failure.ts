@@ -42,6 +42,11 @@ export function isUnknownOperation(failure: Failure): boolean {
   return status === 404 && (detail === "Not Found" || detail.startsWith("status 404 with"));
 }
 
+/** Why a call did not succeed, for the middle of a sentence. */
+export function failureInWords(failure: Failure): string {
+  return failure.kind === "no-credential" ? failure.problem.what : failure.detail;
+}
+
 interface Described {
   readonly problems: readonly Problem[];
   readonly exit_code: ExitCode;

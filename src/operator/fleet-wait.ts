@@ -1,4 +1,5 @@
 import type { FleetView } from "../api/fleets.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { FoundFleet } from "./find-fleet.ts";
@@ -93,12 +94,12 @@ export function endOfUpdate(generation_id: string): (fleet: FleetView) => Ended 
   };
 
   function showFix(name: string): string {
-    return `robot-policy fleets show '${name}' tells what it is updated to`;
+    return `robot-policy fleets show ${shellWord(name)} tells what it is updated to`;
   }
 }
 
 function needsPerson(name: string, code: string, what: string): Ended {
-  const fix = `robot-policy fleets show '${name}' tells it robot by robot`;
+  const fix = `robot-policy fleets show ${shellWord(name)} tells it robot by robot`;
   const problem: Problem = { code, what, fix };
   return { exit_code: EXIT.rejected, problem };
 }

@@ -4,8 +4,6 @@ import { shortDuration } from "./times.ts";
 
 /** How fleets are put for a person, wherever they are shown. */
 
-/** Longer remarks are cut; `fleets show` tells the whole. */
-const REMARK_CHARACTERS = 60;
 /** Cells of a bar of counts. */
 const BAR_CELLS = 20;
 
@@ -60,7 +58,7 @@ export function remarkOf(fleet: FleetView): string {
   const { update } = fleet;
   const under_way = update === null || update === undefined ? "" : `${update.status} update to ${update.subject}`;
   const parts = [under_way, reasonOf(fleet)].filter((part) => part !== "");
-  return cutRemark(parts.join("; "));
+  return parts.join("; ");
 }
 
 /** Of a blocker the first clause, which says what; then come the robots and what to do. */
@@ -75,9 +73,4 @@ function reasonOf(fleet: FleetView): string {
 
 function robots(count: number): string {
   return `${count} ${count === 1 ? "robot" : "robots"}`;
-}
-
-function cutRemark(text: string): string {
-  const characters = [...text];
-  return characters.length <= REMARK_CHARACTERS ? text : `${characters.slice(0, REMARK_CHARACTERS - 1).join("")}…`;
 }

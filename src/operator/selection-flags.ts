@@ -1,3 +1,4 @@
+import { shellWord } from "../platform/shell-word.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import type { WrittenSelection, WrittenSelector } from "./fleet-file.ts";
 
@@ -66,9 +67,4 @@ export function selectorInFlags({ site, region, robot_type_id, labels }: Written
     ...Object.entries(labels ?? {}).map(([name, value]) => ["--label", `${name}=${value}`]),
   ];
   return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");
-}
-
-/** As a shell takes it for one word. */
-function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -2,6 +2,7 @@ import type { RobotContract } from "../api/contract.ts";
 import { robotContractSchema } from "../api/contract.ts";
 import { CONTRACT_SCHEMA } from "../api/robot-terms.ts";
 import type { Terminal } from "../platform/terminal.ts";
+import { showFacts } from "./show-facts.ts";
 
 /** A contract for a person: tables where it is of the kind that this project makes, else its JSON. */
 export function showContract(contract: Readonly<Record<string, unknown>>, terminal: Terminal): void {
@@ -12,14 +13,14 @@ export function showContract(contract: Readonly<Record<string, unknown>>, termin
   }
   const { topology, action_semantics, gripper, control_rate_hz, cameras, state_axes, action_axes } = read.data;
   terminal.print("");
-  terminal.table(
-    ["", ""],
+  showFacts(
     [
       ["topology", topology],
       ["actions", action_semantics],
       ["gripper", gripper],
       ["control rate", `${control_rate_hz} Hz`],
     ],
+    terminal,
   );
   showCameras(cameras, terminal);
   showAxes("state axes", state_axes, terminal);

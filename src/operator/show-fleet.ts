@@ -2,6 +2,7 @@ import type { FleetDetails, FleetMemberView } from "../api/fleet-details.ts";
 import type { FleetView } from "../api/fleets.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { blockerOf, countsAsBar, countsInWords, estimateInWords, statusInWords } from "./fleet-words.ts";
+import { showFacts } from "./show-facts.ts";
 import { relativeTime, shortDuration } from "./times.ts";
 
 /** Robots that are named of those that are alike; the rest is counted. */
@@ -16,10 +17,10 @@ const STATES = ["blocked", "waiting", "ready", "active"] as const;
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
   terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
   const blocker = blockerOf(fleet);
-  if (blocker !== "") terminal.print(`${terminal.style("bad", "→")} ${blocker}`);
+  if (blocker !== "") terminal.sentence(blocker, `${terminal.style("bad", "→")} `, "  ");
   terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots)}`);
   terminal.print("");
-  showFacts(fleet, details, terminal, now_ms);
+  showFleetFacts(fleet, details, terminal, now_ms);
   if (details === null) return;
   showMembers(details.members, terminal);
   showEndpoints(details, terminal, now_ms);
@@ -27,21 +28,20 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
   showGenerations(details.generations, terminal, now_ms);
 }
 
-function showFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
+function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
   const { update, active_model } = fleet;
   const is_updated = update !== null && update !== undefined;
-  const rows = [
-    ["model", `${fleet.subject}${active_model?.status === undefined ? "" : ` (${active_model.status})`}`],
-    ["update", is_updated ? `${update.subject} (${update.status})` : ""],
-    ["estimate", estimateInWords(fleet)],
-    ["mode", `${fleet.readiness_mode}, at most ${fleet.peak_active_robots} active at a time`],
-    ["members", details === null ? "" : selectionInWords(details.selection)],
-    ["made", relativeTime(details?.created_at, now_ms)],
-    ["updated", relativeTime(details?.updated_at, now_ms)],
-  ];
-  terminal.table(
-    ["", ""],
-    rows.filter(([, value]) => value !== ""),
+  showFacts(
+    [
+      ["model", `${fleet.subject}${active_model?.status === undefined ? "" : ` (${active_model.status})`}`],
+      ["update", is_updated ? `${update.subject} (${update.status})` : ""],
+      ["estimate", estimateInWords(fleet)],
+      ["mode", `${fleet.readiness_mode}, at most ${fleet.peak_active_robots} active at a time`],
+      ["members", details === null ? "" : selectionInWords(details.selection)],
+      ["made", relativeTime(details?.created_at, now_ms)],
+      ["updated", relativeTime(details?.updated_at, now_ms)],
+    ],
+    terminal,
   );
 }
 
@@ -64,10 +64,11 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal): v
     const { state, reason } = first;
     const count = `${group.length} ${group.length === 1 ? "robot" : "robots"}`;
     const style = STYLES[state];
-    terminal.print(`\n${terminal.style(style, state)}, ${count}${reason === null ? "" : `: ${reason}`}`);
+    terminal.print("");
+    terminal.sentence(`${terminal.style(style, state)}, ${count}${reason === null ? "" : `: ${reason}`}`);
     const names = group.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
     const more = group.length - names.length;
-    terminal.print(`  ${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`);
+    terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");
   }
 }
 
@@ -80,18 +81,16 @@ function rankOf([first]: readonly FleetMemberView[]): number {
 function showEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, now_ms: number): void {
   if (endpoints.length === 0) return;
   const subjects = new Map(generations.map(({ generation_id, subject }) => [generation_id, subject]));
-  const has_failures = endpoints.some(({ detail }) => detail !== null);
-  const headers = ["endpoint", "for", "health", "since", "checked", ...(has_failures ? ["last failure"] : [])];
   terminal.print("");
   terminal.table(
-    headers,
+    ["endpoint", "for", "health", "since", "checked", "last failure"],
     endpoints.map(({ region, generation_id, status, since, checked_at, detail }) => [
       region,
       subjects.get(generation_id) ?? generation_id,
       terminal.style(status === "healthy" ? "good" : status === "unhealthy" ? "bad" : "warn", status),
       relativeTime(since, now_ms),
       relativeTime(checked_at, now_ms),
-      ...(has_failures ? [detail ?? ""] : []),
+      detail ?? "",
     ]),
     ["last failure", "for"],
     ["checked"],

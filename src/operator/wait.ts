@@ -3,10 +3,11 @@ import { createBackoff } from "../platform/retry.ts";
 import type { ExitCode, Problem, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { readDuration } from "./durations.ts";
+import { failureInWords } from "./failure.ts";
 import type { OperatorContext, OperatorFlags } from "./operator.ts";
 import type { Service } from "./service.ts";
 import { shortDuration } from "./times.ts";
-import { describe, isPassing } from "./watch.ts";
+import { isPassing } from "./watch.ts";
 
 export interface WaitFlags extends OperatorFlags {
   readonly wait?: boolean;
@@ -89,7 +90,7 @@ export async function waitUntilEnded(
       backoff.reset();
     } else {
       if (!isPassing(result)) return service.failed(result);
-      if (!is_lost) terminal.note(`${describe(result)}; asking on`);
+      if (!is_lost) terminal.note(`${failureInWords(result)}; asking on`);
       is_lost = true;
       pause_ms = backoff.next_ms(result.kind === "refused" ? result.retry_after_ms : null);
     }

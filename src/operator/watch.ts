@@ -3,6 +3,7 @@ import { createBackoff } from "../platform/retry.ts";
 import type { ExitCode } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Failure } from "./failure.ts";
+import { failureInWords } from "./failure.ts";
 import type { Listed } from "./listed.ts";
 import { itemsIn } from "./listed.ts";
 import type { OperatorContext } from "./operator.ts";
@@ -54,7 +55,7 @@ export async function watchList<Item>(
       continue;
     }
     if (is_first || !isPassing(result)) return service.failed(result);
-    if (!is_lost) terminal.note(`${describe(result)}; asking on`);
+    if (!is_lost) terminal.note(`${failureInWords(result)}; asking on`);
     is_lost = true;
     await machine.clock.sleep(backoff.next_ms(result.kind === "refused" ? result.retry_after_ms : null), signal);
   }
@@ -71,10 +72,6 @@ function readInterval(text: string | undefined): number | null {
 export function isPassing(failure: Failure): boolean {
   if (failure.kind === "refused") return failure.status === 429 || failure.status >= 500;
   return failure.kind === "unreachable" || failure.kind === "undecodable";
-}
-
-export function describe(failure: Failure): string {
-  return failure.kind === "no-credential" ? failure.problem.what : failure.detail;
 }
 
 function createView<Item>(view: ListView<Item>, flags: ListFlags, context: OperatorContext) {

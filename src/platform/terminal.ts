@@ -7,6 +7,12 @@ export interface Terminal {
   readonly columns: number;
   /** Text for stdout, a line feed is added. */
   print(text: string): void;
+  /**
+   * A sentence for stdout, broken between words where a terminal would break it within one.
+   *
+   * @param first before its first line, and `rest` before the others; both as wide.
+   */
+  sentence(text: string, first?: string, rest?: string): void;
   /** The one JSON document of a `--json` run, on stdout. */
   json(value: unknown): void;
   /** One JSON document of many, on a line of its own, on stdout. */

@@ -181,6 +181,8 @@ const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/("quantity": )\d+/g, "$1N"],
   [/("last_used_at": )(?:null|"DATE")/g, "$1WHEN"],
   [/,\d+,second,/g, ",N,second,"],
+  // Of the key that is used: written down at times.
+  [/(^bootstrap .* ago  )(?:[13] h ago|never  )/gm, "$1WHEN   "],
 ];
 
 async function record(

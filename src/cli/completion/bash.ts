@@ -1,5 +1,5 @@
 import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
-import { allFlags } from "./description.ts";
+import { allFlags, COMPLETE, hasNames } from "./description.ts";
 
 /** A script for bash ≥ 4.4: `source <(PROGRAM completion bash)`, or a file in /usr/share/bash-completion/completions. */
 export function bashCompletion(completion: Completion): string {
@@ -7,8 +7,8 @@ export function bashCompletion(completion: Completion): string {
   const name = `_${program.replaceAll("-", "_")}`;
   const with_value = allFlags(completion).filter(({ value }) => value.kind !== "none");
   return `# bash completion for ${program}
-${name}() {
-  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command= words= i
+${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
+  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command= words= names= i
   # bash takes --flag=value apart into three words.
   if [[ $current == = ]]; then current=; elif [[ $before == = ]]; then before=\${COMP_WORDS[COMP_CWORD - 2]}; fi
   for ((i = 1; i < COMP_CWORD; i++)); do
@@ -21,13 +21,13 @@ ${name}() {
     esac
   done
   case $before in
-${with_value.map(completeValue).join("\n")}
+${with_value.map((flag) => completeValue(name, flag)).join("\n")}
   esac
   case $command in
     '') words='${[...commands, ...groups, ...flags].map(({ name: word }) => word).join(" ")}' ;;
 ${[...commands.map((command) => completeWords(command.name, command)), ...groups.map(completeGroup)].join("\n")}
   esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")${hasNames(completion) ? `\n  ${name}_names "$names" "$current"` : ""}
 }
 complete -F ${name} ${program}`;
 }
@@ -38,16 +38,35 @@ function completeGroup({ name, commands }: CompletedGroup): string {
   return [`    '${name}') words='${words}' ;;`, ...lines].join("\n");
 }
 
-function completeWords(name: string, { flags, choices }: CompletedCommand): string {
-  const words = [...choices, ...flags.map(({ name: flag }) => flag)];
-  return `    '${name}' | '${name} '*) words='${words.join(" ")}' ;;`;
+function completeWords(name: string, { flags, choices, names: [first, second] }: CompletedCommand): string {
+  const words = `words='${[...choices, ...flags.map(({ name: flag }) => flag)].join(" ")}'`;
+  if (first === undefined) return `    '${name}' | '${name} '*) ${words} ;;`;
+  const names = second === undefined ? "" : ` names=${second}`;
+  return `    '${name}') ${words} names=${first} ;;\n    '${name} '*) ${words}${names} ;;`;
+}
+
+/**
+ * A name is foreign: `compgen -W` would run a command in it, and bash takes one with a blank for one word when it is quoted. What was
+ * typed is taken from the line, because bash takes addresses apart at their colons.
+ */
+function askForNames(name: string, program: string): string {
+  return `${name}_names() {
+  local typed each
+  [[ -n $1 && $2 != -* ]] || return
+  read -ra typed <<< "\${COMP_LINE:0:COMP_POINT}"
+  while IFS= read -r each; do
+    printf -v each %q "$each"
+    [[ $each == "$2"* ]] && COMPREPLY+=("$each")
+  done < <(${program} ${COMPLETE} "$1" "\${typed[@]}" 2>/dev/null)
+}
+`;
 }
 
 function pattern(flags: readonly CompletedFlag[]): string {
   return flags.map(({ name }) => name).join(" | ");
 }
 
-function completeValue({ name, value }: CompletedFlag): string {
+function completeValue(program: string, { name, value }: CompletedFlag): string {
   switch (value.kind) {
     case "none":
       return "";
@@ -55,6 +74,8 @@ function completeValue({ name, value }: CompletedFlag): string {
       return `    ${name}) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;`;
     case "directory":
       return `    ${name}) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;`;
+    case "names":
+      return `    ${name}) COMPREPLY=(); ${program}_names ${value.of} "$current"; return ;;`;
     case "text":
       return `    ${name}) mapfile -t COMPREPLY < <(compgen -W '${value.suggestions.join(" ")}' -- "$current"); return ;;`;
   }

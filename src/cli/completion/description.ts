@@ -25,6 +25,8 @@ export interface CompletedCommand {
   readonly flags: readonly CompletedFlag[];
   /** What is offered as its argument. */
   readonly choices: readonly string[];
+  /** What each of its arguments names. */
+  readonly names: readonly string[];
 }
 
 export interface CompletedFlag {
@@ -38,6 +40,8 @@ export type CompletedValue =
   | { readonly kind: "none" }
   | { readonly kind: "file" }
   | { readonly kind: "directory" }
+  /** What the program knows by this name: `robots`. */
+  | { readonly kind: "names"; readonly of: string }
   /** Offered if there are any, and others are taken too. */
   | { readonly kind: "text"; readonly suggestions: readonly string[] };
 
@@ -66,12 +70,13 @@ function describeCommand(
   row: ProgramTable<never, never>["commands"][number],
   common: readonly FlagRow[],
 ): CompletedCommand {
-  const { name, summary, choices, suggestions } = row;
+  const { name, summary, choices, suggestions, names } = row;
   return {
     name: name.slice(name.indexOf(" ") + 1),
     summary,
     flags: [...flagsOf(row, common), HELP].filter(isShown).map(describeFlag),
     choices: choices ?? suggestions ?? [],
+    names: names ?? [],
   };
 }
 
@@ -83,8 +88,9 @@ function isShown({ hidden }: FlagRow): boolean {
   return hidden !== true;
 }
 
-function describeFlag({ flag, summary, suggestions, choices }: FlagRow): CompletedFlag {
+function describeFlag({ flag, summary, suggestions, choices, names }: FlagRow): CompletedFlag {
   const [name = "", placeholder] = flag.split(" ");
+  if (names !== undefined) return { name, summary, value: { kind: "names", of: names } };
   return { name, summary, value: describeValue(placeholder, choices ?? suggestions ?? []) };
 }
 
@@ -101,9 +107,26 @@ function describeValue(placeholder: string | undefined, suggestions: readonly st
   }
 }
 
+/**
+ * The hidden command that prints what a program knows by a name, one to a line: `PROGRAM __complete robots WORDS…`, with the words typed
+ * so far.
+ */
+export const COMPLETE = "__complete";
+
+/** Whether the program has names to ask it for. */
+export function hasNames(completion: Completion): boolean {
+  return (
+    allFlags(completion).some(({ value }) => value.kind === "names") ||
+    allCommands(completion).some(({ names }) => names.length > 0)
+  );
+}
+
 /** Each flag of the program once: what follows it is the same wherever it stands. */
-export function allFlags({ flags, commands, groups }: Completion): readonly CompletedFlag[] {
-  const all_commands = [...commands, ...groups.flatMap((group) => group.commands)];
-  const all = [...flags, ...all_commands.flatMap((command) => command.flags)];
+export function allFlags(completion: Completion): readonly CompletedFlag[] {
+  const all = [...completion.flags, ...allCommands(completion).flatMap((command) => command.flags)];
   return [...new Map(all.map((flag) => [flag.name, flag])).values()];
+}
+
+function allCommands({ commands, groups }: Completion): readonly CompletedCommand[] {
+  return [...commands, ...groups.flatMap((group) => group.commands)];
 }

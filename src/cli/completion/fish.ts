@@ -1,4 +1,5 @@
 import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
+import { COMPLETE } from "./description.ts";
 
 /** A script for fish: `PROGRAM completion fish > ~/.config/fish/completions/PROGRAM.fish`. */
 export function fishCompletion({ program, flags, commands, groups }: Completion): string {
@@ -27,11 +28,12 @@ function completeCommand(
   program: string,
   none_yet: string,
   chosen: string,
-  { name, summary, flags, choices }: CompletedCommand,
+  { name, summary, flags, choices, names }: CompletedCommand,
 ): readonly string[] {
   return [
     `complete -c ${program} -n ${quote(none_yet)} -a ${name} -d ${quote(summary)}`,
     ...(choices.length === 0 ? [] : [`complete -c ${program} -n ${quote(chosen)} -a ${quote(choices.join(" "))}`]),
+    ...names.map((each) => `complete -c ${program} -n ${quote(chosen)} -a ${askFor(program, each)}`),
     ...flags.map((flag) => completeFlag(program, chosen, flag)),
   ];
 }
@@ -49,9 +51,15 @@ function completeFlag(program: string, condition: string, { name, summary, value
       return `${start} -r -F`;
     case "directory":
       return `${start} -x -a '(__fish_complete_directories)'`;
+    case "names":
+      return `${start} -x -a ${askFor(program, value.of)}`;
     case "text":
       return value.suggestions.length === 0 ? `${start} -x` : `${start} -x -a ${quote(value.suggestions.join(" "))}`;
   }
+}
+
+function askFor(program: string, names: string): string {
+  return `'(${program} ${COMPLETE} ${names} (commandline -opc) 2>/dev/null)'`;
 }
 
 /** In fish, too, a single-quoted text holds everything but itself and its escape. */

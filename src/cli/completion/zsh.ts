@@ -1,18 +1,25 @@
 import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
+import { COMPLETE, hasNames } from "./description.ts";
 
 /** A script for zsh: `PROGRAM completion zsh > "${fpath[1]}/_PROGRAM"`. */
-export function zshCompletion({ program, flags, commands, groups }: Completion): string {
+export function zshCompletion(completion: Completion): string {
+  const { program, flags, commands, groups } = completion;
   const name = `_${program.replaceAll("-", "_")}`;
-  const cases = [...commands.map(completeCommand), ...groups.map((group) => callGroup(name, group))];
+  const cases = [
+    ...commands.map((command) => completeCommand(name, command)),
+    ...groups.map((group) => callGroup(name, group)),
+  ];
+  const has_names = hasNames(completion);
   return `#compdef ${program}
-${groups.map((group) => completeGroup(name, group)).join("")}${name}() {
-${completeLevel([...commands, ...groups], flags, cases)}
+${has_names ? askForNames(name, program) : ""}${groups.map((group) => completeGroup(name, group)).join("")}${name}() {
+${has_names ? `  local -a typed=($words)\n` : ""}${completeLevel(name, [...commands, ...groups], flags, cases)}
 }
 if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${program}; fi`;
 }
 
 /** One word of the command line, and what stands behind each. */
 function completeLevel(
+  program: string,
   words: readonly { readonly name: string; readonly summary: string }[],
   flags: readonly CompletedFlag[],
   cases: readonly string[],
@@ -23,7 +30,7 @@ function completeLevel(
 ${words.map(describeCommand).join("\n")}
   )
   _arguments -C \\
-${flags.map(specifyFlag).join("")}    '1: :->command' \\
+${flags.map((flag) => specifyFlag(program, flag)).join("")}    '1: :->command' \\
     '*:: :->rest' && return
   case $state in
     command) _describe command commands ;;
@@ -36,7 +43,12 @@ ${cases.join("\n")}
 
 function completeGroup(program: string, { name, commands }: CompletedGroup): string {
   return `${program}_${name}() {
-${completeLevel(commands, [], commands.map(completeCommand))}
+${completeLevel(
+  program,
+  commands,
+  [],
+  commands.map((command) => completeCommand(program, command)),
+)}
 }
 `;
 }
@@ -49,20 +61,21 @@ function describeCommand({ name, summary }: Pick<CompletedCommand, "name" | "sum
   return `    ${quote(`${name}:${summary.replaceAll(":", "\\:")}`)}`;
 }
 
-function completeCommand({ name, flags, choices }: CompletedCommand): string {
-  const argument = choices.length === 0 ? "" : `            ${quote(`1: :(${choices.join(" ")})`)} \\\n`;
+function completeCommand(program: string, { name, flags, choices, names }: CompletedCommand): string {
+  const actions = choices.length === 0 ? names.map((each) => askFor(program, each)) : [`(${choices.join(" ")})`];
+  const specified = actions.map((action, index) => `            ${quote(`${index + 1}: :${action}`)} \\\n`).join("");
   return `        ${quote(name)})
           _arguments \\
-${flags.map((flag) => `        ${specifyFlag(flag)}`).join("")}${argument}            && return ;;`;
+${flags.map((flag) => `        ${specifyFlag(program, flag)}`).join("")}${specified}            && return ;;`;
 }
 
 /** `--flag[what it does]:value:action`, as _arguments wants it (zshcompsys(1)). */
-function specifyFlag({ name, summary, value }: CompletedFlag): string {
+function specifyFlag(program: string, { name, summary, value }: CompletedFlag): string {
   const description = summary.replaceAll(/[[\]:\\]/g, String.raw`\$&`);
-  return `    ${quote(`${name}[${description}]${actionOf(value)}`)} \\\n`;
+  return `    ${quote(`${name}[${description}]${actionOf(program, value)}`)} \\\n`;
 }
 
-function actionOf(value: CompletedFlag["value"]): string {
+function actionOf(program: string, value: CompletedFlag["value"]): string {
   switch (value.kind) {
     case "none":
       return "";
@@ -70,9 +83,25 @@ function actionOf(value: CompletedFlag["value"]): string {
       return ":file:_files";
     case "directory":
       return ":directory:_files -/";
+    case "names":
+      return `:value:${askFor(program, value.of)}`;
     case "text":
       return value.suggestions.length === 0 ? ":value: " : `:value:(${value.suggestions.join(" ")})`;
   }
+}
+
+/** With the blank in front _arguments adds nothing to the call. */
+function askFor(program: string, names: string): string {
+  return ` ${program}_names ${names}`;
+}
+
+/** The words are those of the whole line: deeper down _arguments has taken the first of them away. */
+function askForNames(name: string, program: string): string {
+  return `${name}_names() {
+  local -a names=(\${(f)"$(${program} ${COMPLETE} $1 $typed 2>/dev/null)"})
+  compadd -a names
+}
+`;
 }
 
 /** A text as one word of the shell. */

@@ -1,11 +1,11 @@
-import { parseServiceUrl } from "../../client/service-url.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { chooseContext } from "../choose-context.ts";
-import { baseUrl, contextFilesOf, NO_HOME } from "../choose-service.ts";
+import { baseUrl, contextFilesOf, NO_HOME, urlProblem } from "../choose-service.ts";
 import type { FoundContext, ServiceContext } from "../context-files.ts";
 import { CONTEXT_NAME } from "../context-files.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import { showFacts } from "../show-facts.ts";
 import { relativeTime } from "../times.ts";
 import { absolute, badName, endLogin, noteStronger } from "./login.ts";
 
@@ -54,17 +54,16 @@ export async function contextsShow(
     terminal.json(describeEntry(chosen.context.name, chosen, is_current));
     return EXIT.ok;
   }
-  const rows = [
-    ["context", `${chosen.context.name}${is_current ? " (current)" : ""}`],
-    ["service", url],
-    ["credential", credentialInWords(chosen.context, machine.clock.wall_ms())],
-    ["CA file", ca_file ?? ""],
-    ["plain http", allow_insecure ? "allowed" : ""],
-    ["kept in", chosen.contexts.folder],
-  ];
-  terminal.table(
-    ["", ""],
-    rows.filter(([, value]) => value !== ""),
+  showFacts(
+    [
+      ["context", `${chosen.context.name}${is_current ? " (current)" : ""}`],
+      ["service", url],
+      ["credential", credentialInWords(chosen.context, machine.clock.wall_ms())],
+      ["CA file", ca_file ?? ""],
+      ["plain http", allow_insecure ? "allowed" : ""],
+      ["kept in", chosen.contexts.folder],
+    ],
+    terminal,
   );
   return EXIT.ok;
 }
@@ -102,11 +101,8 @@ export async function contextsAdd(
     return refuse({ code: "usage", what: "the address of the service is missing", fix }, EXIT.usage, context);
   }
   const allow_insecure = flags.allowInsecure === true;
-  const parsed = parseServiceUrl(flags.url, allow_insecure);
-  if (parsed.kind === "url-problem") {
-    const fix = parsed.code === "url-insecure" ? "use https, or give --allow-insecure" : parsed.fix;
-    return refuse({ code: parsed.code, what: parsed.what, fix }, EXIT.usage, context);
-  }
+  const bad_url = urlProblem(flags.url, allow_insecure);
+  if (bad_url !== null) return refuse(bad_url, EXIT.usage, context);
   const found = await contexts.find(name);
   if (found.kind === "context" || found.problem.code !== "context-missing") {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;

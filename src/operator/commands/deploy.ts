@@ -1,11 +1,10 @@
 import { operations } from "../../api/api.ts";
-import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
-import type { CallResult } from "../../client/client.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
+import { lookAtDeployment } from "../find-deployment.ts";
 import { refuseMissingOperation } from "../missing-operation.ts";
 import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
@@ -63,7 +62,7 @@ async function waitForDeployment(
   let deployment = first;
   // What is over is not asked for again, which a service without that operation could not answer.
   if (endOf(first.value) === null) {
-    const known = await lookAt(service, first.value.id);
+    const known = await lookAtDeployment(service, first.value.id);
     if (known.kind !== "ok" && isUnknownOperation(known)) {
       const fix = "the deployment goes on; robot-policy fleets show tells how the robots of a fleet do";
       const exit_code = refuseMissingOperation(
@@ -79,7 +78,7 @@ async function waitForDeployment(
   const look = async () => {
     const result = is_first
       ? ({ kind: "ok", status: 200, value: first } as const)
-      : await lookAt(service, first.value.id);
+      : await lookAtDeployment(service, first.value.id);
     is_first = false;
     if (result.kind !== "ok") return result;
     deployment = result.value;
@@ -118,13 +117,6 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["preparation_timeout", "mend the inference server in the robot's region; the deployment goes on by itself then"],
   ["endpoint_failing", "mend the inference server in the robot's region; the deployment goes on by itself then"],
 ]);
-
-/** Where our service has it, else where existing clients of other services poll. */
-async function lookAt(service: Service, deployment_id: string): Promise<CallResult<Found>> {
-  const input = { parameters: { deployment_id } };
-  const result = await service.call(beyondSpec.getDeployment, input);
-  return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
-}
 
 function inWords(
   deployment: DeploymentView,

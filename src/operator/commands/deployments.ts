@@ -1,18 +1,17 @@
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
-import type { CallResult } from "../../client/client.ts";
-import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
-import { itemsIn, keepListed } from "../listed.ts";
+import { findDeployment, isCurrent, listDeployments, lookAtDeployment } from "../find-deployment.ts";
+import { keepListed } from "../listed.ts";
 import { refuseMissingOperation } from "../missing-operation.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
-import type { Service } from "../service.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
 import { showList } from "../show-list.ts";
+import { showFacts } from "../show-facts.ts";
 import { relativeTime } from "../times.ts";
 
 export interface DeploymentsListFlags extends ListFlags {
@@ -22,7 +21,7 @@ export interface DeploymentsListFlags extends ListFlags {
   readonly all?: boolean;
 }
 
-const ASK_BY_ID = "keep the id that deploy prints, and ask for one deployment by it";
+const ASK_BY_ID = "keep the id that deploy prints; deployments show asks for one by it, if the service shows any";
 
 /** `deployments list`: what runs where; with `--all` also what ran. */
 export async function deploymentsList(flags: DeploymentsListFlags, context: OperatorContext): Promise<ExitCode> {
@@ -53,7 +52,7 @@ export async function deploymentsShow(
   return withService(flags, context, async (service) => {
     const id = await findDeployment(service, name, terminal);
     if (typeof id === "number") return id;
-    const result = await getDeployment(service, id);
+    const result = await lookAtDeployment(service, id);
     if (result.kind !== "ok") {
       if (!isUnknownOperation(result)) return service.failed(result);
       return refuseMissingOperation("does not show deployments", "fleets show tells how the robots do", terminal);
@@ -97,38 +96,6 @@ export async function deploymentsStop(
   });
 }
 
-/** Where our service has it, else where existing clients of other services poll. */
-async function getDeployment(service: Service, deployment_id: string): Promise<CallResult<Answered<DeploymentView>>> {
-  const input = { parameters: { deployment_id } };
-  const result = await service.call(beyondSpec.getDeployment, input);
-  return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
-}
-
-function listDeployments(service: Service) {
-  return service.listAll(beyondSpec.listDeployments, ({ items }) => items);
-}
-
-/** The id of a deployment; an exit code where it was not found. */
-async function findDeployment(service: Service, name: string, terminal: Terminal): Promise<string | ExitCode> {
-  // Ids are opaque, but ours are known at sight; others are looked up.
-  if (/^dep_[0-9a-z]{26}$/.test(name)) return name;
-  const result = await listDeployments(service);
-  if (result.kind !== "ok") return isUnknownOperation(result) ? name : service.failed(result);
-  const deployments = itemsIn(result.value);
-  if (deployments.some(({ id }) => id === name)) return name;
-  const current = deployments.filter((each) => isCurrent(each) && (each.robot === name || each.robot_id === name));
-  const newest = current.at(-1);
-  if (newest !== undefined) return newest.id;
-  const what = `no deployment has the id ${name}, and none runs on a robot of that name`;
-  terminal.problem({ code: "not-found", what, fix: "robot-policy deployments list shows what runs where" });
-  return EXIT.rejected;
-}
-
-/** One that failed still stands for its robot until another takes its place. */
-function isCurrent({ status }: DeploymentView): boolean {
-  return status !== "retired";
-}
-
 function isWanted(deployment: DeploymentView, { robot, model, status, all }: DeploymentsListFlags): boolean {
   if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
   if (model !== undefined && deployment.model !== model && deployment.subject_id !== model) return false;
@@ -137,7 +104,6 @@ function isWanted(deployment: DeploymentView, { robot, model, status, all }: Dep
 }
 
 function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListView<DeploymentView> {
-  const is_all = flags.all === true || flags.status !== undefined;
   return {
     headers: ["robot", "model", "status", "region", "since", "id"],
     prose: ["model"],
@@ -151,8 +117,15 @@ function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListV
       deployment.id,
     ],
     id: ({ id }) => id,
-    empty: is_all ? "There are no such deployments." : "Nothing is deployed; --all shows what was.",
+    empty: emptyInWords(flags),
   };
+}
+
+function emptyInWords({ robot, model, status, all }: DeploymentsListFlags): string {
+  const is_filtered = [robot, model, status].some((flag) => flag !== undefined);
+  if (all === true || status !== undefined)
+    return is_filtered ? "No deployment matches." : "Nothing was ever deployed.";
+  return `${is_filtered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows what was.`;
 }
 
 function statusInWords({ status, last_error_code }: DeploymentView, terminal: Terminal): string {
@@ -170,21 +143,20 @@ function statusInWords({ status, last_error_code }: DeploymentView, terminal: Te
 }
 
 function showDeployment(deployment: DeploymentView, terminal: Terminal, now_ms: number): void {
-  const rows = [
-    ["deployment", deployment.id],
-    ["status", statusInWords(deployment, terminal)],
-    ["robot", named(deployment.robot, deployment.robot_id)],
-    ["model", named(deployment.model, deployment.subject_id)],
-    ["region", deployment.region ?? ""],
-    ["endpoint", deployment.endpoint_url ?? ""],
-    ["generation", deployment.active_generation_id ?? ""],
-    ["made", relativeTime(deployment.created_at, now_ms)],
-    ["active", relativeTime(deployment.activated_at, now_ms)],
-    ["retired", relativeTime(deployment.retired_at, now_ms)],
-  ];
-  terminal.table(
-    ["", ""],
-    rows.filter(([, value]) => value !== ""),
+  showFacts(
+    [
+      ["deployment", deployment.id],
+      ["status", statusInWords(deployment, terminal)],
+      ["robot", named(deployment.robot, deployment.robot_id)],
+      ["model", named(deployment.model, deployment.subject_id)],
+      ["region", deployment.region ?? ""],
+      ["endpoint", deployment.endpoint_url ?? ""],
+      ["generation", deployment.active_generation_id ?? ""],
+      ["made", relativeTime(deployment.created_at, now_ms)],
+      ["active", relativeTime(deployment.activated_at, now_ms)],
+      ["retired", relativeTime(deployment.retired_at, now_ms)],
+    ],
+    terminal,
   );
 }
 

@@ -92,9 +92,6 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
   if (selection === null) return null;
   if (peak !== undefined && !/^\d{1,9}$/.test(peak)) return usage(`--peak '${peak}' is no number`, "give a whole one");
   const readiness_mode = READINESS_MODES.find((each) => each === mode);
-  if (mode !== undefined && readiness_mode === undefined) {
-    return usage(`--mode '${mode}' is none`, `it is one of ${READINESS_MODES.join(", ")}`);
-  }
   const operating_windows = window?.map((text) => {
     const [starts_at = "", ends_at = "", ...more] = text.split("/");
     return more.length === 0 && isMoment(starts_at) && isMoment(ends_at) ? { starts_at, ends_at } : null;
@@ -136,7 +133,8 @@ function refuseIncomplete(written: WrittenFleet, { from }: FleetsCreateFlags, te
     ["selection", "--robot, or --site, --region, --type, --label", written.selection],
     ["peak_active_robots", "--peak", written.peak_active_robots ?? written.selection?.robots],
   ].filter(([, , value]) => value === undefined);
-  const what = `${from ?? "the fleet"} does not say ${lacks.map(([member]) => member).join(", ")}`;
+  const members = lacks.map(([member]) => member).join(", ");
+  const what = from === undefined ? "too little is said of the fleet" : `${from} does not say ${members}`;
   terminal.problem({ code: "usage", what, fix: `give ${lacks.map(([, flag]) => flag).join("; ")}` });
   return from === undefined ? EXIT.usage : EXIT.invalid;
 }

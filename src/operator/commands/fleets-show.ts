@@ -1,14 +1,11 @@
 import { beyondSpec } from "../../api/beyond-spec.ts";
-import type { FleetDetails } from "../../api/fleet-details.ts";
-import type { FleetView } from "../../api/fleets.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { isUnknownOperation } from "../failure.ts";
 import { findFleet } from "../find-fleet.ts";
+import { callIfOffered } from "../missing-operation.ts";
 import { showFleet } from "../show-fleet.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
-import type { Service } from "../service.ts";
 
 /** `fleets show FLEET`: why it is ready or not. With `--json` the fleet as the service gave it, and its details as one more member. */
 export async function fleetsShow(
@@ -21,7 +18,8 @@ export async function fleetsShow(
   return withService(flags, context, async (service) => {
     const found = await findFleet(service, name, terminal);
     if (typeof found === "number") return found;
-    const details = await askForDetails(service, found.value);
+    const input = { parameters: { fleet_id: found.value.id } };
+    const details = await callIfOffered(service, beyondSpec.getFleetDetails, input);
     if (typeof details === "number") return details;
     if (flags.json === true) {
       terminal.json(Object.assign({}, found.document, { details: details?.document ?? null }));
@@ -31,16 +29,4 @@ export async function fleetsShow(
     if (details === null) terminal.note("This service does not tell of single members, windows and generations.");
     return EXIT.ok;
   });
-}
-
-interface Details {
-  readonly value: FleetDetails;
-  readonly document: unknown;
-}
-
-/** Null where the service has no such thing. */
-async function askForDetails(service: Service, { id }: FleetView): Promise<Details | ExitCode | null> {
-  const result = await service.call(beyondSpec.getFleetDetails, { parameters: { fleet_id: id } });
-  if (result.kind === "ok") return result.value;
-  return isUnknownOperation(result) ? null : service.failed(result);
 }

@@ -19,13 +19,14 @@ import { relativeTime } from "../times.ts";
 const keysView: ListView<ApiKeyView> = {
   headers: ["label", "key", "scopes", "created", "last used", "state", "id"],
   prose: ["label", "scopes"],
-  spare: ["id", "last used", "created", "scopes"],
+  spare: ["last used", "created", "id"],
   row: (key, now_ms) => [
     key.label ?? "",
-    `${key.key_prefix ?? ""}…${key.key_last4 ?? ""}`,
-    key.scopes?.join(" ") ?? "everything",
+    [key.key_prefix, key.key_last4].filter((part) => (part ?? "") !== "").join("…"),
+    // Null says so; what is not there at all a service does not tell.
+    key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? ""),
     relativeTime(key.created_at, now_ms),
-    (key.last_used_at ?? null) === null ? "never" : relativeTime(key.last_used_at, now_ms),
+    key.last_used_at === null ? "never" : relativeTime(key.last_used_at, now_ms),
     stateOf(key, now_ms),
     key.id,
   ],
@@ -35,9 +36,9 @@ const keysView: ListView<ApiKeyView> = {
 
 function stateOf({ revoked_at, expires_at }: ApiKeyView, now_ms: number): string {
   if ((revoked_at ?? null) !== null) return `revoked ${relativeTime(revoked_at, now_ms)}`;
-  if ((expires_at ?? null) === null) return "works";
+  if ((expires_at ?? null) === null) return revoked_at === undefined ? "" : "works";
   const is_past = Date.parse(expires_at ?? "") <= now_ms;
-  return is_past ? `expired ${relativeTime(expires_at, now_ms)}` : `works until ${(expires_at ?? "").slice(0, 10)}`;
+  return `${is_past ? "expired" : "expires"} ${relativeTime(expires_at, now_ms)}`;
 }
 
 /** `keys list`: every API key of the organization, never the keys themselves. */
@@ -77,7 +78,7 @@ export async function keysCreate(
   if (strange !== undefined) {
     const meant = nearest(strange, API_KEY_SCOPES);
     const fix = meant === undefined ? `it is one of ${API_KEY_SCOPES.join(", ")}` : `did you mean ${meant}?`;
-    terminal.problem({ code: "usage", what: `--scope '${strange}' is none`, fix });
+    terminal.problem({ code: "usage", what: `--scope '${strange}' is no scope`, fix });
     return EXIT.usage;
   }
   const expires_at = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wall_ms());

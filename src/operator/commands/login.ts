@@ -1,11 +1,20 @@
 import { resolve } from "node:path";
 
 import { beyondSpec } from "../../api/beyond-spec.ts";
-import { parseServiceUrl } from "../../client/service-url.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { openBrowser } from "../browser.ts";
-import { baseUrl, contextFilesOf, NO_HOME, strongerVariables, URL_VARIABLE } from "../choose-service.ts";
+import {
+  baseUrl,
+  contextAt,
+  contextFilesOf,
+  CONTEXT_VARIABLE,
+  NO_HOME,
+  nonEmpty,
+  strongerVariables,
+  URL_VARIABLE,
+  urlProblem,
+} from "../choose-service.ts";
 import type { ChosenService } from "../choose-service.ts";
 import type { ContextFiles, Login, ServiceContext } from "../context-files.ts";
 import { CONTEXT_NAME } from "../context-files.ts";
@@ -180,9 +189,9 @@ type Target = ServiceContext | { readonly problem: Problem };
 
 /** The context to sign in to: the one that is named, has the address, or is current; a new one for a new address. */
 async function chooseTarget(flags: LoginFlags, context: OperatorContext, contexts: ContextFiles): Promise<Target> {
-  const from_environment = context.environment[URL_VARIABLE] ?? "";
-  const url = flags.url ?? (flags.context === undefined && from_environment !== "" ? from_environment : undefined);
-  const name = flags.context ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts));
+  const url = flags.url ?? (flags.context === undefined ? nonEmpty(context.environment[URL_VARIABLE]) : undefined);
+  const named = flags.context ?? (url === undefined ? nonEmpty(context.environment[CONTEXT_VARIABLE]) : undefined);
+  const name = named ?? (url === undefined ? await contexts.current() : await nameFor(url, contexts));
   if (name === null) return { problem: NO_URL };
   if (!CONTEXT_NAME.test(name)) return { problem: badName(name) };
   const found = await contexts.find(name);
@@ -202,10 +211,8 @@ async function chooseTarget(flags: LoginFlags, context: OperatorContext, context
     const what = `the context ${name} is of another service, ${known.url}`;
     return { problem: { code: "context-taken", what, fix: "give another name: --context NAME" } };
   }
-  const parsed = parseServiceUrl(target.url, target.allow_insecure);
-  if (parsed.kind === "url") return target;
-  const fix = parsed.code === "url-insecure" ? "use https, or give --allow-insecure" : parsed.fix;
-  return { problem: { code: parsed.code, what: parsed.what, fix } };
+  const problem = urlProblem(target.url, target.allow_insecure);
+  return problem === null ? target : { problem };
 }
 
 const NO_URL: Problem = {
@@ -226,11 +233,9 @@ export function badName(name: string): Problem {
 
 /** The name of the context that has this address, else one after its host. */
 async function nameFor(url: string, contexts: ContextFiles): Promise<string> {
+  const known = await contextAt(url, contexts);
+  if (known !== null) return known.name;
   const names = await contexts.names();
-  for (const name of names) {
-    const found = await contexts.find(name);
-    if (found.kind === "context" && baseUrl(found.context.url) === baseUrl(url)) return name;
-  }
   const host = (URL.parse(url)?.host ?? "service").replaceAll(/[^a-zA-Z0-9._-]+/g, "-").replace(/^[^a-zA-Z0-9]+/, "");
   const wanted = (host === "" ? "service" : host).slice(0, 48);
   return names.includes(wanted) ? `${wanted}-${names.length + 1}` : wanted;

@@ -1,7 +1,7 @@
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { chooseContext } from "../choose-context.ts";
-import type { Failure } from "../failure.ts";
+import { failureInWords } from "../failure.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { endLogin } from "./login.ts";
 
@@ -29,13 +29,11 @@ export async function logout(flags: OperatorFlags, context: OperatorContext): Pr
   const failure = await endLogin(known, login, context);
   if (failure !== null) {
     const until = login.expires_at === null ? "it expires" : login.expires_at;
-    terminal.note(`The service could not be told (${describe(failure)}): there the login is good until ${until}.`);
+    terminal.note(
+      `The service could not be told (${failureInWords(failure)}): there the login is good until ${until}.`,
+    );
   }
   if (flags.json === true) terminal.json({ context: name, ended: failure === null, forgotten: true });
   else terminal.print(`Signed out of ${name}.`);
   return EXIT.ok;
-}
-
-function describe(failure: Failure): string {
-  return failure.kind === "no-credential" ? failure.problem.what : failure.detail;
 }

@@ -8,6 +8,8 @@ import { refuseMissingOperation } from "../missing-operation.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
+import type { Fact } from "../show-facts.ts";
+import { showFacts } from "../show-facts.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
 import { showList } from "../show-list.ts";
 import { relativeTime } from "../times.ts";
@@ -15,7 +17,7 @@ import { relativeTime } from "../times.ts";
 const modelsView: ListView<ModelView> = {
   headers: ["model", "name", "vendor", "type", "license", "checkpoints", "regions"],
   prose: ["name", "vendor"],
-  spare: ["vendor", "regions", "license", "type"],
+  spare: ["regions", "vendor", "license", "type"],
   row: (model) => [
     model.slug,
     model.display_name ?? "",
@@ -52,6 +54,12 @@ export async function modelsShow(
   if (slug === undefined || refusePathParameter(slug, terminal)) return EXIT.usage;
   return withService(flags, context, async (service) => {
     const result = await service.call(operations.getModel, { parameters: { slug } });
+    if (result.kind === "refused" && result.status === 404) {
+      // Every service has this operation, and some say of a missing model what others say of a missing page.
+      const fix = `robot-policy models list shows what there is${isUnknownOperation(result) ? "; check --url, too" : ""}`;
+      terminal.problem({ code: "not-found", what: `no model has the name ${slug}`, fix });
+      return EXIT.rejected;
+    }
     if (result.kind !== "ok") return service.failed(result);
     if (flags.json === true) terminal.json(result.value.document);
     else showModel(result.value.value, terminal, machine.clock.wall_ms());
@@ -60,8 +68,7 @@ export async function modelsShow(
 }
 
 function showModel(model: ModelView, terminal: Terminal, now_ms: number): void {
-  terminal.table(
-    ["", ""],
+  showFacts(
     [
       ["model", model.slug],
       ["name", model.display_name ?? ""],
@@ -69,23 +76,17 @@ function showModel(model: ModelView, terminal: Terminal, now_ms: number): void {
       ["type", model.model_type ?? ""],
       ["license", model.license_tier ?? ""],
       ["in the catalog", relativeTime(model.created_at, now_ms)],
-    ].filter(([, value]) => value !== ""),
+    ],
+    terminal,
   );
   for (const { id, created_at, regions, requirements } of model.checkpoints ?? []) {
     const is_default = id === model.default_checkpoint_id;
     terminal.print(`\n${terminal.style("bold", `checkpoint ${id}`)}${is_default ? " (default)" : ""}`);
-    const rows = [
-      ["made", relativeTime(created_at, now_ms)],
-      ["regions", regions?.join(" ") ?? ""],
-      ...Object.entries(requirements ?? {}).map(([name, value]) => [
-        `needs ${name.replaceAll("_", " ")}`,
-        inWords(value),
-      ]),
-    ];
-    terminal.table(
-      ["", ""],
-      rows.filter(([, value]) => value !== ""),
-    );
+    const needs = Object.entries(requirements ?? {}).map(([name, value]): Fact => [
+      `needs ${name.replaceAll("_", " ")}`,
+      inWords(value),
+    ]);
+    showFacts([["made", relativeTime(created_at, now_ms)], ["regions", regions?.join(" ") ?? ""], ...needs], terminal);
   }
 }
 

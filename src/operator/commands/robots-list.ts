@@ -9,6 +9,7 @@ import { isUnknownOperation } from "../failure.ts";
 import type { Listed, ListedRecord } from "../listed.ts";
 import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
+import { labelsInWords, shortDigest } from "../robot-words.ts";
 import { readLabels } from "../selection-flags.ts";
 import type { Service } from "../service.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
@@ -57,8 +58,7 @@ export async function robotsList(flags: RobotsListFlags, context: OperatorContex
     };
     // What the service lacks is known before the columns are chosen.
     const first = await load();
-    const has_labels = first.kind === "ok" && first.value.records.some(({ item }) => labelsOf(item) !== "");
-    const view = robotsView(flags, flags.digest === true && has_registrations, has_labels);
+    const view = robotsView(flags, flags.digest === true && has_registrations);
     return showList(service, load, view, flags, context, first);
   });
 }
@@ -127,21 +127,7 @@ function sortBy(
   return order === "changed" ? sorted.toReversed() : sorted;
 }
 
-/** Of a digest a person sees the beginning: enough to tell two apart. */
-const DIGEST_SHOWN = "sha256:".length + 12;
-
-/** `line=4 shift=day`, as --label takes each. */
-function labelsOf({ view: { labels } }: ListedRobot): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(" ");
-}
-
-function robotsView(
-  { label, site, type, region }: RobotsListFlags,
-  has_digests: boolean,
-  has_labels: boolean,
-): ListView<ListedRobot> {
+function robotsView({ label, site, type, region }: RobotsListFlags, has_digests: boolean): ListView<ListedRobot> {
   const is_filtered = [label, site, type, region].some((flag) => flag !== undefined);
   const common = {
     id: ({ view }: ListedRobot) => view.id,
@@ -156,7 +142,7 @@ function robotsView(
       row: ({ view, registration }, now_ms) => [
         view.name,
         view.site ?? "",
-        registration?.configuration_digest.slice(0, DIGEST_SHOWN) ?? "",
+        shortDigest(registration?.configuration_digest),
         relativeTime(registration?.changed_at, now_ms),
         relativeTime(registration?.registered_at, now_ms),
         view.id,
@@ -165,7 +151,7 @@ function robotsView(
   }
   return {
     ...common,
-    headers: ["name", "type", "region", "site", "added", ...(has_labels ? ["labels"] : []), "id"],
+    headers: ["name", "type", "region", "site", "added", "labels", "id"],
     prose: ["name", "site", "labels"],
     spare: ["region", "added", "id"],
     row: (robot, now_ms) => [
@@ -174,7 +160,7 @@ function robotsView(
       robot.view.region,
       robot.view.site ?? "",
       relativeTime(robot.view.created_at, now_ms),
-      ...(has_labels ? [labelsOf(robot)] : []),
+      labelsInWords(robot.view),
       robot.view.id,
     ],
   };

@@ -95,7 +95,7 @@ function readFlags(flags: RobotsSetupFlags, terminal: Terminal): WrittenRegistra
   const labels = label === undefined ? undefined : readLabels(label, terminal);
   if (labels === null) return null;
   if (digest !== undefined && !CONFIGURATION_DIGEST_PATTERN.test(digest)) {
-    const what = `--configuration-digest '${digest}' is none`;
+    const what = `--configuration-digest '${digest}' is no digest`;
     terminal.problem({
       code: "usage",
       what,
@@ -133,7 +133,8 @@ function refuseIncomplete(
     ["robot_type_id", "--type or --manifest", robot_type_id],
     ["region", "--region", region],
   ].filter(([, , value]) => value === undefined);
-  const what = `${from ?? "the robot"} does not say ${lacks.map(([member]) => member).join(", ")}`;
+  const members = lacks.map(([member]) => member).join(", ");
+  const what = from === undefined ? "too little is said of the robot" : `${from} does not say ${members}`;
   terminal.problem({ code: "usage", what, fix: `give ${lacks.map(([, flag]) => flag).join(", ")}` });
   return from === undefined ? EXIT.usage : EXIT.invalid;
 }

@@ -1,16 +1,16 @@
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { RegistrationRecord } from "../../api/registrations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
-import type { Answered, OperationOf } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { isUnknownOperation } from "../failure.ts";
 import { findRobot } from "../find-robot.ts";
+import { callIfOffered } from "../missing-operation.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
-import type { Service } from "../service.ts";
+import { labelsInWords, shortDigest } from "../robot-words.ts";
 import { showContract } from "../show-contract.ts";
+import { showFacts } from "../show-facts.ts";
 import { relativeTime } from "../times.ts";
 
 export interface RobotsShowFlags extends OperatorFlags {
@@ -33,9 +33,10 @@ export async function robotsShow(
     const found = await findRobot(service, name, terminal);
     if (typeof found === "number") return found;
     const { value: robot, document } = found;
-    const registration = await ask(service, beyondSpec.getRegistration, robot);
+    const input = { parameters: { robot: robot.id } };
+    const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
     if (typeof registration === "number") return registration;
-    const history = flags.history === true ? await ask(service, beyondSpec.getRobotHistory, robot) : null;
+    const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
     if (typeof history === "number") return history;
     if (flags.json === true) {
       const more = flags.history === true ? { history: history?.document ?? null } : {};
@@ -43,7 +44,7 @@ export async function robotsShow(
       return EXIT.ok;
     }
     const now_ms = machine.clock.wall_ms();
-    showRobot(robot, registration?.value ?? null, terminal, now_ms);
+    showRobot(robot, registration?.value ?? null, flags, terminal, now_ms);
     if (flags.contract === true && registration !== null) {
       const { contract } = registration.value;
       if (contract === null) terminal.note("It registered by its type alone, without a contract.");
@@ -56,17 +57,6 @@ export async function robotsShow(
   });
 }
 
-/** Null where the service has no such thing. */
-async function ask<T>(
-  service: Service,
-  row: OperationOf<T>,
-  { id }: RobotView,
-): Promise<Answered<T> | ExitCode | null> {
-  const result = await service.call(row, { parameters: { robot: id } });
-  if (result.kind === "ok") return result.value;
-  return isUnknownOperation(result) ? null : service.failed(result);
-}
-
 interface Registration {
   readonly configuration_digest: string;
   readonly changed_at: string;
@@ -74,27 +64,36 @@ interface Registration {
   readonly contract: unknown;
 }
 
-function showRobot(robot: RobotView, registration: Registration | null, terminal: Terminal, now_ms: number): void {
-  const labels = Object.entries(robot.labels).map(([name, value]) => `${name}=${value}`);
-  const rows = [
-    ["robot", `${robot.name} (${robot.id})`],
-    ["type", robot.robot_type_id],
-    ["region", robot.region],
-    ["site", robot.site ?? ""],
-    ["labels", labels.join("  ")],
-    ["digest", registration?.configuration_digest ?? ""],
-    ["changed", relativeTime(registration?.changed_at, now_ms)],
-    ["registered", relativeTime(registration?.registered_at, now_ms)],
-    ["added", relativeTime(robot.created_at, now_ms)],
-    ["contract", registration === null ? "" : registration.contract === null ? "none" : "--contract shows it"],
-  ];
-  terminal.table(
-    ["", ""],
-    rows.filter(([, value]) => value !== ""),
+function showRobot(
+  robot: RobotView,
+  registration: Registration | null,
+  { contract }: RobotsShowFlags,
+  terminal: Terminal,
+  now_ms: number,
+): void {
+  showFacts(
+    [
+      ["robot", `${robot.name} (${robot.id})`],
+      ["type", robot.robot_type_id],
+      ["region", robot.region],
+      ["site", robot.site ?? ""],
+      ["labels", labelsInWords(robot)],
+      ["digest", registration?.configuration_digest ?? ""],
+      ["changed", relativeTime(registration?.changed_at, now_ms)],
+      ["registered", relativeTime(registration?.registered_at, now_ms)],
+      ["added", relativeTime(robot.created_at, now_ms)],
+      [
+        "contract",
+        registration === null || contract === true
+          ? ""
+          : registration.contract === null
+            ? "none"
+            : "--contract shows it",
+      ],
+    ],
+    terminal,
   );
 }
-
-const DIGEST_SHOWN = "sha256:".length + 12;
 
 function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now_ms: number): void {
   terminal.print(`\n${terminal.style("bold", "registrations")}, newest first`);
@@ -102,7 +101,7 @@ function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, n
     ["when", "digest", "changed", "by"],
     items.map(({ at, configuration_digest, changed, actor }) => [
       relativeTime(at, now_ms),
-      configuration_digest?.slice(0, DIGEST_SHOWN) ?? "",
+      shortDigest(configuration_digest),
       changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" "),
       actor.label ?? actor.id,
     ]),

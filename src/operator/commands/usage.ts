@@ -1,7 +1,7 @@
 import { operations } from "../../api/api.ts";
+import { csvLine } from "../../platform/csv.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { csvLine } from "../csv.ts";
 import { documentOf, itemsIn, keepListed } from "../listed.ts";
 import { loadUsageSums } from "../load-usage-sums.ts";
 import type { SummedUsage } from "../load-usage-sums.ts";

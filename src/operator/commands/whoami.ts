@@ -6,6 +6,8 @@ import { isUnknownOperation } from "../failure.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
+import type { Fact } from "../show-facts.ts";
+import { showFacts } from "../show-facts.ts";
 import { relativeTime } from "../times.ts";
 
 /** `whoami`: which service this is, with which credential, and whose that is. */
@@ -24,16 +26,16 @@ export async function whoami(flags: OperatorFlags, context: OperatorContext): Pr
     const { id, name, role } = value.active_organization;
     const { credential } = value;
     const expires = relativeTime(credential?.expires_at, machine.clock.wall_ms());
-    terminal.table(
-      ["", ""],
+    showFacts(
       [
-        ...placeRows(service),
+        ...placeFacts(service),
         ["organization", `${name} (${id})`],
         ["role", role],
         ["id", credential?.id ?? ""],
-        ["may", credential === undefined ? "" : (credential.scopes?.join(" ") ?? "do everything")],
+        ["may", credential?.scopes === null ? "do everything" : (credential?.scopes?.join(" ") ?? "")],
         ["expires", expires],
-      ].filter(([, cell]) => cell !== ""),
+      ],
+      terminal,
     );
     return EXIT.ok;
   });
@@ -46,16 +48,16 @@ async function onlyAccepted(service: Service, flags: OperatorFlags, context: Ope
   if (result.kind !== "ok") return service.failed(result);
   if (flags.json === true) terminal.json({ ...whereOf(service), session: null });
   else {
-    terminal.table(["", ""], placeRows(service));
+    showFacts(placeFacts(service), terminal);
     terminal.note("The service accepts the credential; it does not say whose it is.");
   }
   return EXIT.ok;
 }
 
-function placeRows({ chosen }: Service): string[][] {
+function placeFacts({ chosen }: Service): readonly Fact[] {
   return [
     ["service", chosen.base_url],
-    ...(chosen.context === null ? [] : [["context", chosen.context.name]]),
+    ["context", chosen.context?.name ?? ""],
     ["credential", chosen.credential.name],
   ];
 }

@@ -118,6 +118,11 @@ test.each([
     { kind: "refused", status: 502, detail: /status 502 with a web page/ },
   ],
   [
+    "a server's plain word",
+    raw("500 No", "Internal Server Error", "content-type: text/plain"),
+    { kind: "refused", status: 500, detail: "status 500 with plain text" },
+  ],
+  [
     "a refusal without a body",
     head("503 No", "content-length: 0"),
     { kind: "refused", status: 503, detail: /empty body/ },

@@ -1,5 +1,8 @@
-import type { ClientOptions, ServiceClient } from "../../../src/client/client.ts";
+import { operations } from "../../../src/api/api.ts";
+import type { RobotView } from "../../../src/api/robot-views.ts";
+import type { CallResult, ClientOptions, ServiceClient } from "../../../src/client/client.ts";
 import { createClient } from "../../../src/client/client.ts";
+import { createOperationClient } from "../../../src/client/operation-client.ts";
 import { Secret } from "../../../src/client/secret.ts";
 import type { Timeouts, Transport } from "../../../src/client/transport.ts";
 import type { UndiciTransportOptions } from "../../../src/client/undici-transport.ts";
@@ -31,11 +34,17 @@ export function transportOf(settings: Partial<UndiciTransportOptions>): Transpor
   });
 }
 
-/** A client as the programs build it, on the real machine. */
-export function clientOf(base_url: string, settings: Settings = {}): ServiceClient & { close(): Promise<void> } {
+export interface Client extends ServiceClient {
+  /** As a terminal asks for it. */
+  listRobots(signal: AbortSignal): Promise<CallResult<readonly RobotView[]>>;
+  close(): Promise<void>;
+}
+
+/** The clients as the programs build them, on the real machine. */
+export function clientOf(base_url: string, settings: Settings = {}): Client {
   const { timeouts = PATIENT, key = () => CANARY, credential, ...transportSettings } = settings;
   const transport = transportOf(transportSettings);
-  const client = createClient({
+  const options: ClientOptions = {
     base_url,
     transport,
     credential:
@@ -44,8 +53,16 @@ export function clientOf(base_url: string, settings: Settings = {}): ServiceClie
     clock: systemClock,
     user_agent: "test/1",
     timeouts,
-  });
-  return { ...client, close: () => transport.close() };
+  };
+  const terminal = createOperationClient(options);
+  return {
+    ...createClient(options),
+    async listRobots(signal) {
+      const result = await terminal.call(operations.listRobots, {}, signal);
+      return result.kind === "ok" ? { ...result, value: result.value.value } : result;
+    },
+    close: () => transport.close(),
+  };
 }
 
 export const never = () => new AbortController().signal;

@@ -111,7 +111,10 @@ describe("keys", () => {
     ["everything", "it is one of robots:setup, "],
   ])("create: --scope %s, which there is not, is refused before anything is sent", async (scope, fix) => {
     const { exit_code, err } = await site.run("keys", "create", "x", "--scope", "robots:read", "--scope", scope);
-    expect([exit_code, err]).toEqual([2, expect.stringContaining(`--scope '${scope}' is none [usage]\n  → ${fix}`)]);
+    expect([exit_code, err]).toEqual([
+      2,
+      expect.stringContaining(`--scope '${scope}' is no scope [usage]\n  → ${fix}`),
+    ]);
   });
 
   it.each(["", " "])("create: %j labels no key, which a shell writes whose variable is not set", async (label) => {
@@ -174,7 +177,9 @@ describe("deployments", () => {
   it("list, show and stop: by the robot it runs on", async () => {
     await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
     expect((await site.run("deployments", "list")).out).toMatch(/^arm-1 +pi0\.5 +active +us-west-2 +now +dep_\w+$/m);
-    expect((await site.run("deployments", "list", "--robot", "arm-2")).err).toContain("Nothing is deployed");
+    expect((await site.run("deployments", "list", "--robot", "arm-2")).err).toContain(
+      "Nothing that matches is deployed",
+    );
     const { items } = JSON.parse((await site.run("deployments", "list", "--model", "pi0.5", "--json")).out);
     expect((await site.run("deployments", "show", "arm-1")).out).toContain(items[0].id);
     expect(await site.run("deployments", "stop", "arm-1")).toMatchObject({ exit_code: 0 });
@@ -291,6 +296,14 @@ describe("api", () => {
     expect(site.service.requests).toHaveLength(before);
   });
 });
+
+it.each(["robots", "fleets", "models", "deployments", "keys", "contexts"])(
+  "%s --help fits 80 columns, its longest command too",
+  async (group) => {
+    const { out } = await site.run(group, "--help");
+    expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  },
+);
 
 it.each(["/\\ ", "/\\elsewhere.example/x", "/../.."])("api %j stays at the service", async (path) => {
   const { exit_code, err } = await site.run("api", path, "--paginate");

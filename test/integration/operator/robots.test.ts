@@ -210,7 +210,9 @@ describe("robots setup", () => {
     const manifest = await write("robot-manifest.yaml", customManifest([file]));
     const set_up = await site.run("robots", "setup", "--name", "bench", "--region", REGION, "--manifest", manifest);
     expect(set_up).toMatchObject({ exit_code: 0, out: expect.stringContaining(digestBySha256sum(file)) });
+    expect((await site.run("robots", "show", "bench")).out).toContain("--contract shows it");
     const { out } = await site.run("robots", "show", "bench", "--contract");
+    expect(out).not.toContain("--contract shows it");
     expect(out).toMatch(/^front +exterior +640 × 480 +30 fps/m);
     expect(out).toMatch(/^0 +arm\.shoulder\.position +rad +-1\.57\d* … 1\.57/m);
   });
@@ -257,9 +259,9 @@ describe("robots setup", () => {
       3,
       /there is no such file \(\/nope\) \[file_missing\]/,
     ],
-    ["no name", ROBOT, 2, /does not say name[^]*give --name/],
+    ["no name", ROBOT, 2, /too little[^]*give --name\n/],
     ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
-    ["a digest that is none", ["--configuration-digest", "x"], 2, /is none/],
+    ["a digest that is none", ["--configuration-digest", "x"], 2, /is no digest/],
     ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
   ])("%s", async (_what, words, exit_code, err) => {
     expect(await site.run("robots", "setup", ...words)).toMatchObject({ exit_code, err: expect.stringMatching(err) });

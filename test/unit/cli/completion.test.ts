@@ -65,6 +65,15 @@ const grouped: ProgramTable<object, null> = {
   commands: [
     { name: "keys create", summary: "make one", flags: [], examples: [], load },
     {
+      name: "keys move",
+      summary: "move one to a robot",
+      argument: "KEY ROBOT",
+      names: ["keys", "robots"],
+      flags: [{ flag: "--site <site>", summary: "where", names: "sites" }],
+      examples: [],
+      load,
+    },
+    {
       name: "keys list",
       summary: "list them",
       flags: [
@@ -77,6 +86,17 @@ const grouped: ProgramTable<object, null> = {
   ],
   examples: [],
 };
+
+/** Names of each kind; one says what was typed, one is hostile. */
+const NAMING_PROGRAM = `#!/bin/sh
+shift
+kind=$1
+shift
+echo "$kind-$(echo "$*" | tr ' ' -)"
+echo "$kind-it's a name"
+echo "$kind-"'$(touch it)'
+echo "what stands in the way" >&2
+`;
 
 async function script(shell: string, of = table): Promise<string> {
   let text = "";
@@ -97,6 +117,7 @@ describe("bash", () => {
     writeFileSync(join(folder, "here", "a file.yaml"), "");
     mkdirSync(join(folder, "here", "a folder"));
     writeFileSync(join(folder, "completion.bash"), (await script("bash")) + (await script("bash", grouped)));
+    writeFileSync(join(folder, "grouped"), NAMING_PROGRAM, { mode: 0o755 });
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -104,12 +125,13 @@ describe("bash", () => {
   function complete(...words: string[]): readonly string[] {
     const program = `
       source ../completion.bash
-      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+      COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=\${#COMP_LINE}
       "_\${1//-/_}"
       printf '%s\\n' "\${COMPREPLY[@]}"`;
     const output = execFileSync("bash", ["--norc", "-uc", program, "bash", ...words], {
       cwd: join(folder, "here"),
       encoding: "utf8",
+      env: { ...process.env, PATH: `${folder}:${process.env["PATH"]}` },
       stdio: ["ignore", "pipe", "inherit"],
     });
     return output.split("\n").filter((word) => word !== "");
@@ -166,8 +188,15 @@ describe("bash", () => {
     [["grouped", "k"], ["keys"]],
     [
       ["grouped", "keys", ""],
-      ["create", "list"],
+      ["create", "list", "move"],
     ],
+    [
+      ["grouped", "keys", "move", "keys-"],
+      ["keys-\\$\\(touch\\ it\\)", "keys-grouped-keys-move-keys-", "keys-it\\'s\\ a\\ name"],
+    ],
+    [["grouped", "keys", "move", "keys-it\\'s\\ a\\ name", "robots-i"], ["robots-it\\'s\\ a\\ name"]],
+    [["grouped", "keys", "move", "--site", "sites-i"], ["sites-it\\'s\\ a\\ name"]],
+    [["grouped", "keys", "move", "--s"], ["--site"]],
     [
       ["grouped", "keys", "list", "--"],
       ["--by", "--help"],
@@ -282,11 +311,16 @@ describe("zsh and fish", () => {
   test("zsh and fish: groups of commands, without hidden flags", async () => {
     expect(await script("zsh", grouped)).toMatchInlineSnapshot(`
       "#compdef grouped
+      _grouped_names() {
+        local -a names=(\${(f)"$(grouped __complete $1 $typed 2>/dev/null)"})
+        compadd -a names
+      }
       _grouped_keys() {
         local context state state_descr line
         typeset -A opt_args
         local -a commands=(
           'create:make one'
+          'move:move one to a robot'
           'list:list them'
         )
         _arguments -C \\
@@ -300,6 +334,13 @@ describe("zsh and fish", () => {
                 _arguments \\
                   '--help[show what there is]' \\
                   && return ;;
+              'move')
+                _arguments \\
+                  '--site[where]:value: _grouped_names sites' \\
+                  '--help[show what there is]' \\
+                  '1: : _grouped_names keys' \\
+                  '2: : _grouped_names robots' \\
+                  && return ;;
               'list')
                 _arguments \\
                   '--by[in which order]:value:(day robot)' \\
@@ -309,6 +350,7 @@ describe("zsh and fish", () => {
         esac
       }
       _grouped() {
+        local -a typed=($words)
         local context state state_descr line
         typeset -A opt_args
         local -a commands=(
@@ -336,9 +378,14 @@ describe("zsh and fish", () => {
       complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l version -d 'print the version'
       complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l help -d 'show what there is'
       complete -c grouped -n 'not __fish_seen_subcommand_from keys' -a keys -d 'keys, and what\\'s theirs'
-      complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create list' -a create -d 'make one'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a create -d 'make one'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from create' -l help -d 'show what there is'
-      complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create list' -a list -d 'list them'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a move -d 'move one to a robot'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -a '(grouped __complete keys (commandline -opc) 2>/dev/null)'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -a '(grouped __complete robots (commandline -opc) 2>/dev/null)'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l site -d 'where' -x -a '(grouped __complete sites (commandline -opc) 2>/dev/null)'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l help -d 'show what there is'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a list -d 'list them'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l by -d 'in which order' -x -a 'day robot'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l help -d 'show what there is'
       "
@@ -354,15 +401,21 @@ describe("zsh and fish", () => {
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const path = join(folder, "grouped.fish");
     writeFileSync(path, await script("fish", grouped));
-    const offered = execFileSync("fish", ["-c", `source ${path}; complete -C 'grouped keys list --by '`], {
-      encoding: "utf8",
-      env: { ...process.env, HOME: folder },
-    });
-    expect(
-      offered
+    writeFileSync(join(folder, "grouped"), NAMING_PROGRAM, { mode: 0o755 });
+    const offer = (line: string) => {
+      const env = { ...process.env, HOME: folder, PATH: `${folder}:${process.env["PATH"]}` };
+      const offered = execFileSync("fish", ["-c", `source ${path}; complete -C '${line}'`], { encoding: "utf8", env });
+      return offered
         .split("\n")
-        .filter((line) => line !== "")
-        .toSorted(),
-    ).toEqual(["day\tin which order", "robot\tin which order"]);
+        .filter((text) => text !== "")
+        .toSorted();
+    };
+    expect(offer("grouped keys list --by ")).toEqual(["day\tin which order", "robot\tin which order"]);
+    expect(offer("grouped keys move --site sites-i")).toEqual(["sites-it's a name\twhere"]);
+    expect(offer("grouped keys move keys-")).toEqual([
+      "keys-$(touch it)",
+      "keys-grouped-keys-move",
+      "keys-it's a name",
+    ]);
   });
 });

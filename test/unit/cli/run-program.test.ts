@@ -131,9 +131,13 @@ describe("runProgram", () => {
 
   test.each([
     [["stat"], "error: unknown command 'stat'\n(Did you mean status?)"],
-    [["robots", "lsit"], "error: unknown command 'lsit'\n(Did you mean list?)"],
+    [
+      ["robots", "lsit"],
+      "error: unknown command 'lsit'\n(Did you mean list?)\n(tool robots --help lists commands and flags)",
+    ],
     [["quux"], "error: unknown command 'quux'\n(tool --help"],
-    [["check", "--jsn"], "error: unknown option '--jsn'\n(Did you mean --json?)"],
+    [["check", "--jsn"], "error: unknown option '--jsn'\n(Did you mean --json?)\n(tool check --help lists its flags)"],
+    [["robots", "list", "--jsn"], "(tool robots list --help lists its flags)"],
     [["check", "now"], "error: too many arguments for 'check'"],
     [["check", "--config"], "error: option '--config <file>' argument missing"],
     [["schema"], "error: missing required argument 'document'"],
@@ -208,7 +212,11 @@ describe("runProgram", () => {
     [["troubled", "--json"], 1, { code: "no-store", what: "there is no store", fix: "make one" }],
     [["silent", "--json"], 3, { code: "failed", fix: "see what it wrote to stderr" }],
     [["robots", "--json", "list"], 2, { code: "usage", what: "unknown option '--json'" }],
-    [["check", "now", "--json"], 2, { code: "usage", what: expect.stringContaining("too many arguments") }],
+    [
+      ["check", "now", "--json"],
+      2,
+      { code: "usage", what: expect.stringContaining("too many arguments"), fix: "tool check --help lists its flags" },
+    ],
     [["check", "--json", "--jsn"], 2, { code: "usage", what: "unknown option '--jsn'\n(Did you mean --json?)" }],
   ])("runProgram: %j fails with %i, and with the problem as JSON on stdout", async (argv, exit_code, problem) => {
     expect(await run(...argv)).toBe(exit_code);

@@ -331,6 +331,45 @@ test("table: a narrow terminal does without the spare columns, the last first, b
   expect([50, 20, 10, 3].map(lines)).toEqual(["NAME   SITE    ID", "NAME   SITE", "NAME", "NAME  arm-1"]);
 });
 
+test("table: the spare columns leave before what a person reads is cut to a few words", () => {
+  const remark = "10 of 12 robots cannot run smolvla, which needs another type of robot";
+  const line = (columns: number) =>
+    open({ columns }).terminal.tableLines(
+      ["name", "remark", "id"],
+      [["night", remark, "i".repeat(30)]],
+      ["remark"],
+      ["id"],
+    )[1];
+  expect([120, 90, 60].map(line)).toEqual([
+    `night  ${remark}  ${"i".repeat(30)}`,
+    `night  10 of 12 robots cannot run smolvla, which needs an…  ${"i".repeat(30)}`,
+    "night  10 of 12 robots cannot run smolvla, which needs anot…",
+  ]);
+});
+
+test("table: a column that has nothing in any row is left out, and no other with it", () => {
+  const rows = [
+    ["", "arm-1", "", "rob_1"],
+    ["", "arm-2", "", "rob_2"],
+  ];
+  const lines = (columns: number) =>
+    open({ columns }).terminal.tableLines(["", "name", "site", "id"], rows, [], ["id", "site"]);
+  expect([80, 8].map(lines)).toEqual([
+    ["NAME   ID", "arm-1  rob_1", "arm-2  rob_2"],
+    ["NAME", "arm-1", "arm-2"],
+  ]);
+});
+
+test("sentence: is broken between words on a terminal, and nowhere else, whatever is in it", () => {
+  const show = (options: ScreenOptions) => {
+    const { terminal, out } = open(options);
+    terminal.sentence("no robot can \u001B[2J run it", "→ ", "  ");
+    return out();
+  };
+  expect(show({ columns: 16 })).toBe("→ no robot can\n  \\u001b[2J run\n  it\n");
+  expect(show({ tty: "none", columns: 16 })).toBe("→ no robot can \\u001b[2J run it\n");
+});
+
 test("jsonLine: one line each", () => {
   const { terminal, out } = open();
   terminal.jsonLine({ a: 1 });

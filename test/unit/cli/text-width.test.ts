@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { cutToWidth, padToWidth, textWidth } from "../../../src/cli/text-width.ts";
+import { cutToWidth, padToWidth, textWidth, wrapToWidth } from "../../../src/cli/text-width.ts";
 
 describe("textWidth", () => {
   test.each([
@@ -34,6 +34,18 @@ describe("cutToWidth", () => {
     ["\u001B[32mregistered\u001B[39m", 5, "regi…"],
   ])("cutToWidth: %j in %i columns is %j", (text, columns, cut) => {
     expect(cutToWidth(text, columns)).toBe(cut);
+  });
+
+  test.each([
+    ["", 5, [""]],
+    ["one two three", 7, ["one two", "three"]],
+    ["one two three", 80, ["one two three"]],
+    ["a word-that-is-longer b", 6, ["a", "word-that-is-longer", "b"]],
+    ["arm-1  arm-2  arm-3", 13, ["arm-1  arm-2", "arm-3"]],
+    ["\u001B[32mone\u001B[39m two", 7, ["\u001B[32mone\u001B[39m two"]],
+    ["機械 臂", 5, ["機械", "臂"]],
+  ])("wrapToWidth: %j in %i columns is %j", (text, columns, lines) => {
+    expect(wrapToWidth(text, columns)).toEqual(lines);
   });
 
   test("cutToWidth, padToWidth: whatever the text, exactly as wide as asked for", () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { readNextCursor } from "../../../src/client/next-cursor.ts";
 import { readFields } from "../../../src/operator/api-fields.ts";
-import { csvLine } from "../../../src/operator/csv.ts";
+import { csvLine } from "../../../src/platform/csv.ts";
 import { joinPages } from "../../../src/operator/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";
 import { relativeTime } from "../../../src/operator/times.ts";
@@ -86,17 +86,17 @@ describe("readFields", () => {
 });
 
 test("csvLine: quotes what would be taken apart", () => {
-  expect(csvLine(["a", 'b"c', "d,e", "f\ng", 1, null])).toBe('a,"b""c","d,e","f\ng",1,');
+  expect(csvLine(["a", 'b"c', "d,e", "f\ng", "h;i", 1, null])).toBe('a,"b""c","d,e","f\ng","h;i",1,');
 });
 
 test.each([
   ['=HYPERLINK("http://evil.example","arm-1")', '"\'=HYPERLINK(""http://evil.example"",""arm-1"")"'],
-  ["+1", "'+1"],
-  ["-1+1", "'-1+1"],
-  ["@SUM(A1)", "'@SUM(A1)"],
-  [" =1+1", "' =1+1"],
-  ["＝1+1", "'＝1+1"],
-  ["\t=1", "'\t=1"],
+  ["+1", '"\'+1"'],
+  ["-1+1", '"\'-1+1"'],
+  ["@SUM(A1)", '"\'@SUM(A1)"'],
+  [" =1+1", '"\' =1+1"'],
+  ["＝1+1", '"\'＝1+1"'],
+  ["\t=1", '"\'\t=1"'],
   ["arm=1", "arm=1"],
   [-1, "-1"],
 ])("csvLine: no spreadsheet takes %j for a formula", (cell, text) => {

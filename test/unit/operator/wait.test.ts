@@ -196,7 +196,6 @@ describe("words", () => {
       },
       "blocked update to m; 1 of 2 robots cannot run m",
     ],
-    ["a long word", { status: "blocked", blocker: "x".repeat(500) }, `${"x".repeat(59)}…`],
   ])("remarkOf: %s", (_what, parts, remark) => {
     expect(remarkOf(fleet(parts))).toBe(remark);
   });

@@ -7,9 +7,10 @@ export function csvLine(cells: readonly (string | number | null | undefined)[]):
 }
 
 function disarm(text: string): string {
-  return /^\s*[=+\-@|%＝＋－＠]|^[\t\r\n]/.test(text) ? `'${text}` : text;
+  return /^\s*[=+\-@\t\r\n|%＝＋－＠]/.test(text) ? `'${text}` : text;
 }
 
+/** Semicolons and apostrophes, too, are what some spreadsheets take a line apart by. */
 function escapeCell(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",\r\n';]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

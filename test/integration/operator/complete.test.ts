@@ -1,0 +1,76 @@
+/** What the completion scripts ask robot-policy for when somebody presses Tab. */
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+
+import type { OperatorSite } from "../../support/operator.ts";
+import { openOperatorSite } from "../../support/operator.ts";
+
+let site: OperatorSite;
+beforeAll(async () => {
+  site = await openOperatorSite();
+  for (const name of ["arm-1", "arm-2"]) await site.register(name);
+  await site.run("deploy", "pi0.5", "--robot", "arm-2");
+  await site.run("fleets", "create", "--name", "night shift", "--model", "pi0.5", "--robot", "arm-1");
+  await site.run("keys", "create", "cell 4");
+  await site.run("keys", "create", "cell 5");
+  await site.run("keys", "revoke", "cell 5");
+  await site.run("contexts", "add", "lab", "--url", site.urls.whole);
+});
+afterAll(() => site[Symbol.asyncDispose]());
+
+it.each([
+  ["robots", ["arm-1", "arm-2"]],
+  ["fleets", ["night shift"]],
+  ["deployments", ["arm-2"]],
+  ["keys", ["bootstrap", "cell 4"]],
+  ["contexts", ["lab"]],
+])("%s: %j", async (kind, names) => {
+  const { exit_code, out, err } = await site.run("__complete", kind, "robot-policy", "some", "command");
+  expect([exit_code, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
+});
+
+it("models: by their slugs", async () => {
+  expect((await site.run("__complete", "models")).out.split("\n")).toContain("pi0.5");
+});
+
+it("the service is the one that the words so far name, however little of a command they are", async () => {
+  const environment = { ROBOT_POLICY_API_KEY: site.service.key };
+  for (const words of [
+    ["--context", "lab", "robots"],
+    ["robots", "show", "--history", `--url=${site.urls.whole}`, "--"],
+  ]) {
+    const { out } = await site.runWith({ environment }, "__complete", "robots", "robot-policy", ...words);
+    expect([words, out]).toEqual([words, "arm-1\narm-2\n"]);
+  }
+});
+
+it.each([
+  ["no service", {}, ["robots"]],
+  ["no credential", { ROBOT_POLICY_URL: "http://127.0.0.1:1" }, ["robots"]],
+  ["a context that is not there", {}, ["robots", "--context", "moon"]],
+  ["an address that is half typed", {}, ["fleets", "--url"]],
+  ["a kind that nobody knows", {}, ["moons"]],
+])("%s: no names, and no failure", async (_case, environment, words) => {
+  const { exit_code, out } = await site.runWith({ environment }, "__complete", ...words);
+  expect([exit_code, out]).toEqual([0, ""]);
+});
+
+it("a service without the list: no names", async () => {
+  const { exit_code, out } = await site.run("__complete", "models", "--url", site.urls.eleven);
+  expect([exit_code, out]).toEqual([0, ""]);
+});
+
+it("a service that does not answer is not waited for", async () => {
+  const silent = createServer(() => {}).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  onTestFinished(() => void silent.close());
+  const { port } = silent.address() as AddressInfo;
+  const started_ms = performance.now();
+  const { exit_code, out } = await site.run("__complete", "robots", "--url", `http://127.0.0.1:${port}`);
+  expect([exit_code, out]).toEqual([0, ""]);
+  // An answer is waited for fifteen seconds elsewhere.
+  expect(performance.now() - started_ms).toBeLessThan(10_000);
+});
