@@ -101,6 +101,11 @@ export async function startConsole(options: ServiceOptions = {}): Promise<Runnin
   };
 }
 
+/** Resolves once the page hears what happens at the service. Of what happens before, it may hear a minute later. */
+export async function untilLive(page: Page): Promise<void> {
+  await page.locator(".live-word:visible").filter({ hasText: "Live" }).waitFor();
+}
+
 /** Signs the person before the page in with a key, as a person would, and waits until the console is there. */
 export async function signIn(page: Page, { url, key }: Pick<RunningService, "url" | "key">, path = "/"): Promise<void> {
   await page.goto(url + path);

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { DeploymentView } from "../../../src/api/deployments.ts";
-import { BROWSER_NEEDED, signIn, startBrowser, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { TestBrowser } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
@@ -43,7 +43,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     await expect.poll(async () => (await deployments()).some(({ status }) => status === "failed"), SOON).toBe(true);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
-    const states = await page.locator("tbody .badge").allInnerTexts();
+    const states = await page.locator("tbody .badge").allTextContents();
     expect(states[0]).toBe("Failed");
     expect(states.lastIndexOf("Failed")).toBeLessThan(states.indexOf("Active"));
     await page.getByLabel("State").selectOption("failed");
@@ -80,6 +80,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect(await page.evaluate("document.activeElement.labels[0].textContent")).toBe("Robot");
     await page.keyboard.type(robot);
     await page.keyboard.press("Tab");
+    // The letters choose among what is there.
+    await dialog.getByRole("option", { name: /^pi0\.5 \(now/ }).waitFor({ state: "attached" });
     await page.keyboard.type("pi0.5 (now");
     await dialog.getByText(`${robot} can run it.`).waitFor();
     await dialog.getByText(`${robot} has pi0.5 now (active); that is retired in the same moment.`).waitFor();
@@ -110,7 +112,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     const dialog = page.getByRole("dialog");
     const robot = (await demo.service.robots()).find(({ name }) => name.startsWith("yam-"))!.name;
     await dialog.getByLabel("Robot").fill(robot);
-    expect(await dialog.getByLabel("Model").inputValue()).toBe("smolvla");
+    await expect.poll(() => dialog.getByLabel("Model").inputValue(), SOON).toBe("smolvla");
     await dialog.getByText(/^smolvla needs a robot of type lerobot\.so101-follower\.v1/).waitFor();
     await dialog.getByRole("button", { name: "Deploy" }).click();
     await dialog.locator('input[aria-invalid="true"]').waitFor();
@@ -123,6 +125,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     const { id, robot } = (await deployments()).find(({ status }) => status === "active")!;
     const other = await open(`/deployments/${id}`);
     await other.getByText("Active", { exact: true }).waitFor();
+    await untilLive(other);
     const page = await open(`/deployments/${id}`);
     await page.getByRole("button", { name: "Retire" }).click();
     const dialog = page.getByRole("dialog", { name: `Retire pi0.5 on ${robot}?` });
@@ -136,6 +139,49 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     expect(await page.getByRole("button", { name: "Retire" }).count()).toBe(0);
     await other.locator(".badge", { hasText: "Retired" }).waitFor();
     expect(await currentOf(robot!)).toBeUndefined();
+  });
+
+  it("shows what is retired one click away, and says where a search finds it", async () => {
+    const first = (await deployments()).find(({ status }) => status === "active");
+    await demo.service.send("DELETE", `/v1/me/deployments/${first!.id}`);
+    const page = await open("/deployments");
+    await page.locator("tbody .badge").first().waitFor();
+    await expect.poll(() => page.getByRole("link", { name: /^Retired [1-9]/ }).count(), SOON).toBe(1);
+    expect(await page.locator("tbody .badge").allTextContents()).not.toContain("Retired");
+    expect(await page.getByRole("columnheader", { name: "Retired" }).count()).toBe(0);
+    await page.getByLabel("Search deployments").fill(first!.id);
+    await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
+    await page.getByRole("link", { name: "Retired 1" }).click();
+    await expect.poll(() => new URL(page.url()).search, SOON).toBe(`?q=${first!.id}&show=retired`);
+    await page.getByRole("rowheader", { name: first!.robot! }).waitFor();
+    expect(await page.locator("tbody .badge").allTextContents()).toEqual(["Retired"]);
+    expect(await page.getByRole("columnheader", { name: "Retired" }).count()).toBe(1);
+    await page.goBack();
+    await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
+  });
+
+  it("asks once however often it is clicked, and tells that it failed whatever is pressed meanwhile", async () => {
+    const page = await open("/deployments?state=active");
+    await page.locator("tbody a").first().click();
+    await page.getByRole("heading", { level: 1, name: / on / }).waitFor();
+    const answered = Promise.withResolvers<void>();
+    let requests = 0;
+    await page.route("**/v1/me/deployments/*", async (route) => {
+      if (route.request().method() !== "DELETE") return route.continue();
+      requests += 1;
+      await answered.promise;
+      return route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } });
+    });
+    await page.getByRole("button", { name: "Retire" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Retire" }).dblclick();
+    await page.evaluate("history.back()");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    answered.resolve();
+    await dialog.getByText("The database cannot be reached").waitFor();
+    expect(requests).toBe(1);
+    expect(await page.evaluate("document.activeElement.textContent")).toBe("Retire");
   });
 
   it("offers nothing that the key may not do", async () => {

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { FleetView } from "../../../src/api/fleets.ts";
-import { BROWSER_NEEDED, signIn, startBrowser, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { TestBrowser } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
@@ -39,10 +39,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const page = await open("/fleets");
     await page.getByRole("link", { name: "Aloha cells 07" }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe(50);
-    const first = await page.locator("tbody tr").first().innerText();
+    const first = await page.locator("tbody tr").first().textContent();
     expect(first).toContain("Blocked");
     expect(first).toContain("No robot of this fleet can run");
-    const states = await page.locator("tbody .badge").allInnerTexts();
+    const states = await page.locator("tbody .badge").allTextContents();
     expect(states.lastIndexOf("Blocked")).toBeLessThan(states.indexOf("Preparing"));
   });
 
@@ -77,6 +77,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await tabTo(page, "Name");
     await page.keyboard.type("By keyboard");
     await tabTo(page, "Model");
+    // The letters choose among what is there.
+    await page
+      .getByRole("option", { name: /^smolvla/ })
+      .first()
+      .waitFor({ state: "attached" });
     await page.keyboard.type("smol");
     await tabTo(page, "Site");
     await page.keyboard.type("hall-1");
@@ -105,7 +110,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(await errorOf(page, "Name")).toBe("This is needed.");
     expect(await errorOf(page, "Model")).toBe("This is needed.");
     expect(await errorOf(page, "Robots active at once, at most")).toBe("At least 1.");
-    expect(await page.getByLabel("Name", { exact: true }).evaluate(isFocused)).toBe(true);
+    await expect.poll(() => page.getByLabel("Name", { exact: true }).evaluate(isFocused), PATIENCE).toBe(true);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name", { exact: true }).fill("Refused once");
     await page.getByLabel("Model").selectOption("pi0.5");
@@ -147,6 +152,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   it("shows a fleet that somebody else made without being asked to", async () => {
     const page = await open("/fleets?q=elsewhere");
     await page.getByRole("heading", { name: "No fleet matches" }).waitFor();
+    await untilLive(page);
     await demo.service.send("POST", "/v1/fleets", {
       name: "Made elsewhere",
       subject: "pi0.5",

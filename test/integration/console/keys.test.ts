@@ -69,7 +69,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByRole("rowheader", { name: "cell 7" }).waitFor();
     expect(await page.content()).not.toContain(secret);
-    expect(await page.getByRole("row", { name: /cell 7/ }).innerText()).toContain(`sk_rps_…${secret.slice(-4)}`);
+    expect(await page.getByRole("row", { name: /cell 7/ }).textContent()).toContain(`sk_rps_…${secret.slice(-4)}`);
     expect(
       await page.evaluate("JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie"),
     ).not.toContain(secret);
@@ -102,6 +102,34 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.evaluate("history.back()");
     await page.getByRole("heading", { level: 1, name: /^(Usage|Keys)/ }).waitFor();
+  });
+
+  it("loses nothing by Back, Escape or Cancel while the key is being made", async () => {
+    const page = await open();
+    await page.getByRole("link", { name: "Usage" }).first().click();
+    await page.getByRole("link", { name: "Keys" }).first().click();
+    const asked = Promise.withResolvers<void>();
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/v1/me/api-keys", async (route) => {
+      if (route.request().method() !== "POST") return route.continue();
+      asked.resolve();
+      await answered.promise;
+      return route.continue();
+    });
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("cell 9");
+    await page.keyboard.press("Enter");
+    await asked.promise;
+    await page.evaluate("history.back()");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    // What a page does not hold has gone by now.
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
+    expect(await page.getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+    answered.resolve();
+    await page.getByRole("dialog", { name: "The key cell 9" }).waitFor();
+    expect(await statusWith(await page.locator(".key-once code").innerText())).toBe(403);
+    expect(page.url()).toBe(`${running.url}/keys`);
   });
 
   it("makes a key with the scopes and the end that were chosen", async () => {
@@ -140,6 +168,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await dialog.getByLabel("Type hall 3 to confirm").fill("hall 3");
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
+    await page.getByRole("row", { name: /hall 3/ }).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: /^Revoked [1-9]/ }).click();
+    await expect.poll(() => page.url()).toBe(`${running.url}/keys?show=revoked`);
     await page
       .getByRole("row", { name: /hall 3/ })
       .getByText("Revoked")
@@ -189,7 +220,14 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.keyboard.press("Escape");
     // Looks like "cell exe.1".
     const turned = await make({ label: "cell \u202e1.exe" });
+    await page.getByRole("rowheader", { name: "cell \\u202e1.exe" }).waitFor();
     await page.getByRole("button", { name: new RegExp(turned.key_last4 ?? "") }).click();
     await page.getByLabel(`Type ${turned.key_last4} to confirm`).waitFor();
+    await page.keyboard.press("Escape");
+    // As long as the service takes it, and one word: the buttons are still there to be clicked.
+    const long = await make({ label: "W".repeat(256) });
+    await page.getByRole("button", { name: new RegExp(long.key_last4 ?? "") }).click();
+    await page.getByLabel(`Type ${long.key_last4} to confirm`).waitFor();
+    expect(await page.evaluate("document.querySelector('dialog').scrollWidth")).toBeLessThan(600);
   });
 });

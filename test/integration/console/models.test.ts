@@ -1,7 +1,14 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { BROWSER_NEEDED, signIn, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
+import {
+  BROWSER_NEEDED,
+  signIn,
+  startBrowser,
+  startConsole,
+  untilLive,
+  WITHOUT_BROWSER,
+} from "../../support/browser.ts";
 import type { TestBrowser } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
@@ -34,7 +41,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     expect(await page.locator("tbody tr").count()).toBe(4);
     await page.getByLabel("Endpoints").selectOption({ label: "unhealthy (3)" });
     await page.getByText("3 of 4 models").waitFor();
-    expect(await page.locator("tbody th").allInnerTexts()).not.toContain("SmolVLA");
+    expect(await page.locator("tbody th").allTextContents()).not.toContain("SmolVLA");
     expect(await violations(page)).toEqual([]);
   });
 
@@ -72,10 +79,35 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     await page.getByText(`${suited} of 60 robots can run it`).waitFor();
   });
 
+  it("offers in a dialog what is answered in the moment that it opens", async () => {
+    const window = await browser.open();
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    const { page } = window;
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route("**/v1/robots", async (route) => {
+      asked.resolve();
+      await answered.promise;
+      return route.continue();
+    });
+    await page.clock.install();
+    await signIn(page, demo.service, "/models/pi0.5");
+    await asked.promise;
+    // What follows a painting waits for the clock.
+    await page.clock.pauseAt(await page.evaluate<number>("Date.now() + 5000"));
+    await page.evaluate("document.querySelector('.page-head button').click()");
+    const answer = page.waitForResponse("**/v1/robots");
+    answered.resolve();
+    await (await answer).finished();
+    await page.clock.resume();
+    const names = page.locator("dialog datalist option");
+    await expect.poll(() => names.count()).toBe(60);
+  });
+
   it("shows an endpoint that recovers as it happens", async () => {
     const page = await open("/models/diffusion-pick");
     const late = page.getByRole("row", { name: /us-west-2/ });
     await late.getByText("Unhealthy").waitFor();
+    await untilLive(page);
     demo.servers.finish();
     await late.getByText("Healthy", { exact: true }).waitFor();
   });

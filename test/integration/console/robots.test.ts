@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { BROWSER_NEEDED, signIn, startBrowser, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { TestBrowser, Window } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
@@ -9,8 +9,8 @@ import type { DemoService } from "../../support/demo-service.ts";
 const TRANSFER_BYTES = 60 * 1024;
 /** Of the layout, over the whole life of the page (https://web.dev/articles/cls has 0.1 as good). */
 const SHIFT = 0.005;
-/** From the request to a thousand rows that have answered to four keys; 0.7 s alone on two cores, several times that beside other tests. */
-const INTERACTIVE_MS = 10_000;
+/** Of the processor, from the request to a thousand rows that have answered to four keys. What else the machine does is not in it. */
+const INTERACTIVE_S = 2;
 
 /** The machine may be busy with other tests. */
 const PATIENCE = { timeout: 15_000 } as const;
@@ -53,6 +53,16 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     expect(complaints).toEqual([]);
   });
 
+  it("keeps the blank before the next word of a search", async () => {
+    const { page } = await openRobots();
+    const search = page.getByLabel("Search robots");
+    await search.pressSequentially("yam ");
+    await expect.poll(() => new URL(page.url()).search, PATIENCE).toBe("?q=yam");
+    await search.pressSequentially("line=a");
+    await expect.poll(() => new URL(page.url()).search, PATIENCE).toBe("?q=yam+line%3Da");
+    expect(await search.inputValue()).toBe("yam line=a");
+  });
+
   it("costs little to transfer and answers soon", async () => {
     const window = await browser.open();
     onTestFinished(() => window[Symbol.asyncDispose]());
@@ -61,11 +71,18 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     await page.getByLabel("API key").waitFor();
     expect(await window.received_bytes()).toBeLessThan(TRANSFER_BYTES);
     await signIn(page, demo.service, "/robots");
+    const debugger_ = await page.context().newCDPSession(page);
+    await debugger_.send("Performance.enable", { timeDomain: "threadTicks" });
+    const busy_s = async () => {
+      const { metrics } = await debugger_.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+    };
+    const before_s = await busy_s();
     await page.reload();
     await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
     await page.getByLabel("Search robots").pressSequentially("zzzz");
     await page.getByText("0 of 1,000 robots").waitFor();
-    expect(await page.evaluate("performance.now()")).toBeLessThan(INTERACTIVE_MS);
+    expect((await busy_s()) - before_s).toBeLessThan(INTERACTIVE_S);
   });
 
   it("finds by words and filters, keeps both in the address, and takes them back", async () => {
@@ -115,6 +132,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     const { page } = await openRobots();
     await page.getByLabel("Search robots").fill("latecomer");
     await page.getByRole("heading", { name: "No robot matches" }).waitFor();
+    await untilLive(page);
     const robot = {
       name: "latecomer",
       robot_type_id: "yam.bimanual-joint-position.v1",
@@ -165,5 +183,25 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
       await page.goBack();
     }
     expect(complaints).toEqual([]);
+  });
+
+  it("shows what nobody would see in a name, in the row, in the filter and in the title of its page", async () => {
+    const registered = await demo.service.send("POST", "/v1/robots/setup", {
+      name: "yam-0001\u200b",
+      robot_type_id: "yam.bimanual-joint-position.v1",
+      region: "eu-central-1",
+      site: "hall\u202e3",
+      configuration_digest: `sha256:${"0".repeat(64)}`,
+    });
+    expect(registered.status).toBe(200);
+    const { page } = await openRobots(`?site=${encodeURIComponent("hall\u202e3")}`);
+    expect(await page.getByRole("rowheader").allTextContents()).toEqual(["yam-0001\\u200b"]);
+    expect(await page.getByLabel("Site").locator("option:checked").textContent()).toBe("hall\\u202e3 (1)");
+    await page.getByLabel("Search robots").fill("yam-0001\\u200b");
+    await page.getByText("1 of 1,0").waitFor();
+    await page.getByRole("link", { name: "yam-0001" }).click();
+    await page.getByRole("heading", { level: 1, name: "yam-0001\\u200b" }).waitFor();
+    expect(await page.title()).toBe("yam-0001\\u200b · Robot policy");
+    expect(await page.content()).not.toMatch(/[\u200b\u202e]/);
   });
 });

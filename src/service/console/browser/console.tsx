@@ -9,9 +9,11 @@
 import { render } from "preact";
 
 import "./console.css";
+import { drawVisibly } from "./parts/visible.ts";
 import { Application } from "./shell/application.tsx";
 import { startTheme } from "./shell/theme.ts";
 
+drawVisibly();
 startTheme();
 const root = document.getElementById("console");
 if (root !== null) render(<Application />, root);

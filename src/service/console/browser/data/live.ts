@@ -14,9 +14,6 @@ const EVENTS_PATH = "/console/events";
 const SESSION_PATH = "/v1/me/session";
 const FIRST_DELAY_MS = 1000;
 const LONGEST_DELAY_MS = 30_000;
-/** A page in the background hears nothing after this time, so that forgotten tabs cost the service nothing. */
-const HIDDEN_GRACE_MS = 60_000;
-
 /** Events that stay away mean that nothing changed, or that nothing gets through any more: after so long, the page finds out which. */
 const QUIET_MS = 30_000;
 /** For the answer then. A service that hangs, or a network that swallows everything, ends no connection. */
@@ -35,18 +32,24 @@ const TOPICS: readonly string[] = [
 export function startLive(): () => void {
   let source: EventSource | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let hidden_timer: ReturnType<typeof setTimeout> | undefined;
   let quiet_timer: ReturnType<typeof setTimeout> | undefined;
   let failures = 0;
+  let has_been_away = false;
+  let is_over = false;
 
   liveness.set("connecting");
+  // Only a page that somebody sees: a browser has six connections to a service that speaks HTTP/1.1, and a seventh page would wait for
+  // ever.
   const connect = () => {
     disconnect();
+    if (is_over || document.visibilityState === "hidden") return;
     source = new EventSource(EVENTS_PATH);
+    expectMore();
     source.addEventListener("open", () => {
       // Whatever happened in the meantime.
-      if (failures > 0) invalidateAll();
+      if (failures > 0 || has_been_away) invalidateAll();
       failures = 0;
+      has_been_away = false;
       liveness.set("live");
       expectMore();
     });
@@ -83,8 +86,10 @@ export function startLive(): () => void {
   };
   const verify = async () => {
     const verified = source;
-    if (verified === null || document.visibilityState === "hidden") return;
+    if (verified === null) return;
     clearTimeout(quiet_timer);
+    // Something in between holds it back.
+    if (verified.readyState === EventSource.CONNECTING) return connectLater();
     const outcome = await request<unknown>("GET", SESSION_PATH, { timeout_ms: ANSWER_MS });
     if (source !== verified) return;
     const kind = outcome.state === "failed" ? outcome.problem.kind : null;
@@ -103,14 +108,12 @@ export function startLive(): () => void {
     source = null;
   };
   const onVisibility = () => {
-    clearTimeout(hidden_timer);
     if (document.visibilityState === "hidden") {
-      hidden_timer = setTimeout(disconnect, HIDDEN_GRACE_MS);
-    } else {
-      invalidateAll();
-      if (source === null) connect();
-      else expectMore();
+      has_been_away = true;
+      return disconnect();
     }
+    invalidateAll();
+    connect();
   };
   const onOnline = () => connect();
   const onOffline = () => liveness.set("offline");
@@ -121,11 +124,11 @@ export function startLive(): () => void {
   const stopReached = reached.subscribe(onReached);
   connect();
   return () => {
+    is_over = true;
     stopReached();
     document.removeEventListener("visibilitychange", onVisibility);
     removeEventListener("online", onOnline);
     removeEventListener("offline", onOffline);
-    clearTimeout(hidden_timer);
     disconnect();
   };
 }

@@ -1,5 +1,6 @@
 import type { ValidationError } from "../../../../api/errors.ts";
 import { createStore } from "../store.ts";
+import { heedDate } from "./service-clock.ts";
 
 /** Without an answer for so long, there will be none: the console says so and asks again later. */
 const TIMEOUT_MS = 15_000;
@@ -61,6 +62,7 @@ export async function request<T>(
       signal: controller.signal,
     });
     reached.set(true);
+    heedDate(response.headers.get("date"));
     if (response.ok) return { state: "answered", value: await response.json() };
     return { state: "failed", problem: await readProblem(response) };
   } catch {

@@ -17,9 +17,14 @@ export type Data<T> =
  */
 export function useData<T>(path: string | null, topics: readonly Topic[]): Data<T> {
   const [, renderAgain] = useState(0);
+  const rendered = path === null ? null : known(path, topics);
   useEffect(() => {
     if (path === null) return undefined;
-    return watch(path, topics, () => renderAgain((count) => count + 1));
+    const update = () => renderAgain((count) => count + 1);
+    const stop = watch(path, topics, update);
+    // Another part of the page may have been answered between the rendering and this effect.
+    if (known(path, topics) !== rendered) update();
+    return stop;
     // Topics are written out where this is called and never change.
   }, [path]);
   if (path === null) return { state: "loading" };

@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import type { RobotContract } from "../../../../api/contract.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Facts } from "../parts/page.tsx";
+import { SmallTable } from "../parts/small-table.tsx";
 import { counted, number, spoken } from "../parts/text.ts";
 
 type Axis = RobotContract["action_axes"][number];
@@ -54,7 +55,7 @@ function ContractTables({ contract }: { readonly contract: RobotContract }) {
 
 function Cameras({ cameras }: Pick<RobotContract, "cameras">) {
   return (
-    <SmallTable title={counted(cameras.length, "camera")} heads={["Role", "Mount", "Image", "Rate", "Rotated"]}>
+    <TitledTable title={counted(cameras.length, "camera")} heads={["Role", "Mount", "Image", "Rate", "Rotated"]}>
       {cameras.map(({ role, mount, side, width, height, fps, rotation_degrees }) => (
         <tr key={role}>
           <th scope="row">{role}</th>
@@ -66,7 +67,7 @@ function Cameras({ cameras }: Pick<RobotContract, "cameras">) {
           <td>{rotation_degrees}°</td>
         </tr>
       ))}
-    </SmallTable>
+    </TitledTable>
   );
 }
 
@@ -79,7 +80,7 @@ interface AxesProps {
 function Axes({ title, axes, has_steps }: AxesProps) {
   const heads = ["#", "Axis", "Unit", "Range", ...(has_steps ? ["Largest step"] : []), "From the robot's own numbers"];
   return (
-    <SmallTable title={`${title}, in vector order`} heads={heads}>
+    <TitledTable title={`${title}, in vector order`} heads={heads}>
       {axes.map(({ name, unit, range, native, max_step }, index) => (
         <tr key={name}>
           <td class="muted">{index}</td>
@@ -92,34 +93,23 @@ function Axes({ title, axes, has_steps }: AxesProps) {
           <td class="nowrap">{native === undefined ? "the same" : nativeText(native)}</td>
         </tr>
       ))}
-    </SmallTable>
+    </TitledTable>
   );
 }
 
-interface SmallTableProps {
+interface TitledTableProps {
   readonly title: string;
   readonly heads: readonly string[];
   readonly children: ComponentChildren;
 }
 
-function SmallTable({ title, heads, children }: SmallTableProps) {
+function TitledTable({ title, heads, children }: TitledTableProps) {
   return (
     <section>
       <h3>{title}</h3>
-      <div class="scroll-x" tabIndex={0} role="group" aria-label={title}>
-        <table class="plain-table">
-          <thead>
-            <tr>
-              {heads.map((head) => (
-                <th key={head} scope="col">
-                  {head}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>{children}</tbody>
-        </table>
-      </div>
+      <SmallTable label={title} heads={heads}>
+        {children}
+      </SmallTable>
     </section>
   );
 }

@@ -3,10 +3,9 @@ import { useId, useState } from "preact/hooks";
 import type { DeploymentView } from "../../../../api/deployments.ts";
 import type { RobotView } from "../../../../api/robot-views.ts";
 import { invalidate } from "../data/cache.ts";
-import type { Problem } from "../data/request.ts";
-import { request } from "../data/request.ts";
-import { mayDo, sessionEnded } from "../data/session.ts";
+import { mayDo } from "../data/session.ts";
 import { useData } from "../data/use-data.ts";
+import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { FieldError, TextField } from "../parts/fields.tsx";
 import { formErrors } from "../parts/form-errors.ts";
@@ -29,29 +28,23 @@ interface DeployDialogProps {
 export function DeployDialog({ model: first_model = "", robot: first_robot = "", close }: DeployDialogProps) {
   const [model, setModel] = useState(first_model);
   const [robot, setRobot] = useState(first_robot);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
+  const { send, is_busy, problem } = useWrite<DeploymentView>();
   const errors = formErrors(problem, ["model", "robot"]);
   const name = robot.trim();
+  const is_ready = model !== "" && name !== "";
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (is_busy || model === "" || name === "") return;
-    setBusy(true);
-    const outcome = await request<DeploymentView>("POST", "/v1/me/deployments", { body: { model, robot: name } });
-    setBusy(false);
-    if (outcome.state === "failed") {
-      if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(outcome.problem);
-    }
-    if (outcome.state !== "answered") return;
+    if (!is_ready) return;
+    const made = await send("POST", "/v1/me/deployments", { model, robot: name });
+    if (made === null) return;
     invalidate(["deployments", "fleets", "usage"]);
     close();
-    const { id, status } = outcome.value;
+    const { id, status } = made;
     showToast(status === "active" ? `${name} runs ${model}.` : `${model} is being made ready for ${name}.`);
     navigate(deploymentPath(id));
   };
   return (
-    <Dialog title="Deploy a model to a robot" close={close}>
+    <Dialog title="Deploy a model to a robot" close={close} is_busy={is_busy}>
       <form class="form" onSubmit={submit}>
         <RobotField value={robot} change={setRobot} error={errors.of("robot")} />
         <SubjectField value={model} change={setModel} error={errors.of("model")} />
@@ -60,10 +53,10 @@ export function DeployDialog({ model: first_model = "", robot: first_robot = "",
         ))}
         <Prospect robot={name} model={model} />
         <div class="buttons">
-          <button type="button" class="button" onClick={close}>
+          <button type="button" class="button" disabled={is_busy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-main" disabled={is_busy || model === "" || name === ""}>
+          <button type="submit" class="button button-main" disabled={!is_ready} aria-disabled={is_busy}>
             Deploy
           </button>
         </div>
@@ -120,7 +113,10 @@ function Prospect({ robot, model }: ProspectProps) {
   return (
     <div class="prospect" role="status">
       {!is_asked || judged === undefined ? null : judged.fits === false ? (
-        <FieldError text={judged.reason ?? "The robot cannot run it."} />
+        <p class="prospect-fits" data-tone="blocked">
+          <Icon name="blocked" />
+          {judged.reason ?? "The robot cannot run it."}
+        </p>
       ) : (
         <p class="prospect-fits" data-tone="ready">
           <Icon name="ready" />

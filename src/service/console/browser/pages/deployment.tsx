@@ -2,10 +2,9 @@ import { useState } from "preact/hooks";
 
 import type { DeploymentView } from "../../../../api/deployments.ts";
 import { invalidate } from "../data/cache.ts";
-import type { Problem } from "../data/request.ts";
-import { request } from "../data/request.ts";
-import { mayDo, sessionEnded } from "../data/session.ts";
+import { mayDo } from "../data/session.ts";
 import { useData } from "../data/use-data.ts";
+import { useWrite } from "../data/use-write.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { Confirm } from "../parts/dialog.tsx";
 import { FieldError } from "../parts/fields.tsx";
@@ -108,18 +107,11 @@ interface RetireProps {
 }
 
 function Retire({ deployment, close }: RetireProps) {
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
+  const { send, is_busy, problem } = useWrite<DeploymentView>();
   const { id, robot, model, status } = deployment;
   const retire = async () => {
-    setBusy(true);
-    const outcome = await request<DeploymentView>("DELETE", `/v1/me/deployments/${encodeURIComponent(id)}`);
-    setBusy(false);
-    if (outcome.state === "failed") {
-      if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(outcome.problem);
-    }
-    if (outcome.state !== "answered") return;
+    const retired = await send("DELETE", `/v1/me/deployments/${encodeURIComponent(id)}`);
+    if (retired === null) return;
     invalidate(["deployments", "fleets", "usage"]);
     showToast(`${titleOf(deployment)} is retired.`);
     close();

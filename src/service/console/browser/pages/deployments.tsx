@@ -3,15 +3,14 @@ import { useMemo, useState } from "preact/hooks";
 import type { DeploymentView } from "../../../../api/deployments.ts";
 import { mayDo } from "../data/session.ts";
 import type { Column } from "../parts/column.ts";
+import { DataTable } from "../parts/data-table.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import type { Filtering } from "../parts/filter-bar.tsx";
-import { FilteredTable } from "../parts/filtered-table.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import type { Over } from "../parts/over-table.tsx";
 import { Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { number } from "../parts/text.ts";
 import { deploymentPath, failureOf, isCurrent, severityOf, useDeployments } from "./deployment-data.ts";
 import { DeployDialog } from "./deployment-new.tsx";
 
@@ -26,7 +25,9 @@ const FILTERING: Filtering<DeploymentView> = {
     [id, status, model, subject_id, robot, region, last_error_code].filter(Boolean).join(" "),
 };
 
-/** `/deployments`: which robot runs what; those that failed first, those that are over last. */
+const RETIRED: Over<DeploymentView> = { word: "retired", holds: (deployment) => !isCurrent(deployment) };
+
+/** `/deployments`: which robot runs what, those that failed first; `?show=retired`: what robots ran before. */
 export function Deployments() {
   const deployments = useDeployments();
   const [is_deploying, setDeploying] = useState(false);
@@ -39,42 +40,35 @@ export function Deployments() {
     </button>
   ) : undefined;
   return (
-    <Page
-      title="Deployments"
-      count={items === undefined ? undefined : `${number(items.filter(isCurrent).length)} current`}
-      actions={deploy}
-    >
-      {deployments.state === "failed" ? (
-        <ProblemNotice problem={deployments.problem} what="the deployments" retry={deployments.retry} />
-      ) : items?.length === 0 ? (
-        <EmptyState title="Nothing is deployed yet">
-          <p>
-            A deployment has one robot run one model. Robots of fleets need none to be ready; one is made here, or with{" "}
-            <code>robot-policy deploy MODEL --robot NAME</code>, when a robot is to work.
-          </p>
-        </EmptyState>
-      ) : (
-        <>
-          {deployments.state === "ready" && deployments.problem !== null ? (
-            <StaleNotice problem={deployments.problem} what="the deployments" />
-          ) : null}
-          <FilteredTable
-            caption="Deployments"
-            noun="deployment"
-            columns={COLUMNS}
-            rows={rows}
-            keyOf={({ id }) => id}
-            hrefOf={({ id }) => deploymentPath(id)}
-            sort="state"
-            is_loading={deployments.state === "loading"}
-            card_height="8.5rem"
-            filtering={FILTERING}
-            hint="Robot, model, checkpoint, id"
-          />
-        </>
-      )}
+    <Page title="Deployments" actions={deploy}>
+      <DataTable
+        data={deployments}
+        empty={<NoDeployments />}
+        over={RETIRED}
+        caption="Deployments"
+        noun="deployment"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => deploymentPath(id)}
+        sort="state"
+        card_height="8.5rem"
+        filtering={FILTERING}
+        hint="Robot, model, checkpoint, id"
+      />
       {is_deploying ? <DeployDialog close={() => setDeploying(false)} /> : null}
     </Page>
+  );
+}
+
+function NoDeployments() {
+  return (
+    <EmptyState title="Nothing is deployed yet">
+      <p>
+        A deployment has one robot run one model. Robots of fleets need none to be ready; one is made here, or with{" "}
+        <code>robot-policy deploy MODEL --robot NAME</code>, when a robot is to work.
+      </p>
+    </EmptyState>
   );
 }
 

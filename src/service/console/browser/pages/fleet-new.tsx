@@ -2,9 +2,8 @@ import { useState } from "preact/hooks";
 
 import type { FleetView } from "../../../../api/fleets.ts";
 import { invalidate } from "../data/cache.ts";
-import type { Problem } from "../data/request.ts";
-import { request } from "../data/request.ts";
-import { mayDo, sessionEnded } from "../data/session.ts";
+import { mayDo } from "../data/session.ts";
+import { useWrite } from "../data/use-write.ts";
 import { ChoiceField, TextField } from "../parts/fields.tsx";
 import type { FormErrors } from "../parts/form-errors.ts";
 import { formErrors } from "../parts/form-errors.ts";
@@ -25,25 +24,16 @@ import { WindowsEditor } from "./windows-editor.tsx";
 /** `/fleets/new`: makes a fleet; beside the form, which robots it would have. */
 export function NewFleet() {
   const [draft, setDraft] = useState(EMPTY_DRAFT);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
+  const { send, is_busy, problem } = useWrite<FleetView>();
   const preview = usePreview(previewOf(draft));
   const change = (part: Partial<FleetDraft>) => setDraft({ ...draft, ...part });
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (is_busy) return;
-    setBusy(true);
-    const outcome = await request<FleetView>("POST", "/v1/fleets", { body: bodyOf(draft) });
-    setBusy(false);
-    if (outcome.state === "failed") {
-      if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(outcome.problem);
-      focusFirstError();
-    }
-    if (outcome.state !== "answered") return;
+    const made = await send("POST", "/v1/fleets", bodyOf(draft));
+    if (made === null) return focusFirstError();
     invalidate(["fleets"]);
-    showToast(`${outcome.value.name} was created.`);
-    navigate(fleetPath(outcome.value.id));
+    showToast(`${made.name} was created.`);
+    navigate(fleetPath(made.id));
   };
   const errors = formErrors(problem, FLEET_FIELDS);
   // Beside the form where there is room; else where the robots are chosen, before the button that makes the fleet.

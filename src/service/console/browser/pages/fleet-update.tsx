@@ -3,9 +3,7 @@ import { useState } from "preact/hooks";
 import type { FleetMemberView } from "../../../../api/fleet-details.ts";
 import type { FleetView } from "../../../../api/fleets.ts";
 import { invalidate } from "../data/cache.ts";
-import type { Problem } from "../data/request.ts";
-import { request } from "../data/request.ts";
-import { sessionEnded } from "../data/session.ts";
+import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { FieldError } from "../parts/fields.tsx";
 import { formErrors } from "../parts/form-errors.ts";
@@ -23,29 +21,21 @@ interface UpdateModelProps {
 /** Gives a fleet another model; before that, says which of its robots could not run it. */
 export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const [subject, setSubject] = useState("");
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
+  const { send, is_busy, problem } = useWrite<FleetView>();
   const robots = members?.map(({ robot_id }) => robot_id) ?? [];
   const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
   const errors = formErrors(problem, ["subject"]);
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (is_busy || subject === "") return;
-    setBusy(true);
-    const path = `/v1/fleets/${encodeURIComponent(fleet.id)}/model`;
-    const outcome = await request<FleetView>("POST", path, { body: { subject } });
-    setBusy(false);
-    if (outcome.state === "failed") {
-      if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(outcome.problem);
-    }
-    if (outcome.state !== "answered") return;
+    if (subject === "") return;
+    const updated = await send("POST", `/v1/fleets/${encodeURIComponent(fleet.id)}/model`, { subject });
+    if (updated === null) return;
     invalidate(["fleets"]);
-    showToast(outcomeText(outcome.value, subject));
+    showToast(outcomeText(updated, subject));
     close();
   };
   return (
-    <Dialog title={`Update the model of ${fleet.name}`} close={close}>
+    <Dialog title={`Update the model of ${fleet.name}`} close={close} is_busy={is_busy}>
       <form class="form" onSubmit={submit}>
         <p>
           It works with <b>{fleet.active_model?.subject ?? fleet.subject}</b> until the new model is ready. If that
@@ -59,10 +49,10 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
           <PreviewList preview={preview} />
         </div>
         <div class="buttons">
-          <button type="button" class="button" onClick={close}>
+          <button type="button" class="button" disabled={is_busy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-main" disabled={is_busy || subject === ""}>
+          <button type="submit" class="button button-main" disabled={subject === ""} aria-disabled={is_busy}>
             Update model
           </button>
         </div>

@@ -13,8 +13,9 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { counted, number, spoken } from "../parts/text.ts";
+import { EndpointTable } from "./endpoint-table.tsx";
 import { countsOf, estimateText, reasonOf, useFleet, useFleetDetails } from "./fleet-data.ts";
-import { EndpointTable, GenerationTable } from "./fleet-generations.tsx";
+import { GenerationTable } from "./fleet-generations.tsx";
 import { MembersByReason } from "./fleet-members.tsx";
 import { UpdateModel } from "./fleet-update.tsx";
 import type { PageParameters } from "./pages.tsx";
@@ -130,6 +131,7 @@ const BLOCKER_TITLES: Readonly<Record<string, string>> = {
 
 function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView | null }) {
   const { generations, endpoints, operating_windows } = details;
+  const subjects = new Map(generations.map(({ generation_id, subject }) => [generation_id, subject]));
   return (
     <>
       {operating_windows.length === 0 ? null : (
@@ -139,7 +141,15 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
       )}
       <div class="columns">
         <Section title="Inference endpoints">
-          <EndpointTable endpoints={endpoints} generations={generations} />
+          {endpoints.length === 0 ? (
+            <p>The catalog names no endpoint for the model of this fleet.</p>
+          ) : (
+            <EndpointTable
+              label="Inference endpoints"
+              endpoints={endpoints}
+              modelOf={({ generation_id }) => subjects.get(generation_id) ?? generation_id}
+            />
+          )}
         </Section>
         <Section title="Model generations" note="Newest first">
           <GenerationTable generations={generations} />

@@ -1,11 +1,10 @@
 import type { FleetView } from "../../../../api/fleets.ts";
 import { mayDo } from "../data/session.ts";
 import { CountBar } from "../parts/count-bar.tsx";
+import { DataTable } from "../parts/data-table.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import type { Filtering } from "../parts/filter-bar.tsx";
-import { FilteredTable } from "../parts/filtered-table.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/column.ts";
@@ -27,7 +26,6 @@ const NO_FLEETS: readonly FleetView[] = [];
 export function Fleets() {
   const fleets = useFleets();
   const list = fleets.state === "ready" ? fleets.value : NO_FLEETS;
-  const is_empty = fleets.state === "ready" && list.length === 0;
   const create = mayDo("fleets:write") ? (
     <a class="button button-main" href="/fleets/new">
       <Icon name="plus" />
@@ -36,37 +34,33 @@ export function Fleets() {
   ) : undefined;
   return (
     <Page title="Fleets" count={fleets.state === "ready" ? number(list.length) : undefined} actions={create}>
-      {fleets.state === "failed" ? (
-        <ProblemNotice problem={fleets.problem} what="the fleets" retry={fleets.retry} />
-      ) : is_empty ? (
-        <EmptyState title="There is no fleet yet">
-          <p>
-            A fleet is a group of robots that share one model. The service keeps capacity ready for them, and says which
-            of them can run it and which cannot.
-          </p>
-        </EmptyState>
-      ) : (
-        <>
-          {fleets.state === "ready" && fleets.problem !== null ? (
-            <StaleNotice problem={fleets.problem} what="the fleets" />
-          ) : null}
-          <FilteredTable
-            caption="Fleets"
-            noun="fleet"
-            columns={COLUMNS}
-            rows={list}
-            keyOf={({ id }) => id}
-            hrefOf={({ id }) => fleetPath(id)}
-            sort="state"
-            is_loading={fleets.state === "loading"}
-            row_height="3.25rem"
-            card_height="7.5rem"
-            filtering={FILTERING}
-            hint="Name, model, reason"
-          />
-        </>
-      )}
+      <DataTable
+        data={fleets}
+        empty={<NoFleets />}
+        caption="Fleets"
+        noun="fleet"
+        columns={COLUMNS}
+        rows={list}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => fleetPath(id)}
+        sort="state"
+        row_height="3.25rem"
+        card_height="7.5rem"
+        filtering={FILTERING}
+        hint="Name, model, reason"
+      />
     </Page>
+  );
+}
+
+function NoFleets() {
+  return (
+    <EmptyState title="There is no fleet yet">
+      <p>
+        A fleet is a group of robots that share one model. The service keeps capacity ready for them, and says which of
+        them can run it and which cannot.
+      </p>
+    </EmptyState>
   );
 }
 

@@ -1,3 +1,5 @@
+import { serviceNow } from "../data/service-clock.ts";
+
 const DAY_MS = 86_400_000;
 
 /** When a key may end: after so many days, or `at` a time that the person names. */
@@ -12,6 +14,6 @@ export const EXPIRIES = [
 /** @returns an ISO time; null for never. */
 export function expiryOf(expiry: string, at: string): string | null {
   if (expiry === "") return null;
-  const ms = expiry === "at" ? Date.parse(at) : Date.now() + Number(expiry) * DAY_MS;
+  const ms = expiry === "at" ? Date.parse(at) : serviceNow() + Number(expiry) * DAY_MS;
   return new Date(ms).toISOString();
 }

@@ -3,13 +3,10 @@ import { useState } from "preact/hooks";
 
 import type { apiKeyCreatedSchema, ApiKeyScope } from "../../../../api/api-keys.ts";
 import { invalidate } from "../data/cache.ts";
-import type { Problem } from "../data/request.ts";
-import { request } from "../data/request.ts";
-import { sessionEnded } from "../data/session.ts";
+import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField, FieldError, SelectField, TextField } from "../parts/fields.tsx";
 import { formErrors } from "../parts/form-errors.ts";
-import { useHeldPlace } from "../router.ts";
 import { ownScopes, SCOPES } from "./key-data.ts";
 import { EXPIRIES, expiryOf } from "./key-expiry.ts";
 import { KeyShownOnce } from "./key-shown-once.tsx";
@@ -44,35 +41,25 @@ function KeyForm({ made, close }: KeyFormProps) {
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
   const [expiry, setExpiry] = useState("");
   const [expires_at, setExpiresAt] = useState("");
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
+  const { send, is_busy, problem } = useWrite<CreatedKey>();
   const errors = formErrors(problem, ["label", "scopes", "expires_at"]);
   const lacks_scope = allowance === "some" && scopes.length === 0;
   const lacks_time = expiry === "at" && Number.isNaN(Date.parse(expires_at));
   const is_ready = label.trim() !== "" && !lacks_scope && !lacks_time;
-  // A key that is made and never shown helps nobody: nothing is left before the answer.
-  useHeldPlace(is_busy ? stay : null);
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (is_busy || !is_ready) return;
-    setBusy(true);
-    const body = {
+    if (!is_ready) return;
+    const created = await send("POST", "/v1/me/api-keys", {
       label: label.trim(),
       scopes: scopesOf(allowance, scopes),
       expires_at: expiryOf(expiry, expires_at),
-    };
-    const outcome = await request<CreatedKey>("POST", "/v1/me/api-keys", { body });
-    setBusy(false);
-    if (outcome.state === "failed") {
-      if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(outcome.problem);
-    }
-    if (outcome.state !== "answered") return;
+    });
+    if (created === null) return;
     invalidate(["keys"]);
-    made(outcome.value);
+    made(created);
   };
   return (
-    <Dialog title="New key" close={is_busy ? stay : close} stays={is_busy}>
+    <Dialog title="New key" close={close} is_busy={is_busy}>
       <form class="form" onSubmit={submit}>
         <TextField
           label="Label"
@@ -117,7 +104,7 @@ function KeyForm({ made, close }: KeyFormProps) {
           <button type="button" class="button" disabled={is_busy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-main" disabled={is_busy || !is_ready}>
+          <button type="submit" class="button button-main" disabled={!is_ready} aria-disabled={is_busy}>
             Make key
           </button>
         </div>
@@ -125,8 +112,6 @@ function KeyForm({ made, close }: KeyFormProps) {
     </Dialog>
   );
 }
-
-function stay(): void {}
 
 const ALLOWANCES: readonly Allowance[] = ["robot", "some", "everything"];
 

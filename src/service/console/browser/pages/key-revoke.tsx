@@ -2,13 +2,13 @@ import { useState } from "preact/hooks";
 
 import type { ApiKeyView } from "../../../../api/api-keys.ts";
 import { invalidate } from "../data/cache.ts";
-import type { Problem } from "../data/request.ts";
-import { request } from "../data/request.ts";
 import { sessionEnded } from "../data/session.ts";
+import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
+import { visible } from "../parts/visible.ts";
 import { isOwn, keyText, labelOf } from "./key-data.ts";
 
 interface RevokeKeyProps {
@@ -22,28 +22,21 @@ const TYPED_LENGTH = 40;
 /** Ends a key for good; says what stops with it, and asks for its name, because two labels are soon mistaken for each other. */
 export function RevokeKey({ apiKey: key, close }: RevokeKeyProps) {
   const [typed, setTyped] = useState("");
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
+  const { send, is_busy, problem } = useWrite<ApiKeyView>();
   const name = nameToType(key);
   const is_confirmed = typed.trim() === name;
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (is_busy || !is_confirmed) return;
-    setBusy(true);
-    const outcome = await request<ApiKeyView>("DELETE", `/v1/me/api-keys/${encodeURIComponent(key.id)}`);
-    setBusy(false);
-    if (outcome.state === "failed") {
-      if (outcome.problem.kind === "unauthorized") sessionEnded();
-      setProblem(outcome.problem);
-    }
-    if (outcome.state !== "answered") return;
+    if (!is_confirmed) return;
+    const revoked = await send("DELETE", `/v1/me/api-keys/${encodeURIComponent(key.id)}`);
+    if (revoked === null) return;
     showToast(`${labelOf(key)} is revoked.`);
     close();
     if (isOwn(key)) sessionEnded();
     else invalidate(["keys"]);
   };
   return (
-    <Dialog title={`Revoke ${labelOf(key)}?`} close={close}>
+    <Dialog title={`Revoke ${labelOf(key)}?`} close={close} is_busy={is_busy}>
       <form class="form" onSubmit={submit}>
         <ul class="stops">
           <li>
@@ -68,10 +61,10 @@ export function RevokeKey({ apiKey: key, close }: RevokeKeyProps) {
           input={{ autofocus: true, required: true }}
         />
         <div class="buttons">
-          <button type="button" class="button" onClick={close}>
+          <button type="button" class="button" disabled={is_busy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-danger" disabled={is_busy || !is_confirmed}>
+          <button type="submit" class="button button-danger" disabled={!is_confirmed} aria-disabled={is_busy}>
             Revoke key
           </button>
         </div>
@@ -92,9 +85,8 @@ function LastUse({ apiKey: { last_used_at } }: Pick<RevokeKeyProps, "apiKey">) {
 /** The label, where it can be typed as it is seen; else the key's last four characters. */
 function nameToType(key: ApiKeyView): string {
   const label = key.label ?? "";
-  // Nor what turns the direction of text round or is not seen at all: such a label looks like another one.
-  const has_unseen = /\s\s|[\p{Cc}\p{Cf}]/u.test(label);
-  const is_typeable = label === label.trim() && !has_unseen && label.length <= TYPED_LENGTH && label !== "";
+  const is_seen = label === visible(label) && !/\s\s|[\t\n]/.test(label);
+  const is_typeable = label === label.trim() && is_seen && label.length <= TYPED_LENGTH && label !== "";
   return is_typeable ? label : (key.key_last4 ?? key.id);
 }
 

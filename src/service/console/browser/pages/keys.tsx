@@ -2,14 +2,13 @@ import { useMemo, useState } from "preact/hooks";
 
 import type { ApiKeyView } from "../../../../api/api-keys.ts";
 import { mayDo } from "../data/session.ts";
+import { DataTable } from "../parts/data-table.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import type { Filtering } from "../parts/filter-bar.tsx";
-import { FilteredTable } from "../parts/filtered-table.tsx";
 import { Icon } from "../parts/icon.tsx";
-import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
+import type { Over } from "../parts/over-table.tsx";
 import { Page } from "../parts/page.tsx";
 import { useNow } from "../parts/relative-time.tsx";
-import { number } from "../parts/text.ts";
 import type { KeyRow } from "./key-columns.tsx";
 import { actions, COLUMNS } from "./key-columns.tsx";
 import { isOwn, keyText, labelOf, momentOf, stateOf, useKeys } from "./key-data.ts";
@@ -24,7 +23,10 @@ const FILTERING: Filtering<KeyRow> = {
   textOf: ({ key, state }) => [labelOf(key), keyText(key), key.id, state, ...(key.scopes ?? ["everything"])].join(" "),
 };
 
-/** `/keys`: who may do what at this service; keys that work first. */
+/** An expired key is not over before somebody has revoked it: robots that still have it no longer register. */
+const REVOKED: Over<KeyRow> = { word: "revoked", holds: ({ state }) => state === "revoked" };
+
+/** `/keys`: who may do what at this service, keys that work first; `?show=revoked`: who might once. */
 export function Keys() {
   const keys = useKeys();
   const now_ms = useNow();
@@ -44,40 +46,34 @@ export function Keys() {
       New key
     </button>
   ) : undefined;
-  const active = rows.filter(({ state }) => state === "active").length;
   return (
-    <Page title="Keys" count={items === undefined ? undefined : `${number(active)} active`} actions={make}>
-      {keys.state === "failed" ? (
-        <ProblemNotice problem={keys.problem} what="the keys" retry={keys.retry} />
-      ) : items?.length === 0 ? (
-        <EmptyState title="There is no key">
-          <p>
-            Robots and programs sign their requests with keys. Make one for each, so that each can be revoked alone.
-          </p>
-        </EmptyState>
-      ) : (
-        <>
-          {keys.state === "ready" && keys.problem !== null ? (
-            <StaleNotice problem={keys.problem} what="the keys" />
-          ) : null}
-          <FilteredTable
-            caption="Keys"
-            noun="key"
-            columns={columns}
-            rows={rows}
-            keyOf={({ key }) => key.id}
-            sort="state"
-            is_loading={keys.state === "loading"}
-            row_height="2.75rem"
-            card_height="12rem"
-            filtering={FILTERING}
-            hint="Label, last four, scope"
-          />
-        </>
-      )}
+    <Page title="Keys" actions={make}>
+      <DataTable
+        data={keys}
+        empty={<NoKeys />}
+        over={REVOKED}
+        caption="Keys"
+        noun="key"
+        columns={columns}
+        rows={rows}
+        keyOf={({ key }) => key.id}
+        sort="state"
+        row_height="2.75rem"
+        card_height="12rem"
+        filtering={FILTERING}
+        hint="Label, last four, scope"
+      />
       {is_making ? <NewKeyDialog close={() => setMaking(false)} /> : null}
       {revoked === null ? null : <RevokeKey apiKey={revoked} close={() => setRevoked(null)} />}
     </Page>
+  );
+}
+
+function NoKeys() {
+  return (
+    <EmptyState title="There is no key">
+      <p>Robots and programs sign their requests with keys. Make one for each, so that each can be revoked alone.</p>
+    </EmptyState>
   );
 }
 

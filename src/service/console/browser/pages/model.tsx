@@ -15,9 +15,9 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { setQuery, usePlace } from "../router.ts";
 import { DeployDialog } from "./deployment-new.tsx";
+import { EndpointTable } from "./endpoint-table.tsx";
 import type { Checkpoint } from "./model-data.ts";
 import { checkpointsOf, nameOf, useEndpoints } from "./model-data.ts";
-import { EndpointTable } from "./model-endpoints.tsx";
 import { RobotsThatFit } from "./model-fit.tsx";
 import { RequirementsView } from "./model-requirements.tsx";
 import type { PageParameters } from "./pages.tsx";
@@ -163,9 +163,24 @@ function CheckpointView({ checkpoint, endpoints }: CheckpointProps) {
       <section>
         <h3>Endpoints</h3>
         <Loaded data={endpoints} what="the endpoints" lines={2}>
-          {({ items }) => <EndpointTable checkpoint={checkpoint} endpoints={items} />}
+          {({ items }) => (
+            <CheckpointEndpoints
+              id={checkpoint.id}
+              endpoints={items.filter((each) => each.checkpoint_id === checkpoint.id)}
+            />
+          )}
         </Loaded>
       </section>
     </div>
   );
+}
+
+interface CheckpointEndpointsProps {
+  readonly id: string;
+  readonly endpoints: readonly EndpointView[];
+}
+
+function CheckpointEndpoints({ id, endpoints }: CheckpointEndpointsProps) {
+  if (endpoints.length === 0) return <p>None: no robot can run this checkpoint before the catalog names one.</p>;
+  return <EndpointTable label={`Endpoints of ${id}`} endpoints={endpoints} />;
 }

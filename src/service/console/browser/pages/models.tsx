@@ -3,10 +3,9 @@ import { useMemo } from "preact/hooks";
 import type { EndpointView } from "../../../../api/fleet-details.ts";
 import type { ModelView } from "../../../../api/models.ts";
 import { useSettled } from "../data/use-settled.ts";
+import { DataTable } from "../parts/data-table.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import type { Filtering } from "../parts/filter-bar.tsx";
-import { FilteredTable } from "../parts/filtered-table.tsx";
-import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { number } from "../parts/text.ts";
 import type { OfferedModel } from "./model-columns.tsx";
@@ -40,36 +39,33 @@ export function Models() {
   const rows = useMemo(() => join(list ?? [], known), [list, known]);
   return (
     <Page title="Models" count={list === undefined ? undefined : number(list.length)}>
-      {models.state === "failed" ? (
-        <ProblemNotice problem={models.problem} what="the models" retry={models.retry} />
-      ) : list?.length === 0 ? (
-        <EmptyState title="The catalog is empty">
-          <p>
-            Models stand in the file that <code>models_file</code> of the service's configuration names. Whoever runs
-            the service writes them there and applies them with <code>robot-policy-service models apply</code>.
-          </p>
-        </EmptyState>
-      ) : (
-        <>
-          {models.state === "ready" && models.problem !== null ? (
-            <StaleNotice problem={models.problem} what="the models" />
-          ) : null}
-          <FilteredTable
-            caption="Models"
-            noun="model"
-            columns={COLUMNS}
-            rows={rows}
-            keyOf={({ model }) => model.slug}
-            hrefOf={({ model }) => modelPath(model.slug)}
-            sort="name"
-            is_loading={!is_settled}
-            card_height="8.5rem"
-            filtering={FILTERING}
-            hint="Name, slug, vendor, checkpoint"
-          />
-        </>
-      )}
+      <DataTable
+        data={models}
+        empty={<NoModels />}
+        caption="Models"
+        noun="model"
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ model }) => model.slug}
+        hrefOf={({ model }) => modelPath(model.slug)}
+        sort="name"
+        is_loading={!is_settled}
+        card_height="8.5rem"
+        filtering={FILTERING}
+        hint="Name, slug, vendor, checkpoint"
+      />
     </Page>
+  );
+}
+
+function NoModels() {
+  return (
+    <EmptyState title="The catalog is empty">
+      <p>
+        Models stand in the file that <code>models_file</code> of the service's configuration names. Whoever runs the
+        service writes them there and applies them with <code>robot-policy-service models apply</code>.
+      </p>
+    </EmptyState>
   );
 }
 

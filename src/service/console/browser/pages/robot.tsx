@@ -13,6 +13,7 @@ import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
+import { SmallTable } from "../parts/small-table.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { listed } from "../parts/text.ts";
 import type * as z from "zod";
@@ -134,36 +135,24 @@ function History({ records }: { readonly records: readonly RegistrationRecord[] 
     return <p class="muted">The service keeps no records this old. The next registration will be the first here.</p>;
   }
   return (
-    <div class="scroll-x" tabIndex={0} role="group" aria-label="History of registrations">
-      <table class="plain-table">
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">What changed</th>
-            <th scope="col">Digest</th>
-            <th scope="col">By</th>
-          </tr>
-        </thead>
-        <tbody>
-          {records.map((record, index) => (
-            <tr key={record.at + index}>
-              <th scope="row">
-                <RelativeTime at={record.at} />
-              </th>
-              <td>{changeText(record)}</td>
-              <td>
-                {record.configuration_digest === null ? (
-                  <span class="muted">–</span>
-                ) : (
-                  <DigestChip digest={record.configuration_digest} />
-                )}
-              </td>
-              <td title={record.actor.id}>{record.actor.label ?? record.actor.id}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <SmallTable label="History of registrations" heads={["When", "What changed", "Digest", "By"]}>
+      {records.map((record, index) => (
+        <tr key={record.at + index}>
+          <th scope="row">
+            <RelativeTime at={record.at} />
+          </th>
+          <td>{changeText(record)}</td>
+          <td>
+            {record.configuration_digest === null ? (
+              <span class="muted">–</span>
+            ) : (
+              <DigestChip digest={record.configuration_digest} />
+            )}
+          </td>
+          <td title={record.actor.id}>{record.actor.label ?? record.actor.id}</td>
+        </tr>
+      ))}
+    </SmallTable>
   );
 }
 

@@ -1,10 +1,9 @@
 import { mayDo } from "../data/session.ts";
+import { DataTable } from "../parts/data-table.tsx";
 import { DigestChip } from "../parts/digest-chip.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import type { Filtering } from "../parts/filter-bar.tsx";
-import { FilteredTable } from "../parts/filtered-table.tsx";
 import { Labels } from "../parts/labels.tsx";
-import { ProblemNotice, StaleNotice } from "../parts/notice.tsx";
 import { Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import type { Column } from "../parts/column.ts";
@@ -30,30 +29,20 @@ export function Robots() {
   const count = robots.state === "ready" ? number(list.length) : undefined;
   return (
     <Page title="Robots" count={count}>
-      {robots.state === "failed" ? (
-        <ProblemNotice problem={robots.problem} what="the robots" retry={robots.retry} />
-      ) : robots.state === "ready" && list.length === 0 ? (
-        <NoRobots />
-      ) : (
-        <>
-          {robots.state === "ready" && robots.problem !== null ? (
-            <StaleNotice problem={robots.problem} what="the robots" />
-          ) : null}
-          <FilteredTable
-            caption="Robots"
-            noun="robot"
-            columns={COLUMNS}
-            rows={list}
-            keyOf={({ id }) => id}
-            hrefOf={({ name, id }) => robotPath(name, id)}
-            sort="name"
-            is_loading={robots.state === "loading"}
-            card_height="6.25rem"
-            filtering={FILTERING}
-            hint="Name, type, site, label, digest"
-          />
-        </>
-      )}
+      <DataTable
+        data={robots}
+        empty={<NoRobots />}
+        caption="Robots"
+        noun="robot"
+        columns={COLUMNS}
+        rows={list}
+        keyOf={({ id }) => id}
+        hrefOf={({ name, id }) => robotPath(name, id)}
+        sort="name"
+        card_height="6.25rem"
+        filtering={FILTERING}
+        hint="Name, type, site, label, digest"
+      />
     </Page>
   );
 }

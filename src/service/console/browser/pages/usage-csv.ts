@@ -1,3 +1,4 @@
+import { csvLine } from "../../../../platform/csv.ts";
 import type { Usage } from "./usage-data.ts";
 
 /** Of a file that is downloaded; long after the browser has taken it. */
@@ -15,16 +16,7 @@ export function usageCsv({ days, by, has_names }: Usage): string {
       }),
   );
   // Spreadsheets take UTF-8 for it only when it says so.
-  return `\uFEFF${[head, ...lines].map((cells) => `${cells.map(cell).join(",")}\r\n`).join("")}`;
-}
-
-/**
- * A cell as the text it is: spreadsheets would take one that begins like this for a formula, and a robot is named by whoever
- * registers it (OWASP, CSV injection).
- */
-function cell(text: string): string {
-  const safe = /^\s*[=+\-@\t\r\n|%＝＋－＠]/.test(text) ? `'${text}` : text;
-  return /[",\r\n';]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return `\uFEFF${[head, ...lines].map((cells) => `${csvLine(cells)}\r\n`).join("")}`;
 }
 
 /** Hands a text to the browser as a file. */

@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { UsageGrouping, UsageSummary } from "../../../../api/usage.ts";
 import type { Outcome, Problem } from "../data/request.ts";
 import { request } from "../data/request.ts";
+import { serviceNow } from "../data/service-clock.ts";
 import { sessionEnded } from "../data/session.ts";
 import type { UsageRange } from "./usage-range.ts";
 import { DAY_MS, dayOf, daysOf } from "./usage-range.ts";
@@ -145,7 +146,7 @@ function usageOf(range: UsageRange, by: UsageBy, { sums, has_names, names }: Sum
     days,
     seconds: days.reduce((total, { seconds }) => total + seconds, 0),
     series: has_names ? seriesOf(days) : withoutDays(names, by),
-    asked_at_ms: Date.now(),
+    asked_at_ms: serviceNow(),
   };
 }
 

@@ -1,3 +1,4 @@
+import { serviceNow } from "../data/service-clock.ts";
 import { Field, SelectField } from "../parts/fields.tsx";
 import { setQuery, usePlace } from "../router.ts";
 import type { UsageBy } from "./usage-data.ts";
@@ -65,14 +66,14 @@ function DayField({ label, parameter }: { readonly label: string; readonly param
 
 function chooseTime(value: string): void {
   setQuery((query) => {
-    const read = readRange(query, Date.now());
+    const now_ms = serviceNow();
+    const read = readRange(query, now_ms);
     for (const parameter of ["days", "from", "to"]) query.delete(parameter);
     if (value !== DATES.value) {
       if (value !== String(DAYS_STANDARD)) query.set("days", value);
       return;
     }
     // Begins with what is shown.
-    const now_ms = Date.now();
     const range = read.state === "read" ? read.range : { first_ms: now_ms - DAYS_STANDARD * DAY_MS, last_ms: now_ms };
     query.set("from", dayOf(range.first_ms));
     query.set("to", dayOf(range.last_ms));

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 
+import { serviceNow } from "../data/service-clock.ts";
 import { useRetry } from "../data/use-retry.ts";
 import { EmptyState } from "../parts/empty-state.tsx";
 import { FieldError } from "../parts/fields.tsx";
@@ -25,11 +26,11 @@ export function Usage() {
   const { query } = usePlace();
   const by = query.get("by") === "model" ? "model" : "robot";
   // Of the moment it was asked for: a page that is open at midnight does not begin anew by itself.
-  const [asked_ms, setAskedMs] = useState(Date.now());
+  const [asked_ms, setAskedMs] = useState(serviceNow());
   const read = readRange(query, asked_ms);
   const usage = useUsage(read.state === "read" ? read.range : null, by, asked_ms);
   const value = usage.state === "ready" ? usage.value : null;
-  const askAgain = () => setAskedMs(Date.now());
+  const askAgain = () => setAskedMs(serviceNow());
   useRetry(usage.state === "loading" ? null : usage.problem, askAgain);
   return (
     <Page

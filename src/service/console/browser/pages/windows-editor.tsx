@@ -1,3 +1,4 @@
+import { serviceNow } from "../data/service-clock.ts";
 import { FieldError, TextField } from "../parts/fields.tsx";
 import { Icon } from "../parts/icon.tsx";
 import type { WindowDraft } from "./fleet-draft.ts";
@@ -75,7 +76,7 @@ export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditor
 }
 
 function tomorrow(): WindowDraft {
-  const start = new Date(Date.now() + DAY_MS);
+  const start = new Date(serviceNow() + DAY_MS);
   start.setHours(8, 0, 0, 0);
   return { starts_at: localText(start), ends_at: localText(new Date(start.getTime() + 8 * HOUR_MS)) };
 }

@@ -1,4 +1,5 @@
 import { useNow, absoluteTime } from "../parts/relative-time.tsx";
+import { SmallTable } from "../parts/small-table.tsx";
 import { counted, duration } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
 
@@ -98,30 +99,20 @@ interface WindowTableProps {
 
 function WindowTable({ windows, now_ms }: WindowTableProps) {
   return (
-    <table class="plain-table">
-      <thead>
-        <tr>
-          <th scope="col">Starts</th>
-          <th scope="col">Ends</th>
-          <th scope="col">Length</th>
-          <th scope="col">State</th>
+    <SmallTable label="Operating windows" heads={["Starts", "Ends", "Length", "State"]}>
+      {windows.map(({ starts_at, ends_at }) => (
+        <tr key={starts_at}>
+          <th scope="row">
+            <time dateTime={starts_at}>{absoluteTime(starts_at)}</time>
+          </th>
+          <td>
+            <time dateTime={ends_at}>{absoluteTime(ends_at)}</time>
+          </td>
+          <td>{duration((Date.parse(ends_at) - Date.parse(starts_at)) / 1000)}</td>
+          <td>{Date.parse(ends_at) <= now_ms ? "past" : Date.parse(starts_at) <= now_ms ? "open now" : "to come"}</td>
         </tr>
-      </thead>
-      <tbody>
-        {windows.map(({ starts_at, ends_at }) => (
-          <tr key={starts_at}>
-            <th scope="row">
-              <time dateTime={starts_at}>{absoluteTime(starts_at)}</time>
-            </th>
-            <td>
-              <time dateTime={ends_at}>{absoluteTime(ends_at)}</time>
-            </td>
-            <td>{duration((Date.parse(ends_at) - Date.parse(starts_at)) / 1000)}</td>
-            <td>{Date.parse(ends_at) <= now_ms ? "past" : Date.parse(starts_at) <= now_ms ? "open now" : "to come"}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </SmallTable>
   );
 }
 

@@ -27,12 +27,14 @@ export function CopyButton({ text, what, is_in_list = false }: CopyButtonProps) 
       showToast(`Copied ${what}.`);
     } else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
   };
+  // The message may lie behind a dialog.
+  const label = is_copied ? `Copied ${what}` : `Copy ${what}`;
   return (
     <button
       type="button"
       class="chip-copy over"
-      aria-label={`Copy ${what}`}
-      title={`Copy ${what}`}
+      aria-label={label}
+      title={label}
       tabIndex={is_in_list ? -1 : undefined}
       onClick={copy}
     >

@@ -47,7 +47,7 @@ export function Field({ label, hint, error, className = "field", control }: Fiel
 
 export function FieldError({ id, text }: { readonly id?: string; readonly text: string }) {
   return (
-    <p class="field-error" id={id}>
+    <p class="field-error" id={id} role="alert">
       <Icon name="blocked" />
       {text}
     </p>

@@ -1,9 +1,10 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { setQuery, usePlace } from "../router.ts";
 import { Field, SelectField } from "./fields.tsx";
-import { compareTexts, counted, number } from "./text.ts";
+import { compareTexts, number } from "./text.ts";
 import { useWidth } from "./use-width.ts";
+import { visible } from "./visible.ts";
 
 /** One thing to choose rows by. Its id is its name in the address. */
 export interface Filter<Row> {
@@ -29,10 +30,14 @@ const SEARCH_LENGTH = 200;
 /** The rows that the address asks for: every word of the search, and every filter. */
 export function useFiltered<Row>(rows: readonly Row[], { filters, textOf }: Filtering<Row>): readonly Row[] {
   const { query } = usePlace();
-  const texts = useMemo(() => rows.map((row) => textOf(row).toLowerCase()), [rows]);
+  // As they are shown: what is read off the page is found.
+  const texts = useMemo(() => rows.map((row) => visible(textOf(row)).toLowerCase()), [rows]);
   const key = query.toString();
   return useMemo(() => {
-    const words = (query.get("q") ?? "").toLowerCase().split(/\s+/).filter(Boolean);
+    const words = visible(query.get("q") ?? "")
+      .toLowerCase()
+      .split(/\s+/)
+      .filter(Boolean);
     const wanted = filters.flatMap((filter) => {
       const value = query.get(filter.id);
       return value === null ? [] : [{ filter, value }];
@@ -70,7 +75,10 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
       <div class="filters-search">
         <SearchField label={`Search ${noun}s`} hint={hint} />
         <div class="filters-result">
-          <span role="status">{is_filtering ? `${number(matching)} of ${counted(rows.length, noun)}` : ""}</span>
+          <span role="status">
+            {is_filtering ? `${number(matching)} of ${number(rows.length)}` : ""}
+            {is_filtering ? <span class="visually-hidden"> {noun}s</span> : null}
+          </span>
           {is_filtering ? (
             <button type="button" class="button-inline" onClick={clear}>
               Clear
@@ -94,8 +102,8 @@ function SearchField({ label, hint }: { readonly label: string; readonly hint: s
   const in_address = usePlace().query.get("q") ?? "";
   const [text, setText] = useState(in_address);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // By the way back, a link, or the button that clears.
-  useEffect(() => setText(in_address), [in_address]);
+  // By the way back, a link, or the button that clears; not where it says what was typed, with the blank before the next word.
+  useLayoutEffect(() => setText((typed) => (typed.trim() === in_address ? typed : in_address)), [in_address]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const change = (value: string) => {
     setText(value);

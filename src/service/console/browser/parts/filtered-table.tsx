@@ -4,21 +4,26 @@ import { FilterBar, useFiltered } from "./filter-bar.tsx";
 import type { TableProps } from "./table.tsx";
 import { Table } from "./table.tsx";
 
-interface FilteredTableProps<Row> extends TableProps<Row> {
+export interface FilteredTableProps<Row> extends TableProps<Row> {
   readonly filtering: Filtering<Row>;
+  /** Where the rows are a part of what there is: "retired". */
+  readonly which?: string;
   /** What the search looks through. */
   readonly hint: string;
 }
 
 /** A table, with a search and filters above it. */
-export function FilteredTable<Row>({ filtering, hint, ...props }: FilteredTableProps<Row>) {
+export function FilteredTable<Row>({ filtering, which, hint, ...props }: FilteredTableProps<Row>) {
   const { rows, noun, is_loading = false } = props;
   const matching = useFiltered(rows, filtering);
+  const sought = which === undefined ? noun : `${which} ${noun}`;
   return (
     <>
       <FilterBar rows={rows} matching={matching.length} noun={noun} hint={hint} filters={filtering.filters} />
-      {matching.length === 0 && !is_loading ? (
-        <EmptyState title={`No ${noun} matches`}>
+      {rows.length === 0 && !is_loading ? (
+        <p class="muted">There is no {sought}.</p>
+      ) : matching.length === 0 && !is_loading ? (
+        <EmptyState title={`No ${sought} matches`}>
           <p>Take a filter away, or search for less.</p>
         </EmptyState>
       ) : (

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
+import { visible } from "./visible.ts";
+
 interface PageProps {
   readonly title: string;
   /** Beside the title, quietly. */
@@ -17,7 +19,7 @@ interface PageProps {
 /** A page: its title in the heading and in the browser's own, what can be done, and the rest. */
 export function Page({ title, count, up, badge, actions, children }: PageProps) {
   useLayoutEffect(() => {
-    document.title = `${title} · Robot policy`;
+    document.title = `${visible(title)} · Robot policy`;
   }, [title]);
   return (
     <>

@@ -1,14 +1,17 @@
+import { ahead_ms, serviceNow } from "../data/service-clock.ts";
 import { createStore, useStore } from "../store.ts";
 import { duration } from "./text.ts";
 
 /** The time now, for everything that tells how long ago something was. Coarse, so that a page that nothing happens on rests. */
 const TICK_MS = 10_000;
-const now_ms = createStore(Date.now());
+const now_ms = createStore(serviceNow());
+const tick = () => now_ms.set(serviceNow());
 
 setInterval(() => {
-  if (document.visibilityState === "visible") now_ms.set(Date.now());
+  if (document.visibilityState === "visible") tick();
 }, TICK_MS);
-document.addEventListener("visibilitychange", () => now_ms.set(Date.now()));
+document.addEventListener("visibilitychange", tick);
+ahead_ms.subscribe(tick);
 
 /** Milliseconds since the Unix epoch, on time to a few seconds. */
 export function useNow(): number {

@@ -1,4 +1,4 @@
-import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hooks";
 
 import { pageAt } from "../pages/pages.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -10,7 +10,8 @@ export function Shell() {
   const { path } = usePlace();
   const main = useRef<HTMLElement>(null);
   const last_path = useRef(path);
-  useEffect(() => {
+  // Before the page is painted: a link that is followed by the browser loads all of it again.
+  useLayoutEffect(() => {
     document.addEventListener("click", followLinks);
     return () => document.removeEventListener("click", followLinks);
   }, []);
