@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { endWithTest } from "../test/support/children.ts";
 import { endProcess } from "./bench-robot.ts";
 import type { Target } from "./bench-service-load.ts";
 
@@ -53,6 +54,7 @@ export async function launch(
     env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` },
     stdio: ["ignore", "pipe", openSync(join(folder, "log"), "a")],
   });
+  endWithTest(child);
   const url = await listening(child);
   return { child, target: { url, key: (await readFile(key_file, "utf8")).trim() } };
 }
@@ -79,6 +81,7 @@ export async function startOther(target: Target, command: string | undefined): P
     env: { ...process.env, BENCH_FOLDER: folder, BENCH_KEY: target.key },
     stdio: ["ignore", "ignore", "inherit"],
   });
+  endWithTest(child);
   const service: Started = {
     target,
     process_id: child.pid ?? null,

@@ -288,8 +288,8 @@ function builtinsLoadedLate(): Plugin {
       });
       onLoad({ filter: /./, namespace: "late" }, ({ path }) => {
         const members = Object.keys(createRequire(import.meta.url)(path) as object);
-        const getters = members.map((member) => `get ${member}() { return require("${path}").${member}; }`);
-        return { contents: `module.exports = {\n${getters.join(",\n")}\n};` };
+        const getters = members.map((member) => `get ${member}() { return (whole ??= require("${path}")).${member}; }`);
+        return { contents: `let whole;\nmodule.exports = {\n${getters.join(",\n")}\n};` };
       });
     },
   };

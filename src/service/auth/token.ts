@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { crc32 } from "node:zlib";
 
 import type { Random } from "../../platform/random.ts";
@@ -26,7 +26,7 @@ export function isToken(prefix: string, text: string): boolean {
 
 /** What the store keeps of a secret, as lowercase hex SHA-256. Unsalted is enough: 128 random bits are in no table. */
 export function hashSecret(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
+  return hash("sha256", secret, "hex");
 }
 
 /** An index lookup compares bytes as it pleases; this comparison does not stop at the first difference. */

@@ -12,9 +12,11 @@ export function routePath(template: string): string {
   return template.replaceAll(/\{(\w+)\}/g, ":$1");
 }
 
-/** Inverse of `routePath`. */
+const TEMPLATES: ReadonlyMap<string, string> = new Map(OPERATIONS.map(({ path }) => [routePath(path), path]));
+
+/** Inverse of `routePath`; other paths are their own template. */
 export function templateOf(route_path: string): string {
-  return route_path.replaceAll(/:(\w+)/g, "{$1}");
+  return TEMPLATES.get(route_path) ?? route_path;
 }
 
 /** The methods a path answers to, for the `Allow` header of a 405; empty for a path that is nobody's. */

@@ -41,9 +41,13 @@ function encodingOf(bytes: Uint8Array): Encoding {
   return "utf-8";
 }
 
+/** Made once: that takes longer than the body of a robot. */
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
+
 function decode(bytes: Uint8Array, encoding: string): string | null {
   try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    const decoder = encoding === UTF_8.encoding ? UTF_8 : new TextDecoder(encoding, { fatal: true });
+    return decoder.decode(bytes);
   } catch {
     return null;
   }

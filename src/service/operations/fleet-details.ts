@@ -1,6 +1,7 @@
 import { answerJson } from "../http/answers.ts";
 import { deriveDetails } from "../readiness/derive-details.ts";
 import { findFleetDetails } from "../store/fleet-details.ts";
+import { readSnapshot } from "../store/snapshot.ts";
 import { fleetId, UNKNOWN_FLEET } from "./fleets.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 
@@ -8,7 +9,9 @@ import type { Handler, OperationContext } from "./operation.ts";
 export function getFleetDetails({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal, path }) => {
     const id = fleetId(path);
-    const facts = id === null ? undefined : await findFleetDetails(store.reader, principal.organization_id, id);
+    if (id === null) return UNKNOWN_FLEET;
+    const { organization_id } = principal;
+    const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organization_id, id));
     if (facts === undefined) return UNKNOWN_FLEET;
     const details = deriveDetails(facts, machine.clock.wall_ms());
     return answerJson(`${JSON.stringify(details).slice(0, -1)},"selection":${facts.selection ?? "null"}}`);

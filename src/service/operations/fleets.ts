@@ -5,6 +5,7 @@ import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
 import { deriveFleet } from "../readiness/derive-fleet.ts";
 import type { FleetFacts } from "../readiness/fleet-facts.ts";
 import { findFleetFacts, listFleetFacts } from "../store/fleets.ts";
+import { readSnapshot } from "../store/snapshot.ts";
 import { answerList } from "./answer-list.ts";
 import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./fleet-changes.ts";
 import { fleetFindings } from "./fleet-rules.ts";
@@ -50,7 +51,8 @@ export function listFleets({ store, machine }: OperationContext): Handler<null, 
       prefix: "fleet",
       around: ["[", "]"],
       part_rows: LIST_PART_FLEETS,
-      fetch: (range) => listFleetFacts(store.reader, call.principal.organization_id, range),
+      fetch: (range) =>
+        readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, call.principal.organization_id, range)),
       view: (facts) => deriveFleet(facts, machine.clock.wall_ms()),
     });
 }
@@ -59,7 +61,9 @@ export function listFleets({ store, machine }: OperationContext): Handler<null, 
 export function getFleet({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal, path }) => {
     const id = fleetId(path);
-    const facts = id === null ? undefined : await findFleetFacts(store.reader, principal.organization_id, id);
+    if (id === null) return UNKNOWN_FLEET;
+    const { organization_id } = principal;
+    const facts = await readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organization_id, id));
     return facts === undefined ? UNKNOWN_FLEET : answerFleet(facts, machine.clock.wall_ms());
   };
 }

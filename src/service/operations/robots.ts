@@ -6,7 +6,7 @@ import { audit } from "../store/audit.ts";
 import type { Authorship } from "../store/audit.ts";
 import { registrationDetails } from "../store/robot-history.ts";
 import { findRobot, isRobotName, joinRobots, registrationOf, upsertRobot } from "../store/robots.ts";
-import type { Registered, Registration, RobotPart } from "../store/robots.ts";
+import type { Registered, Registration, RobotIdentity, RobotPart } from "../store/robots.ts";
 import { createListCache } from "./list-cache.ts";
 import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
@@ -33,11 +33,12 @@ export function setupRobot(context: SetupContext, robots_maximum = ROBOTS_MAXIMU
   // Not async itself: a call that waits would hold on to its parsed body, which can be fifty times what was sent.
   return (call) => {
     const now = new Date(machine.clock.wall_ms()).toISOString();
+    const author = authorship(call, newId, now);
     return register(context, room, {
       organization_id: call.principal.organization_id,
       registration: registrationOf(call.body),
-      identity: { id: newId("rob"), now },
-      author: authorship(call, newId, now),
+      identity: { id: newId("rob"), now, audit_id: author.audit_id },
+      author,
     });
   };
 }
@@ -47,7 +48,7 @@ type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudg
 interface RegisterWish {
   readonly organization_id: string;
   readonly registration: Registration;
-  readonly identity: { readonly id: string; readonly now: string };
+  readonly identity: RobotIdentity;
   readonly author: Authorship;
 }
 
@@ -62,7 +63,8 @@ async function register(
   const robot = await store.write(async (transaction) => {
     if (isFull && !(await isRobotName(transaction, organization_id, name))) return null;
     const registered = await upsertRobot(transaction, organization_id, registration, identity);
-    await audit(transaction, author, { action: "robot.setup", subject_id: registered.id, details });
+    const { id: subject_id, previous_audit_id: previous_id } = registered;
+    await audit(transaction, author, { action: "robot.setup", subject_id, details, previous_id });
     return registered;
   });
   if (robot === null) return refuse("Conflict", `An organization has ${room.maximum} robots at most`);

@@ -36,15 +36,17 @@ export interface AuditEntry {
   readonly action: AuditAction;
   readonly subject_id: string;
   readonly details: Readonly<Record<string, string | number | null>>;
+  /** Of a registration, the entry of the one before. */
+  readonly previous_id?: string | null;
 }
 
 /** Writes down a change in the transaction that makes it: neither is there without the other. */
 export async function audit(
   transaction: Transaction<Tables>,
   { audit_id, at, organization_id, actor, request_id }: Authorship,
-  { action, subject_id, details }: AuditEntry,
+  { action, subject_id, details, previous_id = null }: AuditEntry,
 ): Promise<void> {
-  const entry = { id: audit_id, organization_id, at, actor, request_id, action, subject_id };
+  const entry = { id: audit_id, organization_id, at, actor, request_id, action, subject_id, previous_id };
   await insert(transaction, { ...entry, details: JSON.stringify(details) });
 }
 
@@ -58,5 +60,6 @@ const insert = prepare<Tables["audit_log"], never>((database, parameter) =>
     action: parameter("action"),
     subject_id: parameter("subject_id"),
     details: parameter("details"),
+    previous_id: parameter("previous_id"),
   }),
 );

@@ -279,7 +279,7 @@ async function addConsole(database: AnyDatabase): Promise<void> {
   await addConsoleSessions(database);
   await addRegistrationTimes(database);
   await database.schema.alterTable("fleets").addColumn("selection", "text").execute();
-  await database.schema.createIndex("audit_log_by_subject").on("audit_log").columns(["subject_id", "id"]).execute();
+  await chainRegistrations(database);
   // Periods are cut each hour: only outages leave long ones.
   await database.schema
     .createIndex("usage_records_long")
@@ -296,6 +296,20 @@ async function addRegistrationTimes(database: AnyDatabase): Promise<void> {
     .addColumn("changed_at", "text", (column) => column.notNull().defaultTo(""))
     .execute();
   await sql`update robots set changed_at = updated_at`.execute(database);
+}
+
+/** Each robot names the audit entry of its last registration, and each of these the one before. */
+async function chainRegistrations(database: AnyDatabase): Promise<void> {
+  await database.schema.alterTable("audit_log").addColumn("previous_id", "text").execute();
+  await database.schema.alterTable("robots").addColumn("audit_id", "text").execute();
+  await database.schema.alterTable("robots").addColumn("previous_audit_id", "text").execute();
+  await sql`update audit_log set previous_id = chain.previous_id from (
+      select id, lag(id) over (partition by subject_id order by id) as previous_id
+      from audit_log where action = 'robot.setup') as chain
+    where audit_log.id = chain.id`.execute(database);
+  await sql`update robots set audit_id = newest.id from (
+      select subject_id, max(id) as id from audit_log where action = 'robot.setup' group by subject_id) as newest
+    where robots.id = newest.subject_id`.execute(database);
 }
 
 /** Until then every session was a command line's, and could do everything. */

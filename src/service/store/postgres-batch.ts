@@ -14,6 +14,8 @@ const LOCK_TIMEOUT_MS = 5000;
 /** How often a write is tried that meets others head-on. */
 const ATTEMPTS_MAXIMUM = 8;
 const BACKOFF = { first_ms: 10, cap_ms: 500 } as const;
+/** Any number that no other program on the same database takes: "robotrty" in ASCII. */
+const RETRY_LOCK = 0x726f_626f_7472_7479n;
 
 type BatchMachine = Pick<ServiceMachine, "clock" | "random">;
 
@@ -55,6 +57,8 @@ async function runAlone(database: Kysely<Tables>, write: PendingWrite, { clock, 
     try {
       await database.transaction().execute(async (transaction) => {
         await sql`set local lock_timeout = ${sql.lit(LOCK_TIMEOUT_MS)}`.execute(transaction);
+        // Those that met others head-on go one after the other, whichever replica they are of: many would meet again and again.
+        if (backoff.attempts > 0) await sql`select pg_advisory_xact_lock(${sql.lit(RETRY_LOCK)})`.execute(transaction);
         await write.run(transaction);
       });
       write.commit();

@@ -32,7 +32,9 @@ export function prepare<Parameters extends object, Row>(
     const filled: readonly unknown[] = query.parameters.map((value) =>
       value instanceof Hole ? Reflect.get(parameters, value.name) : value,
     );
-    const { rows } = await executor.executeQuery<Row>({ ...query, parameters: filled });
+    const ready = { ...query, parameters: filled };
+    // Around Kysely's plugins, of which there are none.
+    const { rows } = await executor.provideConnection((connection) => connection.executeQuery<Row>(ready));
     return rows;
   };
 }

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 
+import { sql } from "kysely";
 import * as z from "zod";
 
 import { REGISTRATION_MEMBERS } from "../../api/registrations.ts";
@@ -64,19 +65,29 @@ export async function readRobotHistory(
   count: number,
 ): Promise<readonly RegistrationRecord[]> {
   const rows = await reader
-    .selectFrom("audit_log")
-    .leftJoin("api_keys", (join) =>
-      join
-        .onRef("api_keys.id", "=", "audit_log.actor")
-        .onRef("api_keys.organization_id", "=", "audit_log.organization_id"),
+    .withRecursive("history", (query) =>
+      query
+        .selectFrom("robots")
+        .innerJoin("audit_log", "audit_log.id", "robots.audit_id")
+        .select(["audit_log.previous_id", "at", "actor", "details", sql<number>`1`.as("place")])
+        .where("robots.organization_id", "=", organization_id)
+        .where("robots.id", "=", robot_id)
+        .unionAll(
+          query
+            .selectFrom("history")
+            .innerJoin("audit_log", "audit_log.id", "history.previous_id")
+            .select(["audit_log.previous_id", "audit_log.at", "audit_log.actor", "audit_log.details"])
+            .select(({ eb }) => eb("place", "+", 1).as("place"))
+            // One more tells what changed with the oldest.
+            .where("place", "<=", count),
+        ),
     )
-    .select(["audit_log.id", "at", "actor", "details", "label"])
-    .where("audit_log.organization_id", "=", organization_id)
-    .where("subject_id", "=", robot_id)
-    .where("action", "=", "robot.setup")
-    .orderBy("audit_log.id", "desc")
-    // One more tells what changed with the oldest.
-    .limit(count + 1)
+    .selectFrom("history")
+    .leftJoin("api_keys", (join) =>
+      join.onRef("api_keys.id", "=", "actor").on("api_keys.organization_id", "=", organization_id),
+    )
+    .select(["at", "actor", "details", "label"])
+    .orderBy("place")
     .execute();
   const details = rows.map((row) => detailsSchema.parse(JSON.parse(row.details)));
   return rows.slice(0, count).map(({ at, actor, label }, index) => {

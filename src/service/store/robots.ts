@@ -15,6 +15,8 @@ export type RobotRow = Pick<Tables["robots"], "id" | "view">;
 export interface Registered extends RobotRow {
   /** `added` when the name was new; `refitted` when type, region or contract are other than before, so that fleets judge anew. */
   readonly change: "added" | "replaced" | "refitted";
+  /** Audit entry of the registration before. */
+  readonly previous_audit_id: string | null;
 }
 
 /** A setup as the store keeps it: texts, so that what waits to be written is no larger than what was sent. */
@@ -50,19 +52,25 @@ export function registrationOf(setup: RobotSetup): Registration {
  * Registers a robot, or replaces the registration of that name: id and created_at stay, everything else is as sent. Two of
  * the same name at once make one robot, whichever replicas they reach.
  *
- * @param identity id and time of a robot that is new.
+ * @param identity id and time of a robot that is new, and the audit entry of this registration.
  */
 export async function upsertRobot(
   transaction: Transaction<Tables>,
   organization_id: string,
   registration: Registration,
-  identity: { readonly id: string; readonly now: string },
+  identity: RobotIdentity,
 ): Promise<Registered> {
   const { id, now } = identity;
-  const [robot] = await upsert(transaction, { ...registration, id, organization_id, now });
+  const [robot] = await upsert(transaction, { ...registration, ...identity, organization_id });
   if (robot === undefined) throw new Error("A robot was neither added nor replaced");
   const change = robot.id === id ? "added" : robot.refitted_at === now ? "refitted" : "replaced";
-  return { id: robot.id, view: robot.view, change };
+  return { id: robot.id, view: robot.view, previous_audit_id: robot.previous_audit_id, change };
+}
+
+export interface RobotIdentity {
+  readonly id: string;
+  readonly now: string;
+  readonly audit_id: string;
 }
 
 /** Looks at every robot of the organization, though only in an index. */
@@ -129,8 +137,8 @@ export async function findRobot(
 const VIEW_BEGIN = '{"id":"';
 
 const upsert = prepare<
-  Registration & { readonly id: string; readonly organization_id: string; readonly now: string },
-  RobotRow & { readonly refitted_at: string }
+  Registration & RobotIdentity & { readonly organization_id: string },
+  RobotRow & Pick<Tables["robots"], "refitted_at" | "previous_audit_id">
 >((database, parameter) => {
   const view = (id: unknown, created_at: unknown) =>
     sql<string>`${sql.lit(VIEW_BEGIN)} || ${id} || ${parameter("view_middle")} || ${created_at} || ${parameter("view_end")}`;
@@ -151,6 +159,7 @@ const upsert = prepare<
       updated_at: parameter("now"),
       refitted_at: parameter("now"),
       changed_at: parameter("now"),
+      audit_id: parameter("audit_id"),
     })
     .onConflict((conflict) =>
       conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => {
@@ -179,10 +188,12 @@ const upsert = prepare<
           updated_at: ref("excluded.updated_at"),
           refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),
           changed_at: when().when(isSame).then(ref("robots.changed_at")).else(ref("excluded.changed_at")).end(),
+          audit_id: ref("excluded.audit_id"),
+          previous_audit_id: ref("robots.audit_id"),
         };
       }),
     )
-    .returning(["id", "view", "refitted_at"]);
+    .returning(["id", "view", "refitted_at", "previous_audit_id"]);
 });
 
 const joinAfter = prepare<

@@ -24,7 +24,7 @@ const ROW_LOCKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Kysely over node:sqlite: one connection, used by one transaction at a time.
+ * Kysely over node:sqlite: one connection, which Kysely gives to one transaction or query at a time.
  *
  * A transaction begins immediate, so that it waits for the write lock at its begin and never fails with a snapshot that
  * turned stale under it (sqlite.org/lang_transaction.html). One that only reads sees one snapshot from its first query on.
@@ -70,8 +70,6 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
 class NodeSqliteDriver implements Driver {
   readonly #database: DatabaseSync;
   readonly #connection: NodeSqliteConnection;
-  #last: Promise<void> = Promise.resolve();
-  #release: () => void = () => {};
 
   constructor(database: DatabaseSync) {
     this.#database = database;
@@ -81,17 +79,10 @@ class NodeSqliteDriver implements Driver {
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<DatabaseConnection> {
-    const before = this.#last;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#last = promise;
-    await before;
-    this.#release = resolve;
     return this.#connection;
   }
 
-  async releaseConnection(): Promise<void> {
-    this.#release();
-  }
+  async releaseConnection(): Promise<void> {}
 
   async beginTransaction(_connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
     this.#database.exec(accessMode === "read only" ? "begin" : "begin immediate");
@@ -121,8 +112,8 @@ class NodeSqliteConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const { statement, hasRows } = this.#prepare(query.sql);
-    const parameters = query.parameters.filter(isBindable);
-    if (parameters.length !== query.parameters.length) throw new Error(`Cannot bind a parameter of: ${query.sql}`);
+    const { parameters } = query;
+    if (!parameters.every(isBindable)) throw new Error(`Cannot bind a parameter of: ${query.sql}`);
     if (hasRows) {
       const rows: unknown[] = statement.all(...parameters);
       assertRows<R>(rows);

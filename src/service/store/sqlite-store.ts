@@ -18,6 +18,8 @@ export const SQLITE_FILE = "service.db";
 const BUSY_TIMEOUT_MS = 5000;
 /** What the write-ahead log is cut back to after it was long. */
 const LOG_BYTES = 64 * 1024 * 1024;
+/** Pages of the log before they are copied to where they belong: each only as it was last, so fewer the more they are. */
+const LOG_PAGES = 4000;
 
 /**
  * Opens the store in `directory`, which must exist, and brings its schema up to date.
@@ -72,6 +74,7 @@ export async function openSqliteWriter(directory: string, files: Files): Promise
     // Without it a commit survives the process, not a power cut (sqlite.org/pragma.html#pragma_synchronous).
     database.exec("pragma synchronous = full");
     database.exec(`pragma journal_size_limit = ${LOG_BYTES}`);
+    database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`);
     return openOver(database);
   } catch (error) {
     database.close();

@@ -47,6 +47,9 @@ export interface Tables {
     refitted_at: string;
     /** When anything of its registration last became other than before. */
     changed_at: string;
+    /** Audit entries of its last registration and of the one before; null where there is none. */
+    audit_id: string | null;
+    previous_audit_id: string | null;
   };
 
   /** One row: when the catalog was last applied. Two who apply one at once wait for each other at it. */
@@ -220,6 +223,11 @@ export interface Tables {
     subject_id: string;
     /** JSON object; never a secret. */
     details: string;
+    /**
+     * Of a registration: the entry of the robot's registration before. A history is read along these, because an index by
+     * subject costs each registration a page of its own on the disk.
+     */
+    previous_id: string | null;
   };
 }
 

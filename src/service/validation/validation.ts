@@ -71,8 +71,11 @@ function withRules(schema: z.core.$ZodType, check: Check): Check {
   return (input, place) => {
     const value = check(input, place);
     if (value === undefined) return undefined;
+    const issues: z.core.$ZodRawIssue[] = [];
     for (const rule of rules) {
-      const broken = brokenBy(rule, value);
+      rule._zod.check({ value, issues });
+      if (issues.length === 0) continue;
+      const broken = brokenRules(issues);
       for (const { path, message } of broken) {
         path.reduce((at, step) => at.inside(step), place).refuse(inputAt(input, path), ruleBroken(message));
       }
@@ -94,10 +97,8 @@ interface Broken {
   readonly message: string;
 }
 
-/** What a refinement says of a value. Bounds that `text` and others add this way too are left out: they were looked at before, exactly. */
-function brokenBy(rule: Rule, value: unknown): readonly Broken[] {
-  const issues: z.core.$ZodRawIssue[] = [];
-  rule._zod.check({ value, issues });
+/** What refinements say. Bounds that `text` and others add this way too are left out: they were looked at before, exactly. */
+function brokenRules(issues: readonly z.core.$ZodRawIssue[]): readonly Broken[] {
   return issues
     .filter(({ code }) => code === "custom")
     .map((issue) => {

@@ -90,12 +90,19 @@ export function apiKeysConformance(target: () => Target): void {
 
     it("a key with an expiry works until then, and is refused after", async () => {
       const client = await target().organization();
-      const expires_at = new Date(Date.now() + 1500).toISOString();
-      const created = await client.call("createApiKey", { body: { label: "k", expires_at } });
-      expect(created.expires_at).toBe(expires_at);
-      await client.as(created.api_key).call("listRobots");
-      await expect.poll(async () => (await client.as(created.api_key).send("listRobots")).status, SOON).toBe(401);
-      expect(await client.as(created.api_key).refused("Unauthorized", "listRobots")).toContain("expired");
+      for (let lifetime_ms = 1500; ; lifetime_ms *= 2) {
+        const expires_at = new Date(Date.now() + lifetime_ms).toISOString();
+        const created = await client.call("createApiKey", { body: { label: "k", expires_at } });
+        expect(created.expires_at).toBe(expires_at);
+        const holder = client.as(created.api_key);
+        const { status } = await holder.send("listRobots");
+        // Where the machine was so busy that it may have come too late, this key shows nothing.
+        if (Date.now() >= Date.parse(expires_at)) continue;
+        expect(status).toBe(200);
+        await expect.poll(async () => (await holder.send("listRobots")).status, SOON).toBe(401);
+        expect(await holder.refused("Unauthorized", "listRobots")).toContain("expired");
+        return;
+      }
     });
 
     it("expires_at with an offset is the same moment", async () => {

@@ -5,12 +5,15 @@ import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
+import { fleetDetailsSchema } from "../../../src/api/fleet-details.ts";
+import type { FleetDetails } from "../../../src/api/fleet-details.ts";
 import type { FleetView } from "../../../src/api/fleets.ts";
 import { fleetCreateSchema } from "../../../src/api/fleets.ts";
 import type { Principal } from "../../../src/service/auth/authenticate.ts";
 import type { Answer } from "../../../src/service/http/answers.ts";
 import { createIds } from "../../../src/service/ids.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
+import { getFleetDetails } from "../../../src/service/operations/fleet-details.ts";
 import { FLEETS_MAXIMUM } from "../../../src/service/operations/fleet-changes.ts";
 import { createFleet, getFleet, listFleets, updateFleetModel } from "../../../src/service/operations/fleets.ts";
 import type { OperationContext } from "../../../src/service/operations/operation.ts";
@@ -34,6 +37,7 @@ interface Replica {
   create(parts?: Readonly<Record<string, unknown>>): Promise<Answer>;
   update(fleet: FleetView, subject: string): Promise<Answer>;
   get(fleet: FleetView): Promise<FleetView>;
+  details(fleet: FleetView): Promise<FleetDetails>;
   list(): Promise<readonly FleetView[]>;
   reconcile(): Promise<void>;
 }
@@ -81,7 +85,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
           site: "lab",
           labels: { parity: index % 2 === 0 ? "even" : "odd" },
         },
-        identity: { id: newId("rob"), now: iso(0) },
+        identity: { id: newId("rob"), now: iso(0), audit_id: newId("aud") },
       }));
       await store.write(async (transaction) => {
         for (const { setup, identity } of robots)
@@ -168,6 +172,10 @@ function createReplica(context: OperationContext): Replica {
     update: ({ id }, subject) =>
       answerOf(updateFleetModel(context)({ ...call, path: { fleet_id: id }, body: { subject } })),
     get: async ({ id }) => viewOf(await answerOf(getFleet(context)({ ...call, path: { fleet_id: id } }))),
+    details: async ({ id }) => {
+      const answer = await answerOf(getFleetDetails(context)({ ...call, path: { fleet_id: id } }));
+      return fleetDetailsSchema.parse(JSON.parse(answer.json));
+    },
     list: async () => JSON.parse((await answerOf(listFleets(context)({ ...call, query: {} }))).json) as FleetView[],
     reconcile: () => reconciler.run(NEVER),
   };
@@ -276,6 +284,21 @@ describeOnEachStore("fleets", (newStore) => {
     );
     const made = await site.store.reader.selectFrom("generations").selectAll().execute();
     expect(await auditOf(site.store)).toHaveLength(made.length);
+  });
+
+  it("details are of one moment: whatever is under way, the newest generation is never called superseded", async () => {
+    await using world = await withFleet(newStore);
+    const { first, second, fleet } = world;
+    viewOf(await first.update(fleet, "omega"));
+    const newest = new Set<string | undefined>();
+    for (let round = 0; round < 20; round += 1) {
+      const update = first.update(fleet, round % 2 === 0 ? "sigma" : "omega");
+      for (const { generations } of await Promise.all(Array.from({ length: 8 }, () => second.details(fleet)))) {
+        newest.add(generations[0]?.status);
+      }
+      viewOf(await update);
+    }
+    expect([...newest]).toEqual(["pending"]);
   });
 
   it("replicas that reconcile at once: one activates, and what was observed is noted once", async () => {

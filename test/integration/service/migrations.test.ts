@@ -26,6 +26,12 @@ const STEPS = Object.keys(MIGRATIONS);
 /** Schemas that a store in the field may have; the last one is still in the making until its release. */
 const EARLIER = STEPS.slice(0, -1);
 
+/** Another registration of the robot that has one, and entries that are none of its. */
+const LATER_ENTRIES = `insert into audit_log values
+  ('aud_02', 'org_01jgjx', '2026-02-02T00:00:00.000Z', 'key_01jgjx', null, 'deployment.create', 'rob_01jgjx', '{}'),
+  ('aud_03', 'org_01jgjx', '2026-02-02T00:00:00.000Z', 'key_01jgjx', null, 'robot.setup', 'rob_of_nobody', '{}'),
+  ('aud_04', 'org_01jgjx', '2026-02-03T00:00:00.000Z', 'key_01jgjx', null, 'robot.setup', 'rob_01jgjx', '{"name":"arm-1"}')`;
+
 interface Engine {
   readonly name: "sqlite" | "postgres";
   /** An empty store. */
@@ -90,6 +96,7 @@ for (const { name, locate, execute } of [sqlite, postgres]) {
     it("what an earlier release left reads in the console as far as it is known", async () => {
       const location = await locate();
       await execute(location, await goldenOf("0002-fleets"));
+      await execute(location, LATER_ENTRIES);
       await using store = await openStore(location, testMachine);
       const { reader } = store;
       const robots = await reader.selectFrom("robots").select(["changed_at", "updated_at"]).execute();
@@ -98,7 +105,8 @@ for (const { name, locate, execute } of [sqlite, postgres]) {
       const fleets = await reader.selectFrom("fleets").select("selection").execute();
       expect(structuredClone(fleets)).toEqual([{ selection: null }]);
       const history = await readRobotHistory(reader, "org_01jgjx", "rob_01jgjx", 200);
-      expect(history).toMatchObject([{ configuration_digest: null, changed: null, actor: { id: "key_01jgjx" } }]);
+      const known = { configuration_digest: null, changed: null, actor: { id: "key_01jgjx" } };
+      expect(history).toMatchObject([{ ...known, at: "2026-02-03T00:00:00.000Z" }, known]);
     });
 
     it.each(EARLIER)("a store of %s is brought up to date, and nothing is lost", async (step) => {

@@ -284,7 +284,7 @@ describe("models apply, models list", () => {
       output: `${[...changes, `applied: ${counts}`].join("\n")}\n`,
     });
     expect((await run("list", "--data", folder)).output).toBe(
-      "MODEL  CHECKPOINT  DEFAULT  REGION  HEALTH   SINCE  URL\na      ckpt_a      yes      us      unknown         http://a.lab.example\n",
+      "MODEL  CHECKPOINT  DEFAULT  REGION  HEALTH   URL\na      ckpt_a      yes      us      unknown  http://a.lab.example\n",
     );
     const { models } = JSON.parse((await run("list", "--data", folder, "--json")).output);
     expect(models).toMatchObject([{ slug: "a", checkpoints: [{ endpoints: [{ region: "us", health: "unknown" }] }] }]);

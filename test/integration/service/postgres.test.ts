@@ -24,7 +24,8 @@ import { acknowledges, lostBy, startStorm } from "../../support/storm.ts";
 let postgres: Postgres;
 let folder: string;
 beforeAll(async () => {
-  if (!WITHOUT_POSTGRES) postgres = await startPostgres({ fsync: true, settings: { deadlock_timeout: "200ms" } });
+  // Looking for a ring of locks costs this time in each: dozens of them have to be through before anybody's patience ends.
+  if (!WITHOUT_POSTGRES) postgres = await startPostgres({ fsync: true, settings: { deadlock_timeout: "20ms" } });
 });
 afterAll(() => postgres?.[Symbol.asyncDispose]());
 beforeEach(async () => {

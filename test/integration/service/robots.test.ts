@@ -15,6 +15,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
 import { LIST_PART_ROWS, setupRobot } from "../../../src/service/operations/robots.ts";
+import { readRobotHistory } from "../../../src/service/store/robot-history.ts";
 import { ROBOT_PART_BYTES, registrationOf, upsertRobot } from "../../../src/service/store/robots.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
@@ -63,7 +64,9 @@ describeOnEachStore("robots", (newStore) => {
     const { id } = await store.reader.selectFrom("organizations").select("id").executeTakeFirstOrThrow();
     const now = new Date().toISOString();
     for (let start = 0; start < names.length; start += 500) {
-      const jobs = names.slice(start, start + 500).map((name) => ({ name, identity: { id: newId("rob"), now } }));
+      const jobs = names
+        .slice(start, start + 500)
+        .map((name) => ({ name, identity: { id: newId("rob"), now, audit_id: newId("aud") } }));
       await Promise.all(
         jobs.map(({ name, identity }) =>
           store.write((transaction) => upsertRobot(transaction, id, registrationOf(setupOf(name, rest)), identity)),
@@ -167,6 +170,28 @@ describeOnEachStore("robots", (newStore) => {
     }
   });
 
+  it("a history reaches as far back as the audit log, and is nobody else's", async () => {
+    const running = await service();
+    const { id } = await register(running, setupOf("arm"));
+    await register(running, setupOf("other"));
+    await register(running, setupOf("arm", { site: "lab" }));
+    await register(running, setupOf("arm", { region: "eu" }));
+    const { store } = await backstage(running.location);
+    const { id: organization_id } = await store.reader
+      .selectFrom("organizations")
+      .select("id")
+      .executeTakeFirstOrThrow();
+    const changes = async (organization: string, count = 10) =>
+      (await readRobotHistory(store.reader, organization, id, count)).map(({ changed }) => changed);
+    expect(await changes(organization_id)).toEqual([["region", "site"], ["site"], null]);
+    expect(await changes(organization_id, 1)).toEqual([["region", "site"]]);
+    expect(await changes("org_other")).toEqual([]);
+    const setups = store.reader.selectFrom("audit_log").where("subject_id", "=", id);
+    const { oldest } = await setups.select(({ fn }) => fn.min("id").as("oldest")).executeTakeFirstOrThrow();
+    await store.write((transaction) => transaction.deleteFrom("audit_log").where("id", "<=", oldest).execute());
+    expect(await changes(organization_id)).toEqual([["region", "site"], null]);
+  });
+
   it("tells what a setup changed: fleets care for type, region and contract", async () => {
     const { store, organization } = await backstage((await service()).location);
     await organization();
@@ -186,7 +211,8 @@ describeOnEachStore("robots", (newStore) => {
       setupOf("arm", { region: "eu" }),
       setupOf("arm", { region: "eu", robot_type_id: "aloha" }),
     ].entries()) {
-      const identity = { id: newId("rob"), now: new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString() };
+      const now = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
+      const identity = { id: newId("rob"), now, audit_id: newId("aud") };
       const { change } = await store.write((transaction) =>
         upsertRobot(transaction, organization_id, registrationOf(setup), identity),
       );

@@ -29,14 +29,16 @@ it("robots of an older store look as if they registered today", async () => {
     );
   }
   await addRobotViews(database);
-  await sql`alter table robots add column changed_at text`.execute(database);
+  for (const column of ["changed_at", "audit_id", "previous_audit_id"]) {
+    await sql`alter table robots add column ${sql.ref(column)} text`.execute(database);
+  }
   const all = { after: null, rows: 10 };
   const before = await joinRobots(database, "org_1", all);
   expect(JSON.parse(before.list)).toHaveLength(2);
   const changes = await database.transaction().execute(async (transaction) => {
     const done: string[] = [];
     for (const setup of setups) {
-      const identity = { id: "rob_9", now: "2027-01-01T00:00:00.000Z" };
+      const identity = { id: "rob_9", now: "2027-01-01T00:00:00.000Z", audit_id: "aud_9" };
       done.push((await upsertRobot(transaction, "org_1", registrationOf(setup), identity)).change);
     }
     return done;

@@ -277,9 +277,8 @@ class World {
 
   async #register(robot: number, region: string): Promise<void> {
     const setup = { name: ROBOTS[robot] ?? "", robot_type_id: "t", region, configuration_digest: DIGEST };
-    await this.#store.write((transaction) =>
-      upsertRobot(transaction, ORGANIZATION, registrationOf(setup), { id: `rob_${robot}`, now: this.now }),
-    );
+    const identity = { id: `rob_${robot}`, now: this.now, audit_id: "aud_1" };
+    await this.#store.write((transaction) => upsertRobot(transaction, ORGANIZATION, registrationOf(setup), identity));
   }
 
   async #seed(): Promise<void> {
