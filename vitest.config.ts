@@ -6,6 +6,8 @@ export default defineConfig({
     // Tests start real programs and wait for real file events; a loaded two-core machine needs the room.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is waited for costs no more than it takes; vitest's own second is less than a busy machine may need.
+    expect: { poll: { timeout: 20_000 } },
     pool: "forks",
     // Most tests wait for processes, not for the processor.
     maxWorkers: "100%",

@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request as sendRequest } from "node:http";
 import { tmpdir } from "node:os";
@@ -167,7 +168,15 @@ export async function eventually<T>(look: () => Promise<T | undefined>, awaited:
 export async function replaceIn(path: string, from: string, to: string): Promise<void> {
   const text = await readFile(path, "utf8");
   if (!text.includes(from)) throw new Error(`${path} does not contain ${JSON.stringify(from)}`);
-  await writeFile(path, text.replace(from, to));
+  await writeAtOnce(path, text.replace(from, to));
+}
+
+/**
+ * Writes a file in place, in one go. `writeFile` of node:fs/promises empties it first, and writes some turns of the event loop later:
+ * on a busy machine that is longer than an agent lets a file hold still, and it rightly takes it for an empty one.
+ */
+export async function writeAtOnce(path: string, content: string | Uint8Array): Promise<void> {
+  writeFileSync(path, content);
 }
 
 async function startDaemon(
