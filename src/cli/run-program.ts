@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 
 import { nearest } from "../manifest/nearest.ts";
+import { maskSecrets } from "../manifest/secrets.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { flagsOf } from "./command-table.ts";
@@ -126,7 +127,7 @@ function describeProgram<Flags, Context>(
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.print(text.trimEnd()),
-      writeErr: (text) => terminal.note(text.trimEnd()),
+      writeErr: (text) => terminal.note(maskSecrets(text.trimEnd())),
       getOutHelpWidth: () => terminal.columns,
       getErrHelpWidth: () => terminal.columns,
     })

@@ -1,6 +1,8 @@
 import { styleText } from "node:util";
 
+import { maskProblem } from "../manifest/secrets.ts";
 import type { Problem, Terminal } from "../platform/terminal.ts";
+import { visible } from "../platform/visible.ts";
 import { layOutTable } from "./table.ts";
 import { cutToWidth, textWidth, wrapToWidth } from "./text-width.ts";
 
@@ -26,8 +28,6 @@ const BAR_CELLS = 24;
 
 const STYLES = { good: "green", bad: "red", warn: "yellow", dim: "dim", bold: "bold" } as const;
 
-/** What a terminal would obey or be misled by: control characters, separators, and marks that turn the direction of writing. */
-const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 const SGR_START = "\u001B[";
 
 /** A terminal, and what the program around a command has to do with it. */
@@ -67,7 +67,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   function line(output: Output, text: string): void {
     clearBar();
     drawn_lines = 0;
-    output.write(`${escapeUnprintable(text, seal).replaceAll(seal, SGR_START)}\n`);
+    output.write(`${visibleBut(seal, text).replaceAll(seal, SGR_START)}\n`);
   }
 
   function tableLines(
@@ -77,7 +77,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     spare: readonly string[] = [],
   ): readonly string[] {
     // Escaped before it is laid out: what is drawn has the width that was measured.
-    const cells = rows.map((row) => row.map((cell) => escapeUnprintable(cell.replaceAll(/[\n\t]/g, " "), seal)));
+    const cells = rows.map((row) => row.map((cell) => visibleBut(seal, cell.replaceAll(/[\n\t]/g, " "))));
     return layOutTable(headers, cells, room(), prose, spare);
   }
 
@@ -85,13 +85,14 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   function fitToScreen(lines: readonly string[]): readonly string[] {
     const room = Math.max(2, (stderr.rows === undefined || stderr.rows <= 0 ? DEFAULT_ROWS : stderr.rows) - 1);
     const shown = lines.length <= room ? lines : [...lines.slice(0, room - 1), `… ${lines.length - room + 1} more`];
-    return shown.map((text) => cutToWidth(escapeUnprintable(text, seal), columns()).replaceAll(seal, SGR_START));
+    return shown.map((text) => cutToWidth(visibleBut(seal, text), columns()).replaceAll(seal, SGR_START));
   }
 
   function printJson(value: unknown, indent: number): void {
     clearBar();
     is_document_printed = true;
-    stdout.write(`${escapeInJson(JSON.stringify(value, null, indent))}\n`);
+    // The same document: JSON lets every character of a text be written out.
+    stdout.write(`${visible(JSON.stringify(value, null, indent))}\n`);
   }
 
   return {
@@ -101,7 +102,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     style,
     print: (text) => line(stdout, text),
     sentence(text, first = "", rest = "") {
-      const lines = wrapToWidth(escapeUnprintable(text, seal), room() - textWidth(rest));
+      const lines = wrapToWidth(visibleBut(seal, text), room() - textWidth(rest));
       for (const [index, each] of lines.entries()) line(stdout, `${index === 0 ? first : rest}${each}`);
     },
     json: (value) => printJson(value, 2),
@@ -121,11 +122,12 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     },
     note: (text) => line(stderr, text),
     problem(problem) {
-      first_problem ??= problem;
-      for (const text of renderProblem(problem, style_of_errors)) line(stderr, text);
+      const shown = maskProblem(problem);
+      first_problem ??= shown;
+      for (const text of renderProblem(shown, style_of_errors)) line(stderr, text);
     },
     concludeJson(otherwise) {
-      if (!is_document_printed) printJson({ problem: first_problem ?? otherwise }, 2);
+      if (!is_document_printed) printJson({ problem: first_problem ?? maskProblem(otherwise) }, 2);
     },
     progress(label, fraction) {
       if (stderr.isTTY !== true) return;
@@ -163,20 +165,7 @@ function renderProblem(problem: Problem, style: Terminal["style"]): readonly str
   ];
 }
 
-/** Names, paths and details come from other machines; none of them may move the cursor or hide what stands beside it. */
-function escapeUnprintable(text: string, seal: string): string {
-  return text.replaceAll(UNPRINTABLE, (found, offset: number) => {
-    const is_meant = found === "\n" || found === "\t" || text.startsWith(seal, offset);
-    return is_meant ? found : `\\u${hexOf(found)}`;
-  });
-}
-
-/** The same document: JSON lets every character of a text be written so (RFC 8259 section 7). */
-function escapeInJson(json: string): string {
-  return json.replaceAll(UNPRINTABLE, (found) => (found === "\n" ? found : `\\u${hexOf(found)}`));
-}
-
-/** All of them lie in the basic plane. */
-function hexOf(character: string): string {
-  return (character.codePointAt(0) ?? 0).toString(16).padStart(4, "0");
+/** Names, paths and details come from other machines; none of them may move the cursor, hide what stands beside it or look like another. */
+function visibleBut(seal: string, text: string): string {
+  return text.split(seal).map(visible).join(seal);
 }

@@ -1,4 +1,5 @@
 /** What must not stand in a file that is read by many and shown in messages: SPEC section 6.1. */
+import type { Problem } from "../platform/terminal.ts";
 
 /** Words that make a key the name of a secret, wherever they stand between word ends. */
 const SECRET_WORDS =
@@ -45,6 +46,12 @@ export function isPlaceholder(value: string): boolean {
 /** The text with everything that may be a service key replaced. */
 export function maskSecrets(text: string): string {
   return text.replaceAll(SERVICE_KEYS, "sk_…");
+}
+
+/** A failure made fit to be shown: a key that somebody gave in place of a path or a name is in no terminal and no log because of us. */
+export function maskProblem(problem: Problem): Problem {
+  const { what, where } = problem;
+  return { ...problem, what: maskSecrets(what), ...(where === undefined ? {} : { where: maskSecrets(where) }) };
 }
 
 /** A line of a file made fit to be shown: without what may be a key, a password or the inside of a private key. */

@@ -1,3 +1,4 @@
+import { maskProblem } from "../../manifest/secrets.ts";
 import type { Problem, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 
@@ -11,7 +12,7 @@ export function showProblem(
   options: { readonly json?: boolean },
   terminal: Terminal,
 ): typeof EXIT.failed {
-  if (options.json === true) terminal.json({ ...empty, problem });
+  if (options.json === true) terminal.json({ ...empty, problem: maskProblem(problem) });
   terminal.problem(problem);
   return EXIT.failed;
 }

@@ -5,6 +5,7 @@ import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { CallResult } from "../../client/client.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import { visible } from "../../platform/visible.ts";
 import { contextFilesOf } from "../choose-service.ts";
 import type { Listed } from "../listed.ts";
 import { itemsIn } from "../listed.ts";
@@ -31,8 +32,8 @@ export async function completeNames(
     if (!signal.aborted) throw error;
     return [];
   });
-  // A line is a name, and nobody types a control character.
-  for (const name of new Set(names)) if (!/\p{Cc}/u.test(name)) terminal.print(name);
+  // A line is a name, printed as it is, and nobody types a control character.
+  for (const name of new Set(names)) if (!/\p{Cc}/u.test(name) && visible(name) === name) terminal.print(name);
   return EXIT.ok;
 }
 

@@ -52,6 +52,17 @@ describe("set-key", () => {
     expect(await readFile(robot.key_path, "utf8")).toBe(`${service.key}\n`);
   });
 
+  test.each([[[CANARY]], [["--from", CANARY]], [["--from", CANARY, "--json"]], [[CANARY, "--json"]]])(
+    "the key where none belongs, %j: refused, and not repeated for logs to keep",
+    async (words) => {
+      await using scene = await createScene();
+      const { code, stdout, stderr } = await scene.robot.run(["set-key", ...words]);
+      expect(code).toBeGreaterThan(0);
+      expect(stderr).toContain("sk_…");
+      expect(stdout + stderr).not.toContain("CANARY");
+    },
+  );
+
   test.each([
     ["that is not there", "/nothing", "there is no such file", "→ correct the path after --from"],
     ["that is a folder, or a pipe", "/", "it is no regular file", "→ leave --from away: stdin may be a pipe"],

@@ -176,7 +176,9 @@ describe("--dry-run", () => {
 describe("deployments", () => {
   it("list, show and stop: by the robot it runs on", async () => {
     await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
-    expect((await site.run("deployments", "list")).out).toMatch(/^arm-1 +pi0\.5 +active +us-west-2 +now +dep_\w+$/m);
+    expect((await site.run("deployments", "list")).out).toMatch(
+      /^arm-1 +pi0\.5 +active +us-west-2 +(?:now|\d+ s ago) +dep_\w+$/m,
+    );
     expect((await site.run("deployments", "list", "--robot", "arm-2")).err).toContain(
       "Nothing that matches is deployed",
     );
@@ -383,7 +385,7 @@ describe("a service that has only what is documented", () => {
 });
 
 describe("a list with --watch", () => {
-  it("is told once, and then a line for each change, where nobody looks on", { timeout: 20_000 }, async () => {
+  it("is told once, and then a line for each change, where nobody looks on", async () => {
     const interruption = new AbortController();
     let seen = "";
     const changed = Promise.withResolvers<void>();

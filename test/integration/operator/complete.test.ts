@@ -12,6 +12,8 @@ let site: OperatorSite;
 beforeAll(async () => {
   site = await openOperatorSite();
   for (const name of ["arm-1", "arm-2"]) await site.register(name);
+  // Nobody could type it, and what it shows is no name.
+  await site.register("arm-1\u200b");
   await site.run("deploy", "pi0.5", "--robot", "arm-2");
   await site.run("fleets", "create", "--name", "night shift", "--model", "pi0.5", "--robot", "arm-1");
   await site.run("keys", "create", "cell 4");

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { ProgramTerminal } from "../../../src/cli/terminal.ts";
+import { textWidth } from "../../../src/cli/text-width.ts";
 
 interface Screen {
   readonly terminal: ProgramTerminal;
@@ -217,6 +218,44 @@ describe("what others wrote", () => {
     terminal.json({ name: hostile, lines: "a\nb\tc" });
     expect(out()).not.toMatch(/[\u0007\u009B\u202E\u2028\u001B]/);
     expect(JSON.parse(out())).toEqual({ name: hostile, lines: "a\nb\tc" });
+  });
+
+  test.each([
+    ["cell-1\u200B", "cell-1\\u200b"],
+    ["ce\u00ADll-1", "ce\\u00adll-1"],
+    ["cell-1\u{E0041}", "cell-1\\udb40\\udc41"],
+    ["cell\u3164", "cell\\u3164"],
+    ["👩\u200D💻", "👩\u200D💻"],
+  ])("print, table, json: a name cannot look like another by what nobody sees: %j is %s", (name, shown) => {
+    const { terminal, out } = open();
+    terminal.print(terminal.style("bold", name));
+    expect(out()).toBe(`\u001B[1m${shown}\u001B[22m\n`);
+    const [, row = ""] = terminal.tableLines(
+      ["name", "site"],
+      [
+        [name, "x"],
+        ["longer than any name", "x"],
+      ],
+    );
+    expect(textWidth(row)).toBe("longer than any name  x".length);
+    expect(row.startsWith(`${shown} `)).toBe(true);
+    terminal.jsonLine({ name });
+    const [, line = ""] = out().split("\n");
+    expect(line).toBe(`{"name":"${shown}"}`);
+    expect(JSON.parse(line)).toEqual({ name });
+  });
+
+  test("problem, concludeJson: a key in the place of a path is not repeated", () => {
+    const key = "sk_live_0123456789abcdefghij";
+    const problem = { code: "key-missing", what: `no file ${key}`, where: `/root/${key}`, fix: "correct the path" };
+    const { terminal, out, err } = open({ tty: "none" });
+    terminal.problem(problem);
+    terminal.concludeJson(problem);
+    expect(err()).toBe("error: no file sk_… (/root/sk_…) [key-missing]\n  → correct the path\n");
+    expect(JSON.parse(out())).toEqual({ problem: { ...problem, what: "no file sk_…", where: "/root/sk_…" } });
+    const unseen = open({ tty: "none" });
+    unseen.terminal.concludeJson(problem);
+    expect(unseen.out()).toBe(out());
   });
 
   test("table: a line feed in a cell does not break the row", () => {

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { ApiKeyView } from "../../../../api/api-keys.ts";
+import { visible } from "../../../../platform/visible.ts";
 import { invalidate } from "../data/cache.ts";
 import { sessionEnded } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
@@ -8,7 +9,6 @@ import { Dialog } from "../parts/dialog.tsx";
 import { TextField } from "../parts/fields.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
-import { visible } from "../parts/visible.ts";
 import { isOwn, keyText, labelOf } from "./key-data.ts";
 
 interface RevokeKeyProps {

@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import { visible } from "../../../../platform/visible.ts";
 import { setQuery, usePlace } from "../router.ts";
 import { Field, SelectField } from "./fields.tsx";
 import { compareTexts, number } from "./text.ts";
 import { useWidth } from "./use-width.ts";
-import { visible } from "./visible.ts";
 
 /** One thing to choose rows by. Its id is its name in the address. */
 export interface Filter<Row> {

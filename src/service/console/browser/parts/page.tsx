@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 
-import { visible } from "./visible.ts";
+import { visible } from "../../../../platform/visible.ts";
 
 interface PageProps {
   readonly title: string;

@@ -1,21 +1,6 @@
 import { options } from "preact";
 
-/**
- * What nobody sees, though it makes one name look like another: control characters, marks that turn the direction of writing, and
- * characters without a shape. A joiner or a choice of shape is meant after what is not Latin, as in Persian and in emoji.
- */
-const UNSEEN =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}](?<![\t\n]|[^\p{ASCII}\p{Script=Latin}][\p{Join_Control}\p{Variation_Selector}])/gu;
-
-/** A text with what is unseen in it written out, `\u202e`, as JSON and the command line do it. */
-export function visible(text: string): string {
-  return text.replaceAll(UNSEEN, (found) => found.replaceAll(/[^]/g, escaped));
-}
-
-/** @param unit of UTF-16. */
-function escaped(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
-}
+import { visible } from "../../../../platform/visible.ts";
 
 /** Attributes that people read. What a field holds, or a link leads to, stays as it is. */
 const READ = ["title", "aria-label", "label", "placeholder"] as const;

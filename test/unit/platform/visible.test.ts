@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { visible } from "../../../src/service/console/browser/parts/visible.ts";
+import { visible } from "../../../src/platform/visible.ts";
 
 it.each([
   ["cell-7", "cell-7"],
