@@ -1,14 +1,16 @@
 import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
-import { COMPLETE } from "./description.ts";
+import { allFlags, COMPLETE, hasNames } from "./description.ts";
 
 /** A script for fish: `PROGRAM completion fish > ~/.config/fish/completions/PROGRAM.fish`. */
-export function fishCompletion({ program, flags, commands, groups }: Completion): string {
+export function fishCompletion(completion: Completion): string {
+  const { program, flags, commands, groups } = completion;
   const none_yet = `not ${seen([...commands, ...groups])}`;
   return [
     `# fish completion for ${program}`,
+    ...(hasNames(completion) ? [countWords(completion)] : []),
     `complete -c ${program} -f`,
     ...flags.map((flag) => completeFlag(program, none_yet, flag)),
-    ...commands.flatMap((command) => completeCommand(program, none_yet, seen([command]), command)),
+    ...commands.flatMap((command) => completeCommand(program, none_yet, seen([command]), 1, command)),
     ...groups.flatMap((group) => completeGroup(program, none_yet, group)),
   ].join("\n");
 }
@@ -19,23 +21,49 @@ function completeGroup(program: string, none_yet: string, group: CompletedGroup)
   return [
     `complete -c ${program} -n ${quote(none_yet)} -a ${group.name} -d ${quote(group.summary)}`,
     ...group.commands.flatMap((command) =>
-      completeCommand(program, none_of_group, `${chosen}; and ${seen([command])}`, command),
+      completeCommand(program, none_of_group, `${chosen}; and ${seen([command])}`, 2, command),
     ),
   ];
 }
 
+/** @param words of the command itself. */
 function completeCommand(
   program: string,
   none_yet: string,
   chosen: string,
+  words: number,
   { name, summary, flags, choices, names }: CompletedCommand,
 ): readonly string[] {
   return [
     `complete -c ${program} -n ${quote(none_yet)} -a ${name} -d ${quote(summary)}`,
     ...(choices.length === 0 ? [] : [`complete -c ${program} -n ${quote(chosen)} -a ${quote(choices.join(" "))}`]),
-    ...names.map((each) => `complete -c ${program} -n ${quote(chosen)} -a ${askFor(program, each)}`),
+    ...names.map((each, index) => {
+      const here = `${chosen}; and ${wordsFunction(program)} ${words + index}`;
+      return `complete -c ${program} -n ${quote(here)} -a ${askFor(program, each)}`;
+    }),
     ...flags.map((flag) => completeFlag(program, chosen, flag)),
   ];
+}
+
+/** A function that is true after so many words that are neither flags nor their values: each place of a command has names of its own. */
+function countWords(completion: Completion): string {
+  const { program } = completion;
+  const with_value = allFlags(completion).filter(({ value }) => value.kind !== "none");
+  return `function ${wordsFunction(program)}
+  set -l words
+  set -l before
+  for word in (commandline -opc)[2..]
+    if not contains -- "$before" ${with_value.map(({ name }) => name).join(" ")}; and not string match -q -- '-*' $word
+      set -a words $word
+    end
+    set before $word
+  end
+  test (count $words) -eq $argv[1]
+end`;
+}
+
+function wordsFunction(program: string): string {
+  return `__${program.replaceAll("-", "_")}_words`;
 }
 
 function seen(words: readonly { readonly name: string }[]): string {

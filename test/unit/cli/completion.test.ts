@@ -374,6 +374,17 @@ describe("zsh and fish", () => {
     `);
     expect(await script("fish", grouped)).toMatchInlineSnapshot(`
       "# fish completion for grouped
+      function __grouped_words
+        set -l words
+        set -l before
+        for word in (commandline -opc)[2..]
+          if not contains -- "$before" --site --by; and not string match -q -- '-*' $word
+            set -a words $word
+          end
+          set before $word
+        end
+        test (count $words) -eq $argv[1]
+      end
       complete -c grouped -f
       complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l version -d 'print the version'
       complete -c grouped -n 'not __fish_seen_subcommand_from keys' -l help -d 'show what there is'
@@ -381,8 +392,8 @@ describe("zsh and fish", () => {
       complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a create -d 'make one'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from create' -l help -d 'show what there is'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a move -d 'move one to a robot'
-      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -a '(grouped __complete keys (commandline -opc) 2>/dev/null)'
-      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -a '(grouped __complete robots (commandline -opc) 2>/dev/null)'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move; and __grouped_words 2' -a '(grouped __complete keys (commandline -opc) 2>/dev/null)'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move; and __grouped_words 3' -a '(grouped __complete robots (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l site -d 'where' -x -a '(grouped __complete sites (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l help -d 'show what there is'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a list -d 'list them'
@@ -412,10 +423,16 @@ describe("zsh and fish", () => {
     };
     expect(offer("grouped keys list --by ")).toEqual(["day\tin which order", "robot\tin which order"]);
     expect(offer("grouped keys move --site sites-i")).toEqual(["sites-it's a name\twhere"]);
-    expect(offer("grouped keys move keys-")).toEqual([
-      "keys-$(touch it)",
-      "keys-grouped-keys-move",
-      "keys-it's a name",
-    ]);
+    // Each place has its own kind, whatever flags stand between.
+    const names = (kind: string, typed: string) => [
+      `${kind}-$(touch it)`,
+      `${kind}-grouped-${typed}`,
+      `${kind}-it's a name`,
+    ];
+    expect(offer("grouped keys move ")).toEqual(names("keys", "keys-move"));
+    expect(offer("grouped keys move keys-")).toEqual(names("keys", "keys-move"));
+    expect(offer("grouped keys move --site hall one ")).toEqual(names("robots", "keys-move---site-hall-one"));
+    expect(offer("grouped keys --site=hall move one ")).toEqual(names("robots", "keys---site=hall-move-one"));
+    expect(offer("grouped keys move one two ")).toEqual([]);
   });
 });
