@@ -19,6 +19,7 @@ export interface FolderOptions {
 export type FolderEnvironment = Readonly<Record<string, string | undefined>>;
 
 const NAME = "robot-policy-agent";
+const STANDARD_CONFIGURATION_DIRECTORY = `/etc/${NAME}`;
 const STANDARD_STATE_DIRECTORY = `/var/lib/${NAME}`;
 
 /**
@@ -26,13 +27,19 @@ const STANDARD_STATE_DIRECTORY = `/var/lib/${NAME}`;
  * another working directory: relative paths end here.
  */
 export function resolveFolders(options: FolderOptions, environment: FolderEnvironment): Folders {
-  const configuration = firstOf(environment["CONFIGURATION_DIRECTORY"]) ?? `/etc/${NAME}`;
+  const configuration = firstOf(environment["CONFIGURATION_DIRECTORY"]) ?? STANDARD_CONFIGURATION_DIRECTORY;
   return {
     config_path: resolve(options.config ?? join(configuration, "config.yaml")),
     state_directory: resolve(options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? STANDARD_STATE_DIRECTORY),
     runtime_directory: options.runtimeDir ?? firstOf(environment["RUNTIME_DIRECTORY"]) ?? `/run/${NAME}`,
     credentials_directory: firstOf(environment["CREDENTIALS_DIRECTORY"]) ?? null,
   };
+}
+
+/** The robot's image that a folder is the standard configuration folder of: `/mnt/image/etc/robot-policy-agent` → `/mnt/image`; null for others. */
+export function imageAround(directory: string): string | null {
+  const image = directory.slice(0, -STANDARD_CONFIGURATION_DIRECTORY.length);
+  return image !== "" && directory.endsWith(STANDARD_CONFIGURATION_DIRECTORY) ? image : null;
 }
 
 /** The folders of the installed service, and not those of an agent that somebody runs by hand. */

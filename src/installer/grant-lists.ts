@@ -14,7 +14,8 @@ export interface Listed {
 
 export type ReadLists =
   | { readonly kind: "lists"; readonly of: ReadonlyMap<string, Listed> }
-  | { readonly kind: "refused"; readonly what: string; readonly fix: string };
+  /** @property of_machine no entry's lists can be read here. */
+  | { readonly kind: "refused"; readonly what: string; readonly fix: string; readonly of_machine: boolean };
 
 const HANDLES_AT_ONCE = 32;
 
@@ -26,7 +27,7 @@ export async function readLists(runProgram: RunProgram, handles: readonly EntryH
     const shown = some.map((_handle, index) => `/proc/self/fd/${FIRST_DESCRIPTOR + index}`);
     const words = ["getfacl", "--omit-header", "--absolute-names", "--numeric", "--no-effective", "--", ...shown];
     const result = await runProgram(words, { descriptors: some.map(({ descriptor }) => descriptor) });
-    if (result.kind === "missing") return refuse("this machine has no getfacl and setfacl");
+    if (result.kind === "missing") return refuse("this machine has no getfacl and setfacl", true);
     if (result.kind !== "ended" || result.exit_code !== 0) return refuse("getfacl cannot read the access lists");
     const blocks = result.stdout.split("\n\n");
     for (const [index, { path }] of some.entries()) {
@@ -39,10 +40,11 @@ export async function readLists(runProgram: RunProgram, handles: readonly EntryH
   return { kind: "lists", of };
 }
 
-function refuse(what: string): ReadLists {
+function refuse(what: string, of_machine = false): ReadLists {
   return {
     kind: "refused",
     what,
+    of_machine,
     fix: "install the package acl, or choose another way: --method group, --method owner",
   };
 }

@@ -71,7 +71,10 @@ export async function planGrant(
     const way = walkTrusted(path, people, stack);
     const planned = way.kind === "way" ? await planFile(machine, account, path, way) : refusalOf(way, path);
     if (planned.kind === "refused") {
-      refusals.push({ code: "grant-refused", what: planned.what, where: path, fix: planned.fix });
+      const refusal: Problem = { code: "grant-refused", what: planned.what, fix: planned.fix };
+      // Said once: each other file would be told the same.
+      if (planned.of_machine === true) return { steps: [], refusals: [...refusals, refusal], notes: [] };
+      refusals.push({ ...refusal, where: path });
       continue;
     }
     if (planned.note !== null) notes.push(planned.note);
@@ -112,6 +115,8 @@ interface Refused {
   readonly kind: "refused";
   readonly what: string;
   readonly fix: string;
+  /** Whatever the file. */
+  readonly of_machine?: boolean;
 }
 
 interface PlannedFile {

@@ -4,7 +4,7 @@ import { shellWord } from "../platform/shell-word.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { ServiceOutcome } from "./apply.ts";
-import { CONFIGURATION_FOLDER, KEY_FILE, NAME, SERVICE_UNIT, VERSIONS_FOLDER } from "./layout.ts";
+import { CONFIGURATION_FOLDER, NAME, SERVICE_UNIT, VERSIONS_FOLDER } from "./layout.ts";
 import type { Provisioned } from "./observe-machine.ts";
 import type { Installation } from "./prepare.ts";
 import { describeStep, stepForJson } from "./step.ts";
@@ -118,8 +118,7 @@ function outdatedTexts({ outdated }: Installation): readonly string[] {
 function nextSteps(image: string | null, { outcome, service, provisioned }: Done): readonly string[] {
   const { has_configuration, has_manifest, has_key } = provisioned;
   const is_written = has_configuration && has_manifest;
-  // Where the key will be on the robot; init would take it to be beside the files it writes, here.
-  const folder = image === null ? "" : ` --dir ${shellWord(join(image, CONFIGURATION_FOLDER))} --key-file ${KEY_FILE}`;
+  const folder = image === null ? "" : ` --dir ${shellWord(join(image, CONFIGURATION_FOLDER))}`;
   const writing = [
     ...(is_written ? [] : [`${NAME} init${folder}`]),
     ...(has_key

@@ -8,10 +8,11 @@ import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
 import { replaceDurably } from "../../platform/durable-file.ts";
 import type { Files } from "../../platform/files.ts";
 import { errorCode } from "../../platform/files.ts";
+import { shellWord } from "../../platform/shell-word.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { DEFAULTS, readConfiguration } from "../configuration.ts";
-import { resolveFolders } from "../folders.ts";
+import { imageAround, resolveFolders } from "../folders.ts";
 import { configurationText } from "../init/configuration-text.ts";
 import { extendedManifestText, manifestText } from "../init/manifest-text.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
@@ -63,9 +64,11 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const { terminal, machine } = context;
   const { config_path } = resolveFolders(options, context.environment);
   const directory = resolve(options.dir ?? dirname(config_path));
+  const image = imageAround(directory);
   const paths: Paths = {
     configuration: options.dir === undefined ? resolve(config_path) : join(directory, "config.yaml"),
-    key: options.keyFile === undefined ? join(directory, "api-key") : absolute(options.keyFile),
+    // As the agent will see it.
+    key: options.keyFile === undefined ? join(directory.slice(image?.length), "api-key") : absolute(options.keyFile),
     manifest: join(directory, DEFAULTS.manifest),
   };
   if (options.force !== true) {
@@ -111,8 +114,16 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const unlisted = findings.find(({ id }) => id === "type_id_unlisted");
   if (unlisted !== undefined) terminal.note(`${terminal.style("warn", "warning")}: ${unlisted.message}`);
   const open = findings.filter(({ id }) => id === "placeholder").length;
+  const writing = [
+    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
+    ...(files.length === 0 ? ["list the configuration files in robot-manifest.yaml, and set status: ready"] : []),
+  ];
   const is_standard = options.dir === undefined && options.config === undefined;
-  explainNext(context, paths, { open, is_draft: files.length === 0, is_standard });
+  const using = image === null ? stepsHere(paths, is_standard) : await stepsInImage(machine.files, paths, image);
+  terminal.print(`Wrote ${paths.configuration}`);
+  terminal.print(`Wrote ${paths.manifest}`);
+  terminal.print("Next:");
+  for (const [index, step] of [...writing, ...using].entries()) terminal.print(`  ${index + 1}. ${step}`);
   return EXIT.ok;
 }
 
@@ -245,28 +256,32 @@ function fail({ terminal }: CommandContext, problem: Problem): ExitCode {
   return EXIT.failed;
 }
 
-interface Rest {
-  /** Placeholders that are left. */
-  readonly open: number;
-  readonly is_draft: boolean;
-  /** The files are where the installed agent looks. */
-  readonly is_standard: boolean;
-}
-
-function explainNext({ terminal }: CommandContext, paths: Paths, { open, is_draft, is_standard }: Rest): void {
-  terminal.print(`Wrote ${paths.configuration}`);
-  terminal.print(`Wrote ${paths.manifest}`);
+/** @param is_standard the files are where the installed agent looks. */
+function stepsHere({ configuration }: Paths, is_standard: boolean): readonly string[] {
   const program = is_standard ? "sudo robot-policy-agent" : "robot-policy-agent";
-  const named = is_standard ? "" : ` --config ${paths.configuration}`;
-  const steps = [
-    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
-    ...(is_draft ? ["list the configuration files in robot-manifest.yaml, and set status: ready"] : []),
+  const named = is_standard ? "" : ` --config ${configuration}`;
+  return [
     `${program} set-key${named}`,
     `${program} check${named}`,
     `${program} --setup${named}`,
     // Registered once is not watched.
     ...(is_standard ? ["sudo systemctl start robot-policy-agent"] : []),
   ];
-  terminal.print("Next:");
-  for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
+}
+
+/** Nothing that looks at this computer, or would register it: the agent of the image comes up with its robot. */
+async function stepsInImage(files: Files, { configuration, key }: Paths, image: string): Promise<readonly string[]> {
+  const root = shellWord(image);
+  const key_path = join(image, key);
+  // `install` has one place for the key, and leaves an image with the Debian package alone.
+  const is_for_install =
+    key_path === join(dirname(configuration), "api-key") &&
+    !(await isFile(files, join(image, "usr/bin/robot-policy-agent")));
+  const putting = is_for_install
+    ? `sudo robot-policy-agent install --root ${root} --key-file FILE`
+    : `sudo chroot ${root} robot-policy-agent set-key`;
+  return [
+    ...((await isFile(files, key_path)) ? [] : [putting]),
+    "on a robot that runs this image: sudo robot-policy-agent status",
+  ];
 }

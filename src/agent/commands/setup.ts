@@ -44,10 +44,10 @@ export const setup: Command<SetupOptions> = async (options, context) => {
     case "problem":
       return showProblem(taken.problem, {}, options, context.terminal);
     case "held": {
-      const status = await throughDaemon(folders, options, context);
+      const answer = await throughDaemon(folders, options, context);
       context.signal.throwIfAborted();
-      if ("fix" in status) return showProblem(status, {}, options, context.terminal);
-      return conclude(status, options, context, null);
+      if ("fix" in answer) return showProblem(answer, {}, options, context.terminal);
+      return conclude(answer.status, options, context, answer.before);
     }
     case "lock": {
       await using _lock = taken.lock;
@@ -146,14 +146,16 @@ async function throughDaemon(
   folders: Folders,
   options: SetupOptions,
   { signal }: CommandContext,
-): Promise<StatusDocument | Problem> {
+): Promise<{ readonly status: StatusDocument; readonly before: StatusDocument["registration"] } | Problem> {
   const path = controlSocketPath(folders);
+  const before = await askDaemon(path, "GET", "/status", signal);
+  if (before.kind !== "answer" || !isStatusDocument(before.body)) return daemonProblem(before, path);
   const asked = options.ifChanged === true ? "/reload" : "/register";
   const answer = await askDaemon(path, "POST", asked, signal);
-  const status =
+  const after =
     asked === "/register" || answer.kind !== "answer" ? answer : await askDaemon(path, "GET", "/status", signal);
-  if (status.kind === "answer" && isStatusDocument(status.body)) return status.body;
-  return daemonProblem(status, path);
+  if (after.kind !== "answer" || !isStatusDocument(after.body)) return daemonProblem(after, path);
+  return { status: after.body, before: before.body.registration };
 }
 
 /** @param before the registration that was there before. */
@@ -161,18 +163,18 @@ async function conclude(
   status: StatusDocument,
   options: SetupOptions,
   context: CommandContext,
-  before: Registration | null,
+  before: Pick<Registration, "registered_at"> | null,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const verb = status.registration?.registered_at === before?.registered_at ? "Already registered:" : "Registered";
-  if (options.json === true) terminal.json(status);
+  const { registration } = status;
+  const registered_now = registration !== null && registration.registered_at !== before?.registered_at;
+  if (options.json === true) terminal.json({ ...status, registered_now });
   else {
     await showFindings(status.findings, context);
-    if (status.registration !== null && status.state === "registered") {
-      terminal.print(
-        `${verb} ${status.robot.name} as ${status.robot.view?.id ?? "?"} at ${status.registration.service_url}`,
-      );
-      terminal.print(`Configuration ${status.registration.configuration_digest}`);
+    if (registration !== null && status.state === "registered") {
+      const verb = registered_now ? "Registered" : "Already registered:";
+      terminal.print(`${verb} ${status.robot.name} as ${status.robot.view?.id ?? "?"} at ${registration.service_url}`);
+      terminal.print(`Configuration ${registration.configuration_digest}`);
     }
     if (status.state_problem !== null)
       terminal.note(`State not saved: ${status.state_problem}; the next start registers again.`);

@@ -207,8 +207,10 @@ describe("on a robot in order", () => {
       "Would send nothing; registered already is POST",
     );
     expect(proxy.requests.length).toBe(1);
+    const unchanged = JSON.parse((await scene.robot.run(["--setup", "--if-changed", "--json"])).stdout);
+    expect(unchanged).toMatchObject({ state: "registered", healthy: true, registered_now: false });
     const again = JSON.parse((await scene.robot.run(["--setup", "--json"])).stdout);
-    expect(again).toMatchObject({ schema_version: 1, state: "registered", healthy: true });
+    expect(again).toMatchObject({ schema_version: 1, state: "registered", healthy: true, registered_now: true });
     expect(proxy.requests.length).toBe(2);
     expect(await show("status")).toMatchInlineSnapshot(`
       "○ The agent is not running
@@ -255,7 +257,12 @@ describe("on a robot in order", () => {
       --- exit 0
       "
     `);
-    expect(await show("--setup")).toContain("Registered arm-7 as rob_…");
+    expect(await show("--setup")).toMatch(/^Registered arm-7 as rob_…/);
+    expect((await daemon.status()).daemon?.attempts).toBe(1);
+    // It has nothing to ask the service for.
+    expect(await show("--setup", "--if-changed")).toMatch(/^Already registered: arm-7 as rob_…/);
+    const unchanged = JSON.parse((await robot.run(["--setup", "--if-changed", "--json"])).stdout);
+    expect(unchanged).toMatchObject({ state: "registered", registered_now: false });
     expect((await daemon.status()).daemon?.attempts).toBe(1);
     expect(await show("rebind")).toMatchInlineSnapshot(`
       "--- stderr
@@ -654,6 +661,41 @@ describe("init", () => {
     `);
   });
 
+  test("init: in an image, what is next is done to the image, and nothing looks at this computer or registers it", async () => {
+    await using scene = await createScene();
+    const { robot } = scene;
+    const directory = robot.path("an image/etc/robot-policy-agent");
+    const answers = "--url https://policy.example.com --region eu --type yam.bimanual-joint-position.v1".split(" ");
+    const next = async (...more: string[]) => {
+      const words = ["init", "--force", "--dir", directory, ...answers, "--file", "/opt/yam_left.yaml", ...more];
+      const shown = shownBy(await robot.run(words), scene);
+      return shown.slice(shown.indexOf("Next:"));
+    };
+    expect(await next()).toMatchInlineSnapshot(`
+      "Next:
+        1. sudo robot-policy-agent install --root '/robot/an image' --key-file FILE
+        2. on a robot that runs this image: sudo robot-policy-agent status
+      --- exit 0
+      "
+    `);
+    expect(await readFile(join(directory, "config.yaml"), "utf8")).toContain(
+      "\n  key_file: /etc/robot-policy-agent/api-key\n",
+    );
+    expect(await next("--key-file", "/boot/key")).toContain(
+      "1. sudo chroot '/robot/an image' robot-policy-agent set-key",
+    );
+    await mkdir(robot.path("an image/usr/bin"), { recursive: true });
+    await writeAtOnce(robot.path("an image/usr/bin/robot-policy-agent"), "of the package");
+    expect(await next()).toContain("1. sudo chroot '/robot/an image' robot-policy-agent set-key");
+    await writeAtOnce(join(directory, "api-key"), "sk_test_0123456789\n");
+    expect(await next()).toMatchInlineSnapshot(`
+      "Next:
+        1. on a robot that runs this image: sudo robot-policy-agent status
+      --- exit 0
+      "
+    `);
+  });
+
   test("init: what nobody said is marked, and check finds it", async () => {
     await using scene = await createScene();
     const { robot } = scene;
@@ -770,12 +812,12 @@ describe("init", () => {
 });
 
 describe("interrupted", () => {
-  /** SIGINT ends it at once, with 130 and without a word about failures. */
+  /** SIGINT ends it at once, with 130 and without a word about failures. What it waits for takes longer than this, or ends it otherwise. */
   async function expectInterruptible(command: ReturnType<typeof startWords>): Promise<void> {
     const started_at_ms = performance.now();
     command.child.kill("SIGINT");
     expect(await command.ended()).toBe(130);
-    expect(performance.now() - started_at_ms).toBeLessThan(2000);
+    expect(performance.now() - started_at_ms).toBeLessThan(10_000);
     expect(command.output()).not.toMatch(/error|at .*\.ts:/);
   }
 

@@ -328,6 +328,29 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
   });
 });
 
+test.skipIf(!canGrant)(
+  "a machine without the package acl: said once, however many files there are (needs root)",
+  async () => {
+    const paths = [file, join(calibrations, "left.json"), join(calibrations, "right.json")];
+    for (const path of paths) await writeFile(path, "{}\n", { mode: 0o600 });
+    const runProgram: RunProgram = async (words, options) =>
+      words[0] === "getfacl" ? { kind: "missing" } : systemPrograms(words, options);
+    const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
+    using stack = new DisposableStack();
+    const { steps, refusals } = await planGrant({ files: systemFiles, runProgram }, account, paths, stack);
+    expect([steps, refusals]).toEqual([
+      [],
+      [
+        {
+          code: "grant-refused",
+          what: "this machine has no getfacl and setfacl",
+          fix: "install the package acl, or choose another way: --method group, --method owner",
+        },
+      ],
+    ]);
+  },
+);
+
 describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfacl and setpriv)", () => {
   /** A file of root's, in a folder of root's. */
   async function secretOfRoot(): Promise<string> {

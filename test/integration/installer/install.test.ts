@@ -115,11 +115,11 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
     expect(await describeTree(root)).toEqual(tree);
   });
 
-  test("what is next in an image names the key as the robot will find it", async () => {
+  test("what is next in an image is done to the image", async () => {
     const root = await workshop.makeImage();
     const { stdout } = await runInstall({ root, json: true }, setting);
     expect(JSON.parse(stdout).next).toEqual([
-      `robot-policy-agent init --dir ${root}/etc/robot-policy-agent --key-file /etc/robot-policy-agent/api-key`,
+      `robot-policy-agent init --dir ${root}/etc/robot-policy-agent`,
       `robot-policy-agent install --root ${root} --key-file FILE`,
     ]);
   });
