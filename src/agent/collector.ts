@@ -157,9 +157,8 @@ export function createCollector(options: CollectorOptions): Collector {
 
   return {
     async collect(settle, signal) {
-      const unsettled = await refreshDocuments(settle);
+      const [unsettled, machine_id] = await Promise.all([refreshDocuments(settle), machine.identity.machine()]);
       if (unsettled !== null) return unsettled;
-      const machine_id = await machine.identity.machine();
       const wanted = await collectFiles(settle, signal, machine_id);
       return wanted.kind === "unsettled" ? wanted : { kind: "collected", wanted, machine_id };
     },

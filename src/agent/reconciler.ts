@@ -89,9 +89,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const { client, service_url } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
     const was_in_doubt = registration?.in_doubt ?? true;
-    await castDoubt();
-    signal.throwIfAborted();
-    const result = await client.setupRobot(body, signal);
+    const result = await client.setupRobot(body, signal, castDoubt());
     signal.throwIfAborted();
     const now_ms = clock.monotonic_ms();
     const unit_random = () => machine.random.unit();

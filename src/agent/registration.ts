@@ -4,7 +4,7 @@ import type { RobotSetup } from "../api/robots.ts";
 import type { RobotView } from "../api/robot-views.ts";
 import type { FileFingerprint } from "../fingerprint/fingerprint.ts";
 import { readBounded, replaceDurably } from "../platform/durable-file.ts";
-import type { Files } from "../platform/files.ts";
+import type { FileOwner, Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
 import { fletcher64 } from "./fletcher64.ts";
 import type { Envelope, FileRecord, RegistrationRecord } from "./registration-record.ts";
@@ -87,10 +87,19 @@ export async function saveRegistration(
   const record: RegistrationRecord = { ...registration, files: registration.files.map(encodeFile) };
   const envelope: Envelope = { schema_version: SCHEMA_VERSION, checksum: checksum(record), registration: record };
   const bytes = Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
-  await files.makeDirectory(state_directory, 0o750);
   // What root's --setup writes is read by the service user later: the file belongs to whom the directory belongs.
-  const owner = await files.stat(state_directory);
+  const owner = await statOrMake(files, state_directory);
   await replaceDurably(files, registrationPath(state_directory), bytes, FILE_MODE, owner);
+}
+
+async function statOrMake(files: Files, directory: string): Promise<FileOwner> {
+  try {
+    return await files.stat(directory);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    await files.makeDirectory(directory, 0o750);
+    return files.stat(directory);
+  }
 }
 
 /**

@@ -48,7 +48,12 @@ export type CallResult<T> =
 
 /** What a robot computer asks of the service; operation-client.ts has all operations. Throws nothing but bugs. */
 export interface ServiceClient {
-  setupRobot(body: RobotSetup, signal: AbortSignal): Promise<CallResult<{ readonly robot: RobotView }>>;
+  /** @param ready awaited before anything is sent; the credential is read meanwhile. */
+  setupRobot(
+    body: RobotSetup,
+    signal: AbortSignal,
+    ready?: Promise<void>,
+  ): Promise<CallResult<{ readonly robot: RobotView }>>;
 }
 
 export interface ClientOptions extends ServiceAccess {
@@ -62,8 +67,8 @@ export const LIST_LIMIT_BYTES = 33_554_432;
 
 export function createClient(options: ClientOptions): ServiceClient {
   return {
-    async setupRobot(body, signal) {
-      const credential = await options.credential();
+    async setupRobot(body, signal, ready) {
+      const [credential] = await Promise.all([options.credential(), ready]);
       if (credential.kind === "credential-problem") return { kind: "no-credential", problem: credential };
       const { secret } = credential;
       const url = operationUrl(options.base_url, "/v1/robots/setup", {});

@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
 
-import type { FileOwner, Files } from "./files.ts";
+import type { FileOwner, Files, WritableFile } from "./files.ts";
 import { errorCode } from "./files.ts";
 
 /** Suffix of the one temporary file beside each durable file; a leftover of a power cut is replaced by the next write. */
@@ -22,16 +22,33 @@ export async function replaceDurably(
   owner?: FileOwner,
 ): Promise<void> {
   const temporary = path + TEMPORARY_SUFFIX;
-  await removeIfPresent(files, temporary);
-  const file = await files.createExclusive(temporary, mode, owner);
+  const file = await createAnew(files, temporary, mode, owner);
   try {
     await file.write(bytes);
     await file.sync();
   } finally {
     await file.close();
   }
-  await files.rename(temporary, path);
-  await files.syncDirectory(dirname(path));
+  // Where the disk is told at once what became free (mount option `discard`), a rename waits for that, unless somebody has the old
+  // file open. It is freed when it is closed, and nobody waits.
+  const old = await files.openForReading(path).catch(() => null);
+  try {
+    await files.rename(temporary, path);
+    await files.syncDirectory(dirname(path));
+  } finally {
+    void old?.close().catch(() => {});
+  }
+}
+
+/** In place of what a power cut left, which is rare: nothing is removed before something is there. */
+async function createAnew(files: Files, path: string, mode: number, owner?: FileOwner): Promise<WritableFile> {
+  try {
+    return await files.createExclusive(path, mode, owner);
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    await removeIfPresent(files, path);
+    return files.createExclusive(path, mode, owner);
+  }
 }
 
 /** Removes the file; a file that is not there is no error. */
@@ -64,9 +81,11 @@ export async function readBounded(files: Files, path: string, limit_bytes: numbe
     let length = 0;
     for (;;) {
       const count = await file.read(buffer.subarray(length), length);
-      if (count === 0) return buffer.subarray(0, length);
       length += count;
       if (length > limit_bytes) return "too-large";
+      // A short read is the end, but for the files that claim to be empty.
+      const is_end = stat.size_bytes > 0 && length >= stat.size_bytes && length < buffer.byteLength;
+      if (count === 0 || is_end) return buffer.subarray(0, length);
       if (length < buffer.byteLength) continue;
       const larger = new Uint8Array(Math.min(limit_bytes + 1, buffer.byteLength * 2));
       larger.set(buffer);

@@ -220,6 +220,27 @@ describe("an agent in bad weather", () => {
     expect(world.failure).toBeNull();
   });
 
+  it("scenario 9: the same across a power cut the moment the request leaves", async () => {
+    const robot = await createRobot(9);
+    const { world } = robot;
+    await robot.settle();
+    const registered = robot.held();
+    world.supervised = false;
+    world.watchedBy({
+      onRequest() {
+        if (world.counts.power_cuts === 0) world.powerCut();
+      },
+    });
+    robot.edit(2);
+    await world.runFor(5000);
+    expect(robot.held()).not.toBe(registered);
+    robot.edit(1);
+    await world.runFor(60_000);
+    await robot.settle();
+    expect(robot.held()).toBe(registered);
+    expect(world.failure).toBeNull();
+  });
+
   it("scenario 10: a conflict is reported, not forced", async () => {
     const robot = await createRobot(10);
     const { world } = robot;

@@ -23,10 +23,11 @@ async function turnsUntil(promise: Promise<unknown>): Promise<number> {
 // The first request of all loads what it needs.
 beforeAll(() => clientOf("http://127.0.0.1:1").listRobots(new AbortController().signal));
 
-async function expectPromptAbort(client: ReturnType<typeof clientOf>, until: () => boolean): Promise<void> {
+/** @param until without it, at once. */
+async function expectPromptAbort(client: ReturnType<typeof clientOf>, until?: () => boolean): Promise<void> {
   const abort = new AbortController();
   const result = client.setupRobot(BODY, abort.signal);
-  await expect.poll(until, { interval: 5 }).toBe(true);
+  if (until !== undefined) await expect.poll(until, { interval: 5 }).toBe(true);
   abort.abort(new Error("not to be seen"));
   expect(await turnsUntil(result)).toBeLessThan(TURNS_MAXIMUM);
   expect(await result).toEqual({
@@ -38,7 +39,19 @@ async function expectPromptAbort(client: ReturnType<typeof clientOf>, until: () 
 }
 
 test("scenario 38: an abort before the request ends it", async () => {
-  await expectPromptAbort(clientOf("http://127.0.0.1:1", { timeouts: PATIENT }), () => true);
+  await expectPromptAbort(clientOf("http://127.0.0.1:1", { timeouts: PATIENT }));
+});
+
+test("an abort before the caller is ready: nothing was sent", async () => {
+  let connections = 0;
+  await using server = await serveTcp(() => (connections += 1));
+  const [abort, ready] = [new AbortController(), Promise.withResolvers<void>()];
+  const result = clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, abort.signal, ready.promise);
+  for (let turn = 0; turn < TURNS_MAXIMUM; turn += 1) await nextTurn();
+  abort.abort();
+  ready.resolve();
+  expect(await result).toMatchObject({ kind: "unreachable", reason: "aborted" });
+  expect(connections).toBe(0);
 });
 
 test("scenario 38: an abort while connecting ends it", async () => {
