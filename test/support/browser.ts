@@ -101,7 +101,7 @@ export async function startConsole(options: ServiceOptions = {}): Promise<Runnin
   };
 }
 
-/** Resolves once the page hears what happens at the service. Of what happens before, it may hear a minute later. */
+/** Resolves once the page hears what happens at the service. */
 export async function untilLive(page: Page): Promise<void> {
   await page.locator(".live-word:visible").filter({ hasText: "Live" }).waitFor();
 }

@@ -13,7 +13,11 @@ import type { ServeFlags } from "./serve-configuration.ts";
  * `serve --check`: whether the files are good, with the exit code `serve` would have. What only a start can tell is named, not
  * tried: neither the store nor the network is touched.
  */
-export async function check(flags: ServeFlags, service: ServiceConfiguration, terminal: Terminal): Promise<ExitCode> {
+export async function check(
+  flags: ServeFlags,
+  service: ServiceConfiguration,
+  { terminal, user_id }: { readonly terminal: Terminal; readonly user_id: number },
+): Promise<ExitCode> {
   const { tls, models_file, bootstrap_key_file, store } = service;
   const checked = flags.config === undefined ? ["flags"] : ["configuration"];
   let exit_code: ExitCode = EXIT.ok;
@@ -39,8 +43,13 @@ export async function check(flags: ServeFlags, service: ServiceConfiguration, te
   const key = typeof bootstrap_key_file === "string" ? ", the bootstrap key" : "";
   terminal.print(`${terminal.style("good", "ok")} ${checked.join(", ")}`);
   terminal.print(`not checked: whether ${place} can be used${key}, and the address listened on`);
+  if (user_id === 0) terminal.print(NOT_AS_ROOT);
   return EXIT.ok;
 }
+
+/** The unit's user is there only while the service runs: before, nobody can ask in its name. */
+const NOT_AS_ROOT =
+  "not checked as root, who reads everything: whether the unit's own user can read these files; it checks that at each start";
 
 /** The file with the address, and so the password, of the database; null where none was read. */
 async function urlFileOf({ config, data, database }: ServeFlags): Promise<string | null> {

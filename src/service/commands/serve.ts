@@ -31,6 +31,7 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly process_id: number;
+  readonly user_id: number;
   /** Calls back at each SIGHUP. */
   onHangup(callback: () => void): void;
 }
@@ -57,7 +58,7 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
     case "read":
       if (reading.warnings !== null) showFindings(reading.warnings, terminal);
       return options.check === true
-        ? check(options, reading.configuration.service, terminal)
+        ? check(options, reading.configuration.service, context)
         : run(reading.configuration, context);
   }
 }

@@ -8,7 +8,10 @@ import { refuseUnavailable } from "../http/answers.ts";
 import { listenerArrivalOf } from "../http/arrival.ts";
 import { send } from "../http/mount.ts";
 import type { MountContext } from "../http/mount.ts";
+import { storeTag } from "../operations/sessions.ts";
 import { createChangeFeed } from "./change-feed.ts";
+import { CHANGE_TOPICS } from "./change-topics.ts";
+import type { ChangeTopic } from "./change-topics.ts";
 import { EVENTS_PATH } from "./console-paths.ts";
 
 /** Pages that listen at one time: of an organization, and all together. Each costs a connection. */
@@ -41,6 +44,8 @@ interface Listening {
 /**
  * `GET /console/events`: a stream of server-sent events (html.spec.whatwg.org, 9.2). `changed` names the kinds of things that are to be
  * asked for again, and nothing of what they are; `ended` comes last where the session is over.
+ *
+ * `?since=` is what the store was (`storeTag`) before the page asked for anything: what changed until it listens, it is told at once.
  */
 export function mountEvents(app: FastifyInstance, context: MountContext, stopping: AbortSignal): void {
   const { gate, store, machine, lastUsed } = context;
@@ -76,12 +81,13 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
         one.response.writeHead(200, { ...headers, ...HEADERS, "x-request-id": request.id });
         write(one, `retry: ${RETRY_MS}\n\n`);
       };
+      const tell = (topics: readonly ChangeTopic[]) => {
+        // As early as the look that this page begins with.
+        open();
+        write(one, `event: changed\ndata: ${JSON.stringify({ topics })}\n\n`);
+      };
       try {
-        const stop = await feed.listen(principal.organization_id, (topics) => {
-          // As early as the look that this page begins with.
-          open();
-          write(one, `event: changed\ndata: ${JSON.stringify({ topics })}\n\n`);
-        });
+        const stop = await feed.listen(principal.organization_id, tell);
         if (one.response.destroyed) stop();
         else one.response.once("close", stop);
       } catch (error) {
@@ -89,6 +95,8 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
         throw error;
       }
       open();
+      const since = new URL(request.url, "http://service").searchParams.get("since");
+      if (since !== null && since !== (await storeTag(store).catch(() => null))) tell(CHANGE_TOPICS);
       if (stopping.aborted) one.response.end();
       else if (!is_beating) void beat();
       return reply;

@@ -14,7 +14,7 @@ import type { MountContext } from "../http/mount.ts";
 import { isFromConsole } from "../http/same-origin.ts";
 import type { Metrics } from "../metrics.ts";
 import { authorship } from "../operations/operation.ts";
-import { sessionView } from "../operations/sessions.ts";
+import { answerSession } from "../operations/sessions.ts";
 import { audit } from "../store/audit.ts";
 import { endSession } from "../store/sessions.ts";
 import { SESSION_PATH } from "./console-paths.ts";
@@ -50,14 +50,9 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     const session = { id: newId("ses"), token_sha256: hashSecret(session_token) };
     const expires_at = await store.write((transaction) => signIn(transaction, principal, session, author));
     if (expires_at === null) return refuse("Unauthorized", "The API key ended while the request was under way");
-    const view = await sessionView(store.reader, {
-      ...principal,
-      credential: "session",
-      credential_id: session.id,
-      expires_at,
-    });
+    const own = { ...principal, credential: "session", credential_id: session.id, expires_at } as const;
     const max_age_s = Math.floor((Date.parse(expires_at) - now_ms) / 1000);
-    return withCookie(answerJson(view), keepConsoleCookie(request, session_token, max_age_s));
+    return withCookie(await answerSession(store, own), keepConsoleCookie(request, session_token, max_age_s));
   });
 
   route(app, context, { method: "DELETE", path: SESSION_PATH, scope: "public" }, async (request) => {
@@ -82,7 +77,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
 }
 
 function withCookie(answer: Answer, cookie: string): Answer {
-  return { ...answer, headers: { "set-cookie": cookie, "cache-control": "no-store" } };
+  return { ...answer, headers: { ...answer.headers, "set-cookie": cookie, "cache-control": "no-store" } };
 }
 
 function refuseForeign(): Answer {

@@ -1,9 +1,12 @@
+import { createHash } from "node:crypto";
+
 import type { Principal } from "../auth/authenticate.ts";
+import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
 import { countBelongings, findOrganization } from "../store/organizations.ts";
 import { endSession } from "../store/sessions.ts";
-import type { Reader } from "../store/store.ts";
+import type { Reader, Store } from "../store/store.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 import { authorship } from "./operation.ts";
 
@@ -28,11 +31,27 @@ export function endOwnSession({ store, newId, machine }: OperationContext): Hand
 
 /** `GET /v1/me/session`: whose credential this is, and what it may do. */
 export function getSession({ store }: OperationContext): Handler<null> {
-  return async ({ principal }) => answerJson(await sessionView(store.reader, principal));
+  return ({ principal }) => answerSession(store, principal);
 }
 
-/** A credential as its user is told of it, as JSON text. */
-export async function sessionView(reader: Reader, principal: Principal): Promise<string> {
+/** The console asks for its session before anything else, and its events are told what the store was then (`storeTag`). */
+const STORE_HEADER = "x-robot-policy-store";
+
+/** A credential as its user is told of it. */
+export async function answerSession(store: Pick<Store, "reader" | "version">, principal: Principal): Promise<Answer> {
+  const headers = { [STORE_HEADER]: await storeTag(store) };
+  return { ...answerJson(await sessionView(store.reader, principal)), headers };
+}
+
+/** Where it is the same twice, nothing was committed in between. Says nothing else of the store. */
+export async function storeTag({ version }: Pick<Store, "version">): Promise<string> {
+  return createHash("sha256")
+    .update(await version())
+    .digest("base64url")
+    .slice(0, 16);
+}
+
+async function sessionView(reader: Reader, principal: Principal): Promise<string> {
   const { organization_id, credential: type, credential_id: id, key_id: api_key_id, scopes, expires_at } = principal;
   const organization = await organizationOf(reader, organization_id);
   return JSON.stringify({

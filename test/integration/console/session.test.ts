@@ -32,6 +32,21 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     return (await answer.json()) as { readonly id: string; readonly api_key: string };
   }
 
+  // The first one here: what the service had looked for changes before, for others, would tell this page too.
+  it("shows what changed between its first answers and the first moment that it listens", async () => {
+    const { page } = await open();
+    const listening = Promise.withResolvers<void>();
+    await page.route("**/console/events*", async (route) => {
+      await listening.promise;
+      await route.continue();
+    });
+    await signIn(page, running, "/keys");
+    await page.getByRole("row", { name: /bootstrap/ }).waitFor();
+    await createKey("made in between");
+    listening.resolve();
+    await page.getByRole("row", { name: /made in between/ }).waitFor();
+  });
+
   it("tells a wrong key beside the field, and lets the person try again", async () => {
     const { page } = await open();
     await page.goto(running.url);
@@ -59,7 +74,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await signIn(page, { url: running.url, key: api_key }, "/fleets?state=blocked");
     await heading(page, "Fleets");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
-    await page.getByRole("link", { name: "Robots" }).first().click();
+    await clickUnseen(page, 'a[href="/robots"]');
     await page.getByText("Your session has ended.").waitFor();
     await page.getByLabel("API key").fill(running.key);
     await page.keyboard.press("Enter");
@@ -74,7 +89,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Night shift");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
-    await page.getByRole("button", { name: "Create fleet" }).click();
+    await clickUnseen(page, 'button:has-text("Create fleet")');
     await page.getByText("Your session has ended.").waitFor();
     expect(await name.isVisible()).toBe(false);
     expect(await page.title()).toBe("Sign in · Robot policy");
@@ -96,7 +111,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Night shift");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
-    await page.getByRole("button", { name: "Create fleet" }).click();
+    await clickUnseen(page, 'button:has-text("Create fleet")');
     await page.getByText("Your session has ended.").waitFor();
     await page.getByLabel("API key").fill(reader.api_key);
     await page.keyboard.press("Enter");
@@ -162,10 +177,13 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("says what a service answers that fails, and asks again when told to", async () => {
     const { page } = await open();
+    await signIn(page, running, "/robots");
+    // Once it listens it asks again by itself, and would be ahead of the person.
+    await liveness(page, "Live");
     await page.route("**/v1/fleets", (route) =>
       route.fulfill({ status: 503, json: { detail: "The database cannot be reached", code: "Unavailable" } }),
     );
-    await signIn(page, running, "/fleets");
+    await page.getByRole("link", { name: "Fleets" }).first().click();
     const alert = page.getByRole("alert");
     await alert.getByText("The database cannot be reached.").waitFor();
     expect(await alert.innerText()).toContain("Cannot show the fleets.");
@@ -190,12 +208,14 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   it("does not wait for events that something in between holds back, and stays fresh without them", async () => {
     const { page } = await open();
     await page.clock.install();
-    await page.route("**/console/events", () => {});
+    await page.route("**/console/events*", () => {});
     await signIn(page, running, "/robots");
+    await page.getByRole("heading", { name: "No robot is registered yet" }).waitFor();
     await liveness(page, "Connecting…");
+    // From here on: the clock also goes by itself, and the page may ask before it is told to wait any longer.
+    const again = page.waitForRequest("**/v1/robots");
     await page.clock.runFor(30_000);
     await liveness(page, "Reconnecting…");
-    const again = page.waitForRequest("**/v1/robots");
     await page.clock.runFor(10_000);
     await again;
   });
@@ -217,12 +237,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await liveness(page, "Connecting…");
     await page.evaluate("see('visible')");
     await liveness(page, "Live");
-    const ended = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/console/events"));
+    const ended = page.waitForEvent("requestfailed", (request) => request.url().includes("/console/events"));
     await page.evaluate("see('hidden')");
     await ended;
     // Seen again, it asks at once, and once more when it listens: what changed in between is no event.
     const listening = Promise.withResolvers<void>();
-    await page.route("**/console/events", async (route) => {
+    await page.route("**/console/events*", async (route) => {
       await listening.promise;
       await route.continue();
     });
@@ -265,6 +285,11 @@ async function heading(page: Page, name: string): Promise<void> {
 
 async function liveness(page: Page, word: string): Promise<void> {
   await page.locator(".live-word:visible").filter({ hasText: word }).waitFor();
+}
+
+/** What the page puts out of sight where it finds out by itself, and before the click, that the session has ended. */
+async function clickUnseen(page: Page, selector: string): Promise<void> {
+  await page.locator(selector).first().dispatchEvent("click");
 }
 
 function focused(page: Page): Promise<string> {

@@ -56,8 +56,8 @@ interface Heard {
   leave(): void;
 }
 
-async function listen({ url }: RunningService, headers: OutgoingHttpHeaders): Promise<Heard> {
-  const sent = request(`${url}/console/events`, { headers, agent: false });
+async function listen({ url }: RunningService, headers: OutgoingHttpHeaders, query = ""): Promise<Heard> {
+  const sent = request(`${url}/console/events${query}`, { headers, agent: false });
   // Ours to leave.
   sent.on("error", () => {});
   sent.end();
@@ -108,6 +108,27 @@ describeOnEachStore("GET /console/events", (newStore) => {
     await expect.poll(() => other.changes(), SOON).toContainEqual(["keys"]);
     expect(other.changes()).not.toContainEqual(["robots", "fleets"]);
     expect(own.text()).not.toMatch(/arm|rob_|key_|org_/);
+  });
+
+  it("tells at once that something changed since the page was told whose session it has, and nothing where nothing did", async () => {
+    const running = await service({ store: await newStore() });
+    const headers = { cookie: await cookieOf(running, running.key) };
+    const sinceNow = async () => {
+      const answer = await fetch(`${running.url}/v1/me/session`, { headers: { ...FROM_CONSOLE, ...headers } });
+      return `?since=${answer.headers.get("x-robot-policy-store")}`;
+    };
+    const since = await sinceNow();
+    await running.send("POST", "/v1/me/api-keys", { label: "k" });
+    const late = await listen(running, headers, since);
+    await expect.poll(late.changes, SOON).toContainEqual(CHANGE_TOPICS);
+    const heardFirst = async () => {
+      const one = await listen(running, headers, await sinceNow());
+      await expect.poll(one.text, SOON).toMatch(/^(?::|event: changed)\n/m);
+      one.leave();
+      return one.changes();
+    };
+    // The service itself may commit something in between, but not every time.
+    await expect.poll(heardFirst, SOON).toEqual([]);
   });
 
   it("keeps no place for who left while the store was asked", async ({ skip }) => {

@@ -2,7 +2,7 @@
 import { createStore } from "../store.ts";
 import type { Topic } from "./cache.ts";
 import { invalidate, invalidateAll } from "./cache.ts";
-import { isObject, reached, request } from "./request.ts";
+import { isObject, reached, request, store_tag } from "./request.ts";
 import { readSession, sessionEnded } from "./session.ts";
 
 /** `connecting` is the first time, `waiting` after it was lost. */
@@ -43,11 +43,12 @@ export function startLive(): () => void {
   const connect = () => {
     disconnect();
     if (is_over || document.visibilityState === "hidden") return;
-    source = new EventSource(EVENTS_PATH);
+    const is_first = failures === 0 && !has_been_away;
+    source = new EventSource(is_first ? pathSince(store_tag.get()) : EVENTS_PATH);
     expectMore();
     source.addEventListener("open", () => {
       // Whatever happened in the meantime.
-      if (failures > 0 || has_been_away) invalidateAll();
+      if (!is_first) invalidateAll();
       failures = 0;
       has_been_away = false;
       liveness.set("live");
@@ -131,6 +132,11 @@ export function startLive(): () => void {
     removeEventListener("offline", onOffline);
     disconnect();
   };
+}
+
+/** All that a page shows at first was answered after the tag: whether anything changed since, the service says. */
+function pathSince(tag: string | null): string {
+  return tag === null ? EVENTS_PATH : `${EVENTS_PATH}?since=${tag}`;
 }
 
 function heed(topics: readonly Topic[] | null): void {

@@ -23,6 +23,12 @@ export type Outcome<T> =
   /** Nobody waits for it any more. */
   | { readonly state: "aborted" };
 
+/** What the store was, in an answer that tells whose session this is. */
+const STORE_HEADER = "x-robot-policy-store";
+
+/** Of the last such answer; null before. For the events, which tell what changed since. */
+export const store_tag = createStore<string | null>(null);
+
 /** Whether the service answered the last request that anybody waited for. */
 export const reached = createStore(true);
 
@@ -63,6 +69,8 @@ export async function request<T>(
     });
     reached.set(true);
     heedDate(response.headers.get("date"));
+    const tag = response.headers.get(STORE_HEADER);
+    if (tag !== null) store_tag.set(tag);
     if (response.ok) return { state: "answered", value: await response.json() };
     return { state: "failed", problem: await readProblem(response) };
   } catch {
