@@ -15,7 +15,8 @@ import { openRobotSite } from "../support/robot-site.ts";
 
 /** For a loaded machine, and the first run of all, which makes roots and packages. */
 const LIMIT_MS = 420_000;
-const STOP_LIMIT_MS = 5000;
+/** For a script that stops and starts the agent several times. */
+const RESTARTS_LIMIT_MS = 120_000;
 
 describe.skipIf(whySkipped !== "")(
   `a registered robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
@@ -74,9 +75,10 @@ describe.skipIf(whySkipped !== "")(
       await robot.boot();
       expect(await robot.show("ActiveState")).toBe("active");
       expect(await robot.failedUnits()).toBe("");
-      const { daemon, failure } = await robot.until(({ state }) => state === "unreachable");
+      const { failure } = await robot.until(({ state }) => state === "unreachable");
       const plugged_at = Date.now();
       await robot.cable("plugged");
+      const { daemon } = await robot.status();
       await expectOnDisk(robot);
       await annotate(
         `cable to registered: ${Date.now() - plugged_at} ms; the next attempt was due at ${failure?.next_attempt_at}`,
@@ -103,17 +105,17 @@ describe.skipIf(whySkipped !== "")(
       await robot.run(
         `sed -i 's|^service:|service:\\n  connect_timeout_s: 1\\n  headers_timeout_s: 1|' ${CONFIGURATION_FILE}`,
       );
-      await dropIn(robot, "[Service]\nRestartSec=100ms\nWatchdogSec=2\n");
+      await dropIn(robot, "[Service]\nRestartSec=100ms\nWatchdogSec=4\n");
       const hung = await robot.show("MainPID");
       await robot.run(`kill -STOP ${hung}`);
       await robot.restartedAfter(hung);
-      expect(await robot.journal()).toContain("Watchdog timeout");
+      await robot.wroteToJournal(/Watchdog timeout/);
 
       const process_id = await robot.show("MainPID");
       plant.service.hang();
       await edit(robot, "offsets: [0.7]");
-      // Three attempts of a second each, and two waits between: longer than the watchdog's two seconds.
-      await robot.until(({ daemon }) => (daemon?.attempts ?? 0) >= 3);
+      // Three attempts of a second each, and three waits after them: longer than the watchdog's four seconds.
+      await robot.until(({ daemon }) => (daemon?.attempts ?? 0) >= 4);
       plant.service.goOn();
       await expectOnDisk(robot);
       expect(await robot.show("MainPID")).toBe(process_id);
@@ -129,7 +131,7 @@ describe.skipIf(whySkipped !== "")(
       const stop_at = Date.now();
       await robot.run(`systemctl stop ${UNIT}`);
       await annotate(`stopped in ${Date.now() - stop_at} ms`);
-      expect(Date.now() - stop_at).toBeLessThan(STOP_LIMIT_MS);
+      // By itself: a third into the half minute that the request may take, systemd would have killed it.
       expect(await robot.show("Result")).toBe("success");
       plant.service.goOn();
       await robot.run(`systemctl start ${UNIT}`);
@@ -140,14 +142,14 @@ describe.skipIf(whySkipped !== "")(
       await using robot = await boot();
       // Before Node has come up nothing can stand against a signal; systemctl reload sends none, it asks the agent. Held where it
       // is, it cannot become ready between the look and the signal; where it was ready already, it is started again.
-      const states = await robot.ask(`for try in 1 2 3 4 5; do
+      const script = `for try in 1 2 3 4 5; do
         systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
         until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
         kill -STOP $process; state=$(systemctl show --value -p ActiveState ${UNIT})
         kill -HUP $process; kill -CONT $process
         if [ $state = activating ]; then break; fi
-      done; echo $state`);
-      expect(states).toBe("activating");
+      done; echo $state`;
+      expect(await robot.ask(script, { limit_ms: RESTARTS_LIMIT_MS })).toBe("activating");
       await robot.until(isRegistered);
       expect(await robot.show("NRestarts")).toBe("0");
     });
@@ -219,7 +221,7 @@ describe.skipIf(whySkipped !== "")(
       await robot.run(`cp ${CONFIGURATION_FILE} /root/good; sed -i 's/^robot:/robott:/' ${CONFIGURATION_FILE}
         systemctl restart ${UNIT}`);
       expect(await robot.show("ActiveState")).toBe("active");
-      expect(await robot.journal()).toMatch(/config\.yaml:\d+:1: error unknown_key: unknown key robott/);
+      await robot.wroteToJournal(/config\.yaml:\d+:1: error unknown_key: unknown key robott/);
       await robot.run(`cp /root/good ${CONFIGURATION_FILE}`);
       await robot.until(isRegistered);
       expect(await robot.show("NRestarts")).toBe("0");
@@ -247,7 +249,7 @@ describe.skipIf(whySkipped !== "")(
       const { stdout, code } = await robot.agent("--setup");
       expect(stdout).toContain("Registered arm-7");
       expect(code).toBe(0);
-      expect(sent()).toBe(1);
+      await expect.poll(sent).toBe(1);
       const second = await robot.agent("run");
       expect(second.stderr).toContain("another agent works on this state directory");
       expect(second.code).toBe(1);

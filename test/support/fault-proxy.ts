@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer, request as sendRequest } from "node:http";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
 
 /** What happens to a request instead of being forwarded and answered. */
 export type Fault =
@@ -42,7 +44,7 @@ export interface FaultProxy extends AsyncDisposable {
   inject(fault: Fault, times?: number): void;
   /** Forgets the faults that have not happened yet. */
   clear(): void;
-  /** Sends on what is held. */
+  /** Sends on what is held, and what has arrived to be held. */
   release(): void;
   /** Forwards to another place from now on. */
   retarget(url: string): void;
@@ -61,6 +63,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   let held: (() => void)[] = [];
   let upstream = target;
   let port = 0;
+  let keeper: Socket | null = null;
 
   const server = createServer((incoming, response) => {
     // A client that goes away in the middle is one of the cases to test, not a failure of the proxy.
@@ -115,9 +118,11 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
         return;
       }
       case "hold": {
+        const released = Promise.withResolvers<void>();
+        held.push(released.resolve);
         const answered = await forward(upstream, forwarded);
-        held.push(() => deliver(answered, response));
-        return;
+        await released.promise;
+        return deliver(answered, response);
       }
       case "hang":
         return;
@@ -129,13 +134,24 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     await once(server, "listening");
     const address = server.address();
     if (address !== null && typeof address !== "string") port = address.port;
+    keeper?.destroy();
+    keeper = null;
   }
 
-  async function refuse(): Promise<void> {
+  async function close(): Promise<void> {
     const closed = once(server, "close");
     server.close();
     server.closeAllConnections();
     await closed;
+  }
+
+  /** A connection from the port keeps it: the kernel gives it to no server meanwhile that takes any free one. */
+  async function refuse(): Promise<void> {
+    await close();
+    const { hostname, port: target_port } = new URL(target);
+    const kept = connect({ host: hostname, port: Number(target_port), localAddress: "127.0.0.1", localPort: port });
+    await new Promise((resolve) => kept.once("connect", resolve).on("error", resolve));
+    keeper = kept;
   }
 
   await listen();
@@ -160,7 +176,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
     refuse,
     listen,
     async [Symbol.asyncDispose]() {
-      if (server.listening) await refuse();
+      keeper?.destroy();
+      if (server.listening) await close();
     },
   };
 }

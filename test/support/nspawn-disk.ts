@@ -25,7 +25,8 @@ export async function createDisk(site: Site, folder: string, layers: readonly st
   const upper = `${folder}/upper`;
   const image = `${folder}.img`;
   const script = (text: string) => site.run(["sh", "-ec", text]);
-  const mountOwn = `mount -o loop ${image} ${folder}`;
+  // Left to itself it writes everything after five seconds, which a slow machine may take to cut the power.
+  const mountOwn = `mount -o loop,commit=60 ${image} ${folder}`;
   const mountLayers = `mount -t overlay overlay -o 'lowerdir=${layers.join(":")},upperdir=${upper},workdir=${folder}/work' ${root}`;
 
   await script(`mkdir -p ${folder}`);

@@ -10,9 +10,9 @@ const LEFT_OUT = ["/proc", "/sys", "/dev", "/tmp", "/var/tmp", "/var/log", "/var
 export async function inventory(computer: Computer): Promise<readonly string[]> {
   const prune = LEFT_OUT.map((path) => `-path ${path}`).join(" -o ");
   const lines = await computer.ask(
-    `find / \\( ${prune} \\) -prune -o -printf '%M %u %p\\n'
+    `find / -ignore_readdir_race \\( ${prune} \\) -prune -o -printf '%M %u %p\\n'
     cut -d: -f1 /etc/passwd /etc/group | sed 's/^/name /'
-    find /var/lib/dpkg/info /tmp /var/tmp /run/systemd -name '*${PACKAGE}*'
+    find /var/lib/dpkg/info /tmp /var/tmp /run/systemd -ignore_readdir_race -name '*${PACKAGE}*'
     ls -l /proc/*/exe 2>/dev/null | grep -F ${PACKAGE} || true`,
   );
   return lines.split("\n");

@@ -28,8 +28,8 @@ export interface RobotComputer extends Computer {
   until(condition: (status: StatusDocument) => boolean): Promise<StatusDocument>;
   /** `sha256sum … | cut -c1-64 | sha256sum` over the robot's files as they are. */
   digest(): Promise<string>;
-  /** The messages of the unit so far, as the journal has them. */
-  journal(): Promise<string>;
+  /** Resolves when the journal has such a message of the unit. It comes there by itself, after what happened. */
+  wroteToJournal(message: RegExp): Promise<void>;
   /** Resolves when the unit is active, by a process other than this one. */
   restartedAfter(process_id: string): Promise<void>;
 }
@@ -51,7 +51,7 @@ export async function createRobotComputer(site: Site, options: ComputerOptions):
       const words = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
       return `sha256:${words.slice(0, 64)}`;
     },
-    journal: () => computer.ask(`journalctl -u ${UNIT} -o cat --no-pager`),
+    wroteToJournal: (message) => wroteToJournal(computer, UNIT, message),
     async restartedAfter(process_id) {
       await eventually(async () => {
         // Of one moment: the process of before is still "active" for a while.
@@ -77,6 +77,12 @@ async function untilStatus(
   } catch (error) {
     throw new Error(`${String(error)}\nlast status: ${JSON.stringify(last, null, 2)}`, { cause: error });
   }
+}
+
+/** Resolves when the journal has such a message of the unit. */
+export async function wroteToJournal(computer: Shell, unit: string, message: RegExp): Promise<void> {
+  const look = async () => message.test(await computer.ask(`journalctl -u ${unit} -o cat --no-pager`)) || undefined;
+  await eventually(look, `a message ${String(message)} in the journal`);
 }
 
 /** Installs a package in the running system. */

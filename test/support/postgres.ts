@@ -1,11 +1,11 @@
 /** A real PostgreSQL of the test's own, from the binaries of the machine. */
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
@@ -198,11 +198,18 @@ function killNow(pid: number): void {
   }
 }
 
+/** Below those that the kernel gives away (ip_local_port_range): it is still free when the server starts, and when it starts again. */
 async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer().listen(port, "127.0.0.1");
+    const is_free = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!is_free) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }

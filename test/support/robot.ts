@@ -73,8 +73,10 @@ export interface Daemon extends AsyncDisposable {
   readonly process_id: number;
   /** Everything it wrote, mostly its log. */
   output(): string;
-  /** Its log lines of one event, parsed. */
+  /** Its log lines of one event so far, parsed. */
   logged(event: string): readonly Readonly<Record<string, unknown>>[];
+  /** The same once there is one: its status may tell of what happened before its log does. */
+  untilLogged(event: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   status(): Promise<StatusDocument>;
   /** The answer of its control socket as it stands. */
   ask(method: "GET" | "POST", path: string): Promise<string>;
@@ -190,7 +192,8 @@ async function startDaemon(
     env: { ...ENVIRONMENT, ...environment },
   });
   endWithTest(child);
-  const ended = once(child, "exit");
+  // With everything that it wrote.
+  const ended = once(child, "close");
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -208,6 +211,10 @@ async function startDaemon(
     process_id: child.pid ?? 0,
     output: () => output,
     logged: (event) => parseLog(output).filter((line) => line["event"] === event),
+    async untilLogged(event) {
+      await eventually(async () => daemon.logged(event)[0], `a log line ${event}`);
+      return daemon.logged(event);
+    },
     ask: (method, path) => askSocket(socket_path, method, path),
     status: () => eventually(ask, "an answer of the daemon"),
     async until(condition) {

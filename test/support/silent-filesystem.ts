@@ -1,7 +1,8 @@
 /**
  * A filesystem that reports no changes: FUSE, which shows one folder read-only and never tells the kernel when a file in it changes.
  * Started as a program in a mount namespace of its own: `unshare --mount node silent-filesystem.ts FOLDER MOUNT_POINT`; prints a line
- * once it is mounted, and serves until it is killed. Speaks the kernel's protocol itself (linux/fuse.h, fuse(4)), as far as stat and
+ * once it is mounted, and serves until it is killed. Whoever asks for the file `.hang` is told that there is none, and then it stops,
+ * as by SIGSTOP, with no other request in its hand. Speaks the kernel's protocol itself (linux/fuse.h, fuse(4)), as far as stat and
  * read need it.
  */
 import { execFileSync } from "node:child_process";
@@ -25,6 +26,7 @@ const OPERATION = {
   interrupt: 36,
   batch_forget: 42,
 } as const;
+const HANG = ".hang";
 const ENOENT = 2;
 const ENOSYS = 38;
 const HEADER_BYTES = 40;
@@ -42,11 +44,14 @@ const [mount, ...words] = ["mount", "--internal-only", "-t", "fuse", "-o", optio
 execFileSync(mount, words, { stdio: ["ignore", "inherit", "inherit", device] });
 process.stdout.write("mounted\n");
 
+let is_to_hang = false;
 const request = Buffer.alloc(256 * 1024);
 for (;;) {
   const length = readSync(device, request, 0, request.byteLength, null);
   if (length === 0) break;
   serve(request.subarray(0, length));
+  if (is_to_hang) process.kill(process.pid, "SIGSTOP");
+  is_to_hang = false;
 }
 
 function serve(message: Buffer): void {
@@ -117,6 +122,7 @@ function initialize(): Buffer {
 /** fuse_entry_out; nothing in it may be remembered. */
 function lookUp(parent: string, name: string): Buffer {
   const path = join(parent, name);
+  is_to_hang = name === HANG;
   const stats = statSync(join(folder, path));
   const known = paths.indexOf(path, 1);
   const node_id = known > 0 ? known : paths.push(path) - 1;

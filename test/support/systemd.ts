@@ -9,7 +9,7 @@ import { eventually } from "./robot.ts";
 export interface Notification {
   /** `READY=1`, `STATUS=…`: one datagram may hold several. */
   readonly lines: readonly string[];
-  /** `performance.now()` when it came. */
+  /** When it came, by a clock of its own: a test that is kept waiting changes nothing about it. */
   readonly at_ms: number;
 }
 
@@ -23,7 +23,7 @@ export interface NotifySocket extends AsyncDisposable {
 }
 
 const RECEIVER = `
-import json, os, socket, sys
+import json, os, socket, sys, time
 receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 receiver.bind(sys.argv[1])
 os.chmod(sys.argv[1], 0o777)
@@ -33,7 +33,7 @@ while True:
     data, descriptors, _, _ = socket.recv_fds(receiver, 65536, 16)
     for descriptor in descriptors:
         os.close(descriptor)
-    print(json.dumps(data.decode().splitlines()), flush=True)
+    print(json.dumps({"lines": data.decode().splitlines(), "at_ms": time.monotonic() * 1000}), flush=True)
 `;
 
 export async function openNotifySocket(path: string): Promise<NotifySocket> {
@@ -43,7 +43,7 @@ export async function openNotifySocket(path: string): Promise<NotifySocket> {
   const received: Notification[] = [];
   const lines = createInterface({ input: child.stdout });
   await once(lines, "line");
-  lines.on("line", (line) => received.push({ lines: JSON.parse(line) as string[], at_ms: performance.now() }));
+  lines.on("line", (line) => received.push(JSON.parse(line) as Notification));
   return {
     path,
     received,

@@ -50,14 +50,14 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
       const mount = `mount -t tmpfs -o size=64k,mode=700 none "$STATE"`;
       await using daemon = await robot.start(environment, inShell(withOwnMounts, `${mount}; ${spoil}`));
       await expectUnsaved(scene, daemon, code);
-      expect(daemon.logged("state-not-saved")).toHaveLength(1);
+      expect(await daemon.untilLogged("state-not-saved")).toHaveLength(1);
       const setup = await robot.run(["status"]);
       expect(setup.stdout).toMatch(code);
 
       // Changes go on being registered, and the disk's trouble is no news any more.
       await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
       await expectUnsaved(scene, daemon, code);
-      expect(daemon.logged("state-not-saved")).toHaveLength(1);
+      expect(await daemon.untilLogged("state-not-saved")).toHaveLength(1);
 
       const inside = ["--mount", `--target=${daemon.process_id}`];
       await run("nsenter", [...inside, "sh", "-ec", mend], { env: { ...process.env, ...environment } });
@@ -106,7 +106,7 @@ describe(
       await chmod(robot.state_directory, 0o700);
       await daemon.until(({ state_problem }) => state_problem === null);
       await expectOneRobot(scene, daemon);
-      expect(daemon.logged("state-saved")).toHaveLength(1);
+      expect(await daemon.untilLogged("state-saved")).toHaveLength(1);
       await daemon.stop();
 
       await using third = await robot.start({}, through);

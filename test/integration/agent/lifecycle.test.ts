@@ -10,6 +10,10 @@ import { createScene, expectOneRobot, sentDigests, storedRobots } from "../../su
 
 /** Long enough for a wrong request to show. */
 const QUIET_MS = 1000;
+/** A stop waits for nothing, as test/simulation measures; here a request's half minute or an edit's 20 s would show. */
+const PROMPTLY_MS = 10_000;
+/** Enough to come at every moment of a start. */
+const MANY = 100;
 
 describe("scenario 38: SIGTERM in the middle of a POST", () => {
   const moments: readonly [string, Fault, number][] = [
@@ -17,7 +21,7 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
     ["that the service has carried out", { kind: "hold" }, 1],
   ];
 
-  test.for(moments)("%s: exits 0 within a second; the next start registers once", async ([, fault, committed]) => {
+  test.for(moments)("%s: exits 0 at once; the next start registers once", async ([, fault, committed]) => {
     await using scene = await createScene();
     const { proxy, robot, service } = scene;
     proxy.inject(fault);
@@ -27,7 +31,7 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
       await eventually(async () => storedRobots(service).length === committed || undefined, "the commit");
       const asked_ms = performance.now();
       expect(await daemon.stop("SIGTERM")).toBe(0);
-      expect(performance.now() - asked_ms).toBeLessThan(1000);
+      expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
     }
     expect(existsSync(robot.socket_path)).toBe(false);
     await using daemon = await robot.start();
@@ -45,19 +49,20 @@ test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as we
   await settling.until(({ state }) => state === "settling");
   const asked_ms = performance.now();
   expect(await settling.stop("SIGTERM")).toBe(0);
-  expect(performance.now() - asked_ms).toBeLessThan(1000);
+  expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
 
   await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("20000", "100"));
   await using backing_off = await robot.start();
   await backing_off.until(({ state }) => state === "unreachable");
   const asked_again_ms = performance.now();
   expect(await backing_off.stop("SIGINT")).toBe(0);
-  expect(performance.now() - asked_again_ms).toBeLessThan(1000);
+  expect(performance.now() - asked_again_ms).toBeLessThan(PROMPTLY_MS);
 });
 
 test("scenario 37: SIGHUP from the first moment that the program can catch it, many times: survives, registers once", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
+  proxy.inject({ kind: "hold" });
   await using daemon = await robot.start();
   // Before its handlers stand, a Node process cannot but end: node(1) sets every signal back to its default at start.
   await eventually(async () => (await catches(daemon.process_id, 1)) || undefined, "the handler");
@@ -66,11 +71,11 @@ test("scenario 37: SIGHUP from the first moment that the program can catch it, m
   while (state !== "registered") {
     daemon.child.kill("SIGHUP");
     sent += 1;
+    if (sent >= MANY) proxy.release();
     if (existsSync(robot.socket_path)) ({ state } = await daemon.status());
     await sleep(1);
   }
-  for (let more = 0; more < 100; more += 1) daemon.child.kill("SIGHUP");
-  expect(sent).toBeGreaterThan(10);
+  for (let more = 0; more < MANY; more += 1) daemon.child.kill("SIGHUP");
   await expectOneRobot(scene, daemon);
   await sleep(QUIET_MS);
   expect(proxy.requests).toHaveLength(1);
@@ -89,17 +94,16 @@ test("kill -9 at 20 moments while files change: whatever was under way, one robo
   await expectOneRobot(scene, undisturbed);
   await undisturbed.stop();
   for (let round = 0; round < 20; round += 1) {
+    const count = proxy.requests.length;
     await using daemon = await robot.start();
-    // Up to well after its registration.
-    const killed = sleep((registering_ms * 2 * (round + 1)) / 20).then(() => daemon.stop("SIGKILL"));
+    // From its first instruction to well after its registration, and the last one in the middle of it.
+    const moment = round < 19 ? sleep((registering_ms * 2 * round) / 19) : proxy.arrived(count + 1);
+    const killed = moment.then(() => daemon.stop("SIGKILL"));
     await writeAtOnce(robot.path("left.yaml"), `offset: ${round}\n`);
     versions.add(await robot.digest());
     expect(await killed).toBe("SIGKILL");
     expect(storedRobots(scene.service).length).toBeLessThanOrEqual(1);
   }
-  // Some were killed before they sent anything, some after.
-  expect(proxy.requests.length).toBeGreaterThan(3);
-  expect(proxy.requests.length).toBeLessThan(20);
   for (const digest of sentDigests(proxy)) expect(versions).toContain(digest);
 
   await using daemon = await robot.start();
@@ -141,7 +145,7 @@ test("a torn state file is put aside, not believed: registers again, one robot",
   expect(proxy.requests).toHaveLength(2);
   expect(existsSync(`${state_path}.damaged`)).toBe(true);
   expect(existsSync(`${state_path}.new`)).toBe(false);
-  expect(daemon.logged("state-set-aside")).toHaveLength(1);
+  expect(await daemon.untilLogged("state-set-aside")).toHaveLength(1);
 });
 
 /** True when the process has a handler for the signal (proc_pid_status(5), SigCgt). */

@@ -16,7 +16,7 @@ import { createScene, expectOneRobot, savedRegistration, storedRobots } from "..
 /** The first delay of the backoff is drawn below this. */
 const FIRST_STEP_MS = 1000;
 /** What a loaded machine may add to a moment. */
-const SLACK_MS = 1500;
+const SLACK_MS = 5000;
 
 /** The same where the start of the agent, up to its first request, shows how loaded it is. */
 function slackOf(proxy: FaultProxy, started_ms: number): number {
@@ -37,10 +37,10 @@ test.concurrent("scenario 1: the service's port is closed at start: registers wi
   expect(await savedRegistration(robot)).toBeNull();
 
   await proxy.listen();
-  const { failure } = await daemon.status();
-  await proxy.arrived(1);
-  expect(arrivalOf(proxy, 0)).toBeLessThan(Date.parse(failure?.next_attempt_at ?? new Date().toISOString()) + SLACK_MS);
-  await expectOneRobot(scene, daemon);
+  // The attempt that is under way may have been refused already; the next one finds the service.
+  const { daemon: before } = await daemon.status();
+  const { daemon: after } = await expectOneRobot(scene, daemon);
+  expect((after?.attempts ?? 0) - (before?.attempts ?? 0)).toBeLessThanOrEqual(1);
 });
 
 test.concurrent("scenario 2: a name that DNS does not know: retried as `dns`, --setup exits 4; the corrected address is used at once", async () => {
@@ -53,7 +53,8 @@ test.concurrent("scenario 2: a name that DNS does not know: retried as `dns`, --
   await using daemon = await robot.start();
   const { failure } = await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 2);
   expect(failure?.reason).toBe("dns");
-  expect((await robot.run(["status"])).code).toBe(4);
+  // Between two attempts; while one is made, it is that which is told.
+  await eventually(async () => (await robot.run(["status"])).code === 4 || undefined, "exit 4");
   expect(await savedRegistration(robot)).toBeNull();
 
   await replaceIn(robot.config_path, "https://policy.invalid", proxy.url);
@@ -202,7 +203,8 @@ describe.concurrent("scenario 6: Retry-After", () => {
 describe.concurrent("scenario 9: the answer is lost after the service committed:", () => {
   const losses: readonly [string, Fault, string?][] = [
     ["the connection breaks", { kind: "drop-after" }],
-    ["the answer comes too late", { kind: "delay", delay_ms: 2500 }, "  request_timeout_s: 1"],
+    // The second one has the same time, on any machine.
+    ["the answer comes too late", { kind: "delay", delay_ms: 6500 }, "  request_timeout_s: 5"],
   ];
 
   test.for(losses)("%s: one robot, not two", async ([, fault, service], { expect }) => {
@@ -241,6 +243,7 @@ test.concurrent("scenario 36: an outage is one log line and no write, however ma
   await proxy.refuse();
   await using daemon = await robot.start();
   await daemon.until(({ state }) => state === "unreachable");
+  await daemon.untilLogged("unreachable");
   const lines = daemon.output().split("\n").length;
   const written = await lastWrites(robot.state_directory);
   await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 4);
@@ -256,7 +259,7 @@ test.concurrent("scenario 36: an outage is one log line and no write, however ma
 
   await proxy.listen();
   await expectOneRobot(scene, daemon);
-  expect(daemon.logged("registered")).toHaveLength(1);
+  expect(await daemon.untilLogged("registered")).toHaveLength(1);
 });
 
 async function lastWrites(folder: string): Promise<readonly (string | number)[]> {

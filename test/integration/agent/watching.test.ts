@@ -44,7 +44,7 @@ describe(
       await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
       await expectOneRobot(scene, daemon);
       expect(proxy.requests).toHaveLength(2);
-      expect(daemon.logged("watching-by-polling")).toHaveLength(1);
+      expect(await daemon.untilLogged("watching-by-polling")).toHaveLength(1);
 
       const inside = ["--user", "--preserve-credentials", `--target=${daemon.process_id}`];
       await run("nsenter", [...inside, "sh", "-ec", `echo 1000 >${file}`]);
@@ -53,7 +53,7 @@ describe(
       await replaceIn(robot.path("left.yaml"), "offset: 2", "offset: 3");
       await expectOneRobot(scene, daemon);
       expect(proxy.requests).toHaveLength(3);
-      expect(daemon.logged("watching-by-events")).toHaveLength(1);
+      expect(await daemon.untilLogged("watching-by-events")).toHaveLength(1);
     });
 
     test("in the middle of the work: a folder that comes later and cannot be watched", async () => {

@@ -249,8 +249,7 @@ describe("scenario 22: no request for", () => {
     const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
     await touch();
     await sleep(QUIET_MS);
-    const status = await daemon.status();
-    expect(status.state).toBe("registered");
+    const status = await daemon.until(({ state }) => state === "registered");
     expect(proxy.requests.slice(before)).toEqual([]);
     // The loop must not spin over it either.
     expect((status.daemon?.runs ?? 0) - runs).toBeLessThan(20);

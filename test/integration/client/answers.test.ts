@@ -251,13 +251,18 @@ test("scenario 2: a port that drops what comes is a timeout", async () => {
 });
 
 test.each([
-  { name: "no answer", sent: "", code: "HEADERS_TIMEOUT" },
-  { name: "half a head", sent: "HTTP/1.1 200 OK\r\nx: ", code: "HEADERS_TIMEOUT" },
-  { name: "early hints alone", sent: head("103 Early Hints"), code: "HEADERS_TIMEOUT" },
-  { name: "half a body", sent: `${head("200 OK", "content-length: 9")}[`, code: "TOTAL_TIMEOUT" },
-])("listRobots: $name for too long ends with $code", async ({ sent, code }) => {
+  { name: "no answer", sent: "", code: "HEADERS_TIMEOUT", limits: { headers_ms: 200 } },
+  { name: "half a head", sent: "HTTP/1.1 200 OK\r\nx: ", code: "HEADERS_TIMEOUT", limits: { headers_ms: 200 } },
+  { name: "early hints alone", sent: head("103 Early Hints"), code: "HEADERS_TIMEOUT", limits: { headers_ms: 200 } },
+  {
+    name: "half a body",
+    sent: `${head("200 OK", "content-length: 9")}[`,
+    code: "TOTAL_TIMEOUT",
+    limits: { total_ms: 400 },
+  },
+])("listRobots: $name for too long ends with $code", async ({ sent, code, limits }) => {
   await using server = await serveRaw(sent, "keep-open");
-  const timeouts = { connect_ms: 5_000, headers_ms: 200, total_ms: 400 };
+  const timeouts = { ...PATIENT, ...limits };
   const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
   expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code });
 });

@@ -204,7 +204,7 @@ it("a change whose answer is lost may be done: that is said", async () => {
   expect([exit_code, err]).toEqual([4, expect.stringContaining("may be done: look before you try again")]);
 });
 
-it("--watch: draws over what it drew, and outlives an outage", { timeout: 20_000 }, async () => {
+it("--watch: draws over what it drew, and outlives an outage", async () => {
   const interruption = new AbortController();
   const { runWith } = await foreign((_request, response, count) => {
     if (count === 2) response.destroy();

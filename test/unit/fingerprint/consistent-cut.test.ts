@@ -187,7 +187,7 @@ describe("collect: consistent cut", () => {
     };
     const fingerprinter = createFingerprinter(REAL, LIMITS);
     const seen: number[] = [];
-    const until_ms = performance.now() + 10_000;
+    const until_ms = performance.now() + 40_000;
     while (new Set(seen).size < 8 && performance.now() < until_ms) {
       const collected = await fingerprinter.collect(listed(a, b), { settle: false });
       if (collected.kind !== "snapshot") continue;

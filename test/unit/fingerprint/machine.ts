@@ -41,7 +41,8 @@ export function snapshotOf(collected: Collected): Snapshot {
 
 /** Both clocks, moved by hand. Starts at the real time, so that files made now are new by it. Sleeping moves it too. */
 export class SteppedClock implements Clock {
-  #wall_ms = Date.now();
+  // Not at a whole second: a timestamp there says that its filesystem keeps no fractions.
+  #wall_ms = Date.now() + 0.5;
   #monotonic_ms = 1000;
   readonly sleeps_ms: number[] = [];
   wall_ms = () => this.#wall_ms;

@@ -6,8 +6,18 @@ import { describe, expect, test } from "vitest";
 
 import type { Collected } from "../../../src/fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import type { FileStat } from "../../../src/platform/files.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
-import { LIMITS, REAL, SteppedClock, digestByTools, listed, snapshotOf, temporaryFolder } from "./machine.ts";
+import {
+  LIMITS,
+  REAL,
+  SteppedClock,
+  digestByTools,
+  listed,
+  meddledFiles,
+  snapshotOf,
+  temporaryFolder,
+} from "./machine.ts";
 
 /** A robot at rest for a minute, with a clock that is moved by hand. */
 async function robot(names: readonly string[] = ["a.conf"], content = "{}") {
@@ -16,15 +26,23 @@ async function robot(names: readonly string[] = ["a.conf"], content = "{}") {
   for (const path of paths) await writeFile(path, content);
   const clock = new SteppedClock();
   clock.step(60_000);
-  const fingerprinter = createFingerprinter({ files: systemFiles, clock }, LIMITS);
-  const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
-  /** Lets `age_ms` pass, and sets the wall clock so that the file was written when it began. */
-  const setClockAfter = async (path: string, age_ms: number) => {
-    const { mtime_ns, ctime_ns } = await systemFiles.stat(path);
-    clock.step(age_ms);
-    clock.setWall(Number((mtime_ns > ctime_ns ? mtime_ns : ctime_ns) / 1000n) / 1000 + age_ms);
+  /** From the time of this machine, which passes as it likes, to that of the clock, for each inode. */
+  const shifts_ns = new Map<bigint, bigint>();
+  const changeStat = (stat: FileStat): FileStat => {
+    const shift_ns = shifts_ns.get(stat.inode) ?? 0n;
+    return { ...stat, mtime_ns: stat.mtime_ns + shift_ns, ctime_ns: stat.ctime_ns + shift_ns };
   };
-  return { folder, paths, path: paths[0]!, clock, fingerprinter, collect, setClockAfter };
+  const files = meddledFiles({ changeStat });
+  const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
+  const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
+  /** Lets `age_ms` pass since the last write of the file. */
+  const passSince = async (path: string, age_ms: number) => {
+    const { inode, mtime_ns, ctime_ns } = await systemFiles.stat(path);
+    const written_ns = BigInt(Math.round(clock.wall_ms() * 1e6));
+    shifts_ns.set(inode, written_ns - (mtime_ns > ctime_ns ? mtime_ns : ctime_ns));
+    clock.step(age_ms);
+  };
+  return { folder, paths, path: paths[0]!, clock, files, fingerprinter, collect, passSince };
 }
 
 function waitOf(collected: Collected): number {
@@ -34,16 +52,16 @@ function waitOf(collected: Collected): number {
 
 describe("collect: settle", () => {
   test("files that were quiet for the settle time are read at once", async () => {
-    const { path, collect, setClockAfter } = await robot();
-    await setClockAfter(path, 501);
+    const { path, collect, passSince } = await robot();
+    await passSince(path, 501);
     expect((await collect()).kind).toBe("snapshot");
   });
 
   test("a fresh file is waited for exactly as long as it lacks", async () => {
-    const { path, clock, collect, setClockAfter } = await robot();
+    const { path, clock, collect, passSince } = await robot();
     await collect();
     await writeFile(path, "new");
-    await setClockAfter(path, 120);
+    await passSince(path, 120);
     const first = await collect();
     expect(first).toEqual({ kind: "unsettled", wait_ms: 380, paths: [path] });
     clock.step(waitOf(first));
@@ -51,21 +69,21 @@ describe("collect: settle", () => {
   });
 
   test("another change starts the wait again", async () => {
-    const { path, clock, collect, setClockAfter } = await robot();
+    const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "one");
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     clock.step(waitOf(await collect()) - 10);
     await writeFile(path, "three");
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     expect(waitOf(await collect())).toBe(500);
   });
 
   test("the slowest of several files decides, and a neighbour that is not listed does not count", async () => {
-    const { folder, paths, clock, collect, setClockAfter } = await robot(["a.conf", "b.conf", "c.conf"]);
+    const { folder, paths, clock, collect, passSince } = await robot(["a.conf", "b.conf", "c.conf"]);
     await collect();
     await writeFile(paths[1]!, "new");
     await writeFile(join(folder, "busy.log"), "x");
-    await setClockAfter(paths[1]!, 300);
+    await passSince(paths[1]!, 300);
     expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 200, paths: [paths[1]] });
     await appendFile(join(folder, "busy.log"), "x");
     clock.step(200);
@@ -90,9 +108,9 @@ describe("collect: settle", () => {
     ["forward", 10 * 365 * 86_400_000],
     ["back", -10 * 365 * 86_400_000],
   ])("scenario 4: the wall clock steps ten years %s in mid-wait, and the wait is the same", async (_what, step_ms) => {
-    const { path, clock, collect, setClockAfter } = await robot();
+    const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "new");
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     expect(waitOf(await collect())).toBe(500);
     clock.step(100);
     clock.setWall(clock.wall_ms() + step_ms);
@@ -102,11 +120,11 @@ describe("collect: settle", () => {
   });
 
   test("scenario 28: a file that never holds still is taken once per grace", async () => {
-    const { path, clock, collect, setClockAfter } = await robot();
+    const { path, clock, collect, passSince } = await robot();
     const taken_ms: number[] = [];
     for (let elapsed_ms = 0; elapsed_ms <= 25_000; elapsed_ms += 250) {
       await writeFile(path, `state ${elapsed_ms}`);
-      await setClockAfter(path, 0);
+      await passSince(path, 0);
       const collected = await collect();
       if (collected.kind === "snapshot") {
         expect(collected.snapshot.digest).toBe(await digestByTools(path));
@@ -120,33 +138,33 @@ describe("collect: settle", () => {
   });
 
   test("the wait never goes beyond the end of the grace", async () => {
-    const { path, clock, collect, setClockAfter } = await robot();
+    const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "1");
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     await collect();
     clock.step(9800);
     await writeFile(path, "2");
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     expect(waitOf(await collect())).toBe(200);
   });
 
   test("a one-shot look does not wait for the settle time", async () => {
-    const { path, clock, fingerprinter, setClockAfter } = await robot();
+    const { path, clock, fingerprinter, passSince } = await robot();
     await writeFile(path, "new");
-    await setClockAfter(path, 50);
+    await passSince(path, 50);
     const collected = await fingerprinter.collect(listed(path), { settle: false });
     expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
     expect(clock.sleeps_ms).toEqual([]);
   });
 
   test("scenario 21: deleted and recreated is one change; deleted for good is a finding", async () => {
-    const { path, clock, collect, setClockAfter } = await robot();
+    const { path, clock, collect, passSince } = await robot();
     await collect();
     await rm(path);
     expect(waitOf(await collect())).toBe(500);
     clock.step(300);
     await writeFile(path, "recreated");
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     clock.step(waitOf(await collect()));
     expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
 
@@ -165,10 +183,10 @@ describe("collect: content that looks half-written", () => {
   ];
 
   test.each(suspects)("%s: waited for, then taken as it is with a warning", async (_what, name, content) => {
-    const { path, clock, collect, setClockAfter, fingerprinter } = await robot([name], "[1]");
+    const { path, clock, files, collect, passSince, fingerprinter } = await robot([name], "[1]");
     await collect();
     await writeFile(path, content);
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     const waits_ms: number[] = [];
     let collected = await collect();
     for (; collected.kind === "unsettled" && waits_ms.length < 100; collected = await collect()) {
@@ -183,35 +201,35 @@ describe("collect: content that looks half-written", () => {
 
     // The same content is not waited for again, however it comes back, and the warning stays.
     await utimes(path, 1_500_000_000.5, 1_500_000_000.5);
-    await setClockAfter(path, 600);
+    await passSince(path, 600);
     expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable" }] });
 
     // Nor by the next process.
-    const restarted = createFingerprinter({ files: systemFiles, clock }, LIMITS);
+    const restarted = createFingerprinter({ files, clock }, LIMITS);
     restarted.remember(snapshotOf(collected).files);
     expect((await restarted.collect(listed(path), { settle: true })).kind).toBe("snapshot");
 
     await writeFile(path, "[2]");
-    await setClockAfter(path, 600);
+    await passSince(path, 600);
     expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [] });
     expect(fingerprinter.holds(listed(path))).toBe(true);
   });
 
   test.each(suspects)("%s for longer than the grace already: taken at once", async (_what, name, content) => {
-    const { path, collect, setClockAfter } = await robot([name], content);
-    await setClockAfter(path, 10_001);
+    const { path, collect, passSince } = await robot([name], content);
+    await passSince(path, 10_001);
     expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_unparseable", path }] });
   });
 
   test("touching does not prolong the grace", async () => {
-    const { path, clock, collect, setClockAfter } = await robot(["a.json"], "{");
-    await setClockAfter(path, 500);
+    const { path, clock, collect, passSince } = await robot(["a.json"], "{");
+    await passSince(path, 500);
     await collect();
     for (let elapsed_ms = 0; elapsed_ms < 10_000; elapsed_ms += 1000) {
       expect((await collect()).kind).toBe("unsettled");
       await utimes(path, 1_600_000_000.5, 1_600_000_000.5 + elapsed_ms);
       clock.step(400);
-      await setClockAfter(path, 600);
+      await passSince(path, 600);
     }
     expect((await collect()).kind).toBe("snapshot");
   });
@@ -259,11 +277,11 @@ describe("collect: content that looks half-written", () => {
   });
 
   test("scenario 21: a rename over the file is one change", async () => {
-    const { folder, path, clock, collect, setClockAfter } = await robot(["a.json"]);
+    const { folder, path, clock, collect, passSince } = await robot(["a.json"]);
     await collect();
     await writeFile(join(folder, ".a.json.swp"), '{"new": 1}');
     await rename(join(folder, ".a.json.swp"), path);
-    await setClockAfter(path, 0);
+    await passSince(path, 0);
     clock.step(waitOf(await collect()));
     expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
   });

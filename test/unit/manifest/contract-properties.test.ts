@@ -10,9 +10,11 @@ import { robotManifest, shuffleKeys, withDefaults } from "../../support/robot-ma
 import type { ManifestData } from "../../support/robot-manifests.ts";
 
 const RUNS = 10_000;
+/** All of it is work for the processor, some twenty seconds of it, and many times that where others want it too. */
+const LIMIT_MS = 480_000;
 
 describe("contracts of generated robots", () => {
-  test("readManifest: the same robot is the same bytes, however it is written", { timeout: 120_000 }, async () => {
+  test("readManifest: the same robot is the same bytes, however it is written", { timeout: LIMIT_MS }, async () => {
     await fc.assert(
       fc.asyncProperty(
         robotManifest,
@@ -31,7 +33,7 @@ describe("contracts of generated robots", () => {
 
   test(
     "readManifest: a contract and an error never come together, and nothing crashes",
-    { timeout: 120_000 },
+    { timeout: LIMIT_MS },
     async () => {
       const counts = { contract: 0, error: 0 };
       await fc.assert(
