@@ -51,6 +51,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await page.getByRole("link", { name: "Franka bench 06" }).click();
     await page.getByRole("heading", { level: 1, name: "Franka bench 06" }).waitFor();
     await page
+      .locator(".group-head")
       .getByText(/^\d+ blocked$/i)
       .first()
       .waitFor();
