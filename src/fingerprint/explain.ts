@@ -1,8 +1,6 @@
+import { shellWord } from "../platform/shell-word.ts";
 import { hashedText } from "./digest.ts";
 import type { Snapshot } from "./fingerprint.ts";
-
-/** A path of these characters alone means itself to every shell. */
-const PLAIN_PATH = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /** sha256sum starts the line with a backslash when the name holds one of these, which would shift what `cut` keeps. */
 const ESCAPED_BY_SHA256SUM = /[\\\n\r]/;
@@ -25,8 +23,8 @@ export function repeatCommand(paths: readonly string[]): string {
   // Without a name sha256sum would wait for standard input.
   if (paths.length === 0) return "printf '' | sha256sum";
   const hashes = paths.some((path) => ESCAPED_BY_SHA256SUM.test(path))
-    ? `for file in ${paths.map(quote).join(" ")}; do sha256sum < "$file"; done`
-    : `sha256sum ${paths.map(quote).join(" ")}`;
+    ? `for file in ${paths.map(shellWord).join(" ")}; do sha256sum < "$file"; done`
+    : `sha256sum ${paths.map(shellWord).join(" ")}`;
   return `${hashes} | cut -c1-64 | sha256sum`;
 }
 
@@ -45,8 +43,4 @@ function describeText(files: Snapshot["files"]): readonly string[] {
 function describeFile(label: string, path: string, bytes: number): string {
   const size = bytes === 1 ? "1 byte" : `${bytes} bytes`;
   return label === path ? `${path} (${size})` : `${path} (${label}, ${size})`;
-}
-
-function quote(path: string): string {
-  return PLAIN_PATH.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

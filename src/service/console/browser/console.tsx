@@ -9,7 +9,7 @@
 import { render } from "preact";
 
 import "./console.css";
-import { drawVisibly } from "./parts/visible.ts";
+import { drawVisibly } from "./parts/draw-visibly.ts";
 import { Application } from "./shell/application.tsx";
 import { startTheme } from "./shell/theme.ts";
 
