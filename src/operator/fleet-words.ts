@@ -1,6 +1,6 @@
 import type { FleetView } from "../api/fleets.ts";
 import type { Terminal } from "../platform/terminal.ts";
-import { shortDuration } from "./times.ts";
+import { shortDuration } from "../platform/relative-time.ts";
 
 /** How fleets are put for a person, wherever they are shown. */
 

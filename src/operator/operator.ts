@@ -2,7 +2,7 @@
  * The operator's side: what a person at a terminal asks of a robot policy service, over client/.
  *
  * A command (commands/) opens its service with `withService`, calls operations of the wire contract on it (service.ts), and shows the
- * answer as a table (times.ts, terminal) or, with `--json`, as the service gave it. Which service and which credential that is:
+ * answer as a table (show-list.ts) or, with `--json`, as the service gave it. Which service and which credential that is:
  * choose-service.ts. Why something did not work, in the operator's own words: failure.ts and places.ts.
  */
 import { createOperationClient } from "../client/operation-client.ts";

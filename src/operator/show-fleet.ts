@@ -3,7 +3,7 @@ import type { FleetView } from "../api/fleets.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { blockerOf, countsAsBar, countsInWords, estimateInWords, statusInWords } from "./fleet-words.ts";
 import { showFacts } from "./show-facts.ts";
-import { relativeTime, shortDuration } from "./times.ts";
+import { relativeTime, shortDuration } from "../platform/relative-time.ts";
 
 /** Robots that are named of those that are alike; the rest is counted. */
 const NAMED_ROBOTS = 12;

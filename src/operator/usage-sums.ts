@@ -1,5 +1,5 @@
 import type { UsageRecord } from "../api/usage.ts";
-import { shortDuration } from "./times.ts";
+import { shortDuration } from "../platform/relative-time.ts";
 
 /** From `since`, up to but not with `until`; ISO 8601, null for no bound. */
 export interface Period {

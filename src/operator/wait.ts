@@ -6,7 +6,7 @@ import { readDuration } from "./durations.ts";
 import { failureInWords } from "./failure.ts";
 import type { OperatorContext, OperatorFlags } from "./operator.ts";
 import type { Service } from "./service.ts";
-import { shortDuration } from "./times.ts";
+import { shortDuration } from "../platform/relative-time.ts";
 import { isPassing } from "./watch.ts";
 
 export interface WaitFlags extends OperatorFlags {

@@ -6,7 +6,7 @@ import type { FoundContext, ServiceContext } from "../context-files.ts";
 import { CONTEXT_NAME } from "../context-files.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { showFacts } from "../show-facts.ts";
-import { relativeTime } from "../times.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 import { absolute, badName, endLogin, noteStronger } from "./login.ts";
 
 /** `contexts list`: the services this person works with. */

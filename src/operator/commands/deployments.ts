@@ -12,7 +12,7 @@ import { refusePathParameter } from "../path-parameter.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
 import { showList } from "../show-list.ts";
 import { showFacts } from "../show-facts.ts";
-import { relativeTime } from "../times.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 
 export interface DeploymentsListFlags extends ListFlags {
   readonly robot?: readonly string[];

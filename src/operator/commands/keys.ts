@@ -14,7 +14,7 @@ import { keyFileProblem, writeKeyFile } from "../key-file.ts";
 import type { Service } from "../service.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
 import { showList } from "../show-list.ts";
-import { relativeTime } from "../times.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 
 const keysView: ListView<ApiKeyView> = {
   headers: ["label", "key", "scopes", "created", "last used", "state", "id"],

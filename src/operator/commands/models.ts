@@ -12,7 +12,7 @@ import type { Fact } from "../show-facts.ts";
 import { showFacts } from "../show-facts.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
 import { showList } from "../show-list.ts";
-import { relativeTime } from "../times.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 
 const modelsView: ListView<ModelView> = {
   headers: ["model", "name", "vendor", "type", "license", "checkpoints", "regions"],

@@ -14,7 +14,7 @@ import { readLabels } from "../selection-flags.ts";
 import type { Service } from "../service.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
 import { showList } from "../show-list.ts";
-import { relativeTime } from "../times.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 
 const ROBOT_ORDERS = ["name", "type", "region", "site", "added", "changed"] as const;
 

@@ -11,7 +11,7 @@ import { refusePathParameter } from "../path-parameter.ts";
 import { labelsInWords, shortDigest } from "../robot-words.ts";
 import { showContract } from "../show-contract.ts";
 import { showFacts } from "../show-facts.ts";
-import { relativeTime } from "../times.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 
 export interface RobotsShowFlags extends OperatorFlags {
   readonly history?: boolean;

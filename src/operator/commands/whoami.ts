@@ -8,7 +8,7 @@ import { withService } from "../operator.ts";
 import type { Service } from "../service.ts";
 import type { Fact } from "../show-facts.ts";
 import { showFacts } from "../show-facts.ts";
-import { relativeTime } from "../times.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 
 /** `whoami`: which service this is, with which credential, and whose that is. */
 export async function whoami(flags: OperatorFlags, context: OperatorContext): Promise<ExitCode> {

@@ -6,24 +6,9 @@ import { readFields } from "../../../src/operator/api-fields.ts";
 import { csvLine } from "../../../src/platform/csv.ts";
 import { joinPages } from "../../../src/operator/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";
-import { relativeTime } from "../../../src/operator/times.ts";
 import { isWithin, quantityInWords, sumUsage } from "../../../src/operator/usage-sums.ts";
 
 const NOW_MS = Date.parse("2026-06-15T12:00:00Z");
-
-test.each([
-  [null, ""],
-  ["not a time", "not a time"],
-  ["2026-06-15T12:00:03Z", "now"],
-  ["2026-06-15T11:59:20Z", "40 s ago"],
-  ["2026-06-15T11:56:30Z", "3 min ago"],
-  ["2026-06-14T12:00:00Z", "24 h ago"],
-  ["2026-06-12T12:00:00Z", "3 d ago"],
-  ["2026-06-15T14:10:00+02:00", "in 10 min"],
-  ["2025-01-02T03:04:05Z", "2025-01-02"],
-])("relativeTime: %s is %j", (iso, text) => {
-  expect(relativeTime(iso, NOW_MS)).toBe(text);
-});
 
 test.each([
   ["90d", "ahead", "2026-09-13T12:00:00.000Z"],

@@ -1,0 +1,34 @@
+const SECOND_MS = 1000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Clocks of two machines differ; a moment this near is now. */
+const NOW_MS = 5 * SECOND_MS;
+/** Older moments are dates: nobody counts 431 days. */
+const LONGEST_AGO_MS = 60 * DAY_MS;
+
+/**
+ * A moment for people, in the same words at a terminal and in the console: `3 min ago`, `in 2 h`, or the date (UTC) where it is far off.
+ * A text that is no time comes back unchanged; null and undefined give an empty text.
+ *
+ * @param iso ISO 8601, as the service gives it.
+ * @param nowMs since the Unix epoch.
+ */
+export function relativeTime(iso: string | null | undefined, nowMs: number): string {
+  if (iso === null || iso === undefined) return "";
+  const timeMs = Date.parse(iso);
+  if (Number.isNaN(timeMs)) return iso;
+  const distanceMs = Math.abs(timeMs - nowMs);
+  if (distanceMs < NOW_MS) return "now";
+  if (distanceMs > LONGEST_AGO_MS) return new Date(timeMs).toISOString().slice(0, 10);
+  const length = shortDuration(distanceMs);
+  return timeMs < nowMs ? `${length} ago` : `in ${length}`;
+}
+
+/** A length of time in whole units of the largest kind, rounded down: `40 s`, `3 min`, `2 h`, `5 d`. Hours go up to two days. */
+export function shortDuration(durationMs: number): string {
+  if (durationMs < MINUTE_MS) return `${Math.floor(durationMs / SECOND_MS)} s`;
+  if (durationMs < HOUR_MS) return `${Math.floor(durationMs / MINUTE_MS)} min`;
+  if (durationMs < 2 * DAY_MS) return `${Math.floor(durationMs / HOUR_MS)} h`;
+  return `${Math.floor(durationMs / DAY_MS)} d`;
+}
