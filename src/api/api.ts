@@ -25,8 +25,8 @@ export interface Operation {
   readonly tag: "robots" | "fleets" | "customer-auth" | "catalog";
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: `/v1/${string}`;
-  /** What a key restricted to scopes needs; `any` credential will do, or the operation is `public`. */
-  readonly scope: ApiKeyScope | "any" | "public";
+  /** A key restricted to scopes needs one of these; `any` credential will do, or the operation is `public`. */
+  readonly scopes: readonly [ApiKeyScope, ...ApiKeyScope[]] | "any" | "public";
   /** Query parameters; unknown ones are ignored. */
   readonly query?: z.ZodObject;
   /** Null where the operation takes no body. */
@@ -41,7 +41,7 @@ export const operations = {
     tag: "robots",
     method: "POST",
     path: "/v1/robots/setup",
-    scope: "robots:setup",
+    scopes: ["robots:setup"],
     request: robotSetupSchema,
     response: robotSetupAnswerSchema,
   },
@@ -50,7 +50,7 @@ export const operations = {
     tag: "robots",
     method: "GET",
     path: "/v1/robots",
-    scope: "robots:read",
+    scopes: ["robots:read"],
     query: pageQuerySchema,
     request: null,
     response: robotListSchema,
@@ -60,7 +60,7 @@ export const operations = {
     tag: "fleets",
     method: "POST",
     path: "/v1/fleets",
-    scope: "fleets:write",
+    scopes: ["fleets:write"],
     request: fleetCreateSchema,
     response: fleetViewSchema,
   },
@@ -69,7 +69,7 @@ export const operations = {
     tag: "fleets",
     method: "GET",
     path: "/v1/fleets",
-    scope: "fleets:read",
+    scopes: ["fleets:read"],
     query: pageQuerySchema,
     request: null,
     response: fleetListSchema,
@@ -79,7 +79,7 @@ export const operations = {
     tag: "fleets",
     method: "POST",
     path: "/v1/fleets/{fleet_id}/model",
-    scope: "fleets:write",
+    scopes: ["fleets:write"],
     request: fleetModelUpdateSchema,
     response: fleetViewSchema,
   },
@@ -88,7 +88,7 @@ export const operations = {
     tag: "customer-auth",
     method: "POST",
     path: "/v1/me/deployments",
-    scope: "deployments:write",
+    scopes: ["deployments:write"],
     request: deploymentCreateSchema,
     response: deploymentViewSchema,
   },
@@ -97,7 +97,7 @@ export const operations = {
     tag: "customer-auth",
     method: "POST",
     path: "/v1/me/api-keys",
-    scope: "api-keys:write",
+    scopes: ["api-keys:write"],
     request: apiKeyCreateSchema,
     response: apiKeyCreatedSchema,
   },
@@ -106,7 +106,7 @@ export const operations = {
     tag: "customer-auth",
     method: "GET",
     path: "/v1/me/api-keys",
-    scope: "api-keys:read",
+    scopes: ["api-keys:read"],
     query: pageQuerySchema,
     request: null,
     response: apiKeyListSchema,
@@ -116,7 +116,7 @@ export const operations = {
     tag: "customer-auth",
     method: "DELETE",
     path: "/v1/me/api-keys/{key_id}",
-    scope: "api-keys:write",
+    scopes: ["api-keys:write"],
     request: null,
     response: apiKeyViewSchema,
   },
@@ -125,7 +125,7 @@ export const operations = {
     tag: "catalog",
     method: "GET",
     path: "/v1/models/{slug}",
-    scope: "models:read",
+    scopes: ["models:read"],
     request: null,
     response: modelViewSchema,
   },
@@ -134,7 +134,7 @@ export const operations = {
     tag: "customer-auth",
     method: "GET",
     path: "/v1/me/usage",
-    scope: "usage:read",
+    scopes: ["usage:read"],
     query: pageQuerySchema,
     request: null,
     response: usageListSchema,

@@ -33,9 +33,13 @@ export type RegistrationSummary = z.output<typeof registrationSummarySchema>;
 /** Answer of `GET /v1/me/registrations`. */
 export const registrationListSchema = z.object({ items: z.array(registrationSummarySchema) });
 
-/** Answer of `GET /v1/robots/{robot}/registration`: what the robot view leaves out. */
+/** Answer of `GET /v1/robots/{robot}/registration`: everything the robot registered with last. */
 export const registrationViewSchema = z.object({
   ...registrationMembers,
+  robot_type_id: z.string(),
+  region: z.string(),
+  site: nullableText,
+  labels: z.record(z.string(), z.string()),
   contract: z.record(z.string(), z.unknown()).nullable(),
 });
 

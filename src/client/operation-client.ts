@@ -62,7 +62,7 @@ const NO_SECRET = new Secret("");
 export function createOperationClient(options: OperationClientOptions): OperationClient {
   return {
     async call(row, input, signal) {
-      const credential = row.scope === "public" ? null : await options.credential();
+      const credential = row.scopes === "public" ? null : await options.credential();
       if (credential?.kind === "credential-problem") return { kind: "no-credential", problem: credential };
       const secret = credential?.secret ?? null;
       const request = operationRequest(options.base_url, row, input);

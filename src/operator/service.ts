@@ -77,7 +77,7 @@ export function createService({ client, access, chosen, context }: ServiceParts)
     failed,
     showRequest: async (row, input, json) =>
       hasPath(input)
-        ? show(operationRequest(access.base_url, row, input), json, row.scope !== "public")
+        ? show(operationRequest(access.base_url, row, input), json, row.scopes !== "public")
         : failed(NO_PATH),
     showRawRequest: (request, json) => show(absolute(request), json, true),
   };

@@ -13,7 +13,7 @@ import { LOGIN_PATH } from "./console-paths.ts";
  */
 export function mountLogins(app: FastifyInstance, context: MountContext): void {
   const { store, machine } = context;
-  route(app, context, { method: "GET", path: LOGIN_PATH, scope: "any" }, async ({ params }) => {
+  route(app, context, { method: "GET", path: LOGIN_PATH, scopes: "any" }, async ({ params }) => {
     const id =
       typeof params === "object" && params !== null && "exchange_id" in params ? String(params.exchange_id) : "";
     const login = await findLogin(store.reader, id);

@@ -28,7 +28,7 @@ const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });
 export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
   const { store, machine, newId, lastUsed } = context;
 
-  route(app, context, { method: "POST", path: SESSION_PATH, scope: "public" }, async (request, { content_type }) => {
+  route(app, context, { method: "POST", path: SESSION_PATH, scopes: "public" }, async (request, { content_type }) => {
     if (!isFromConsole(request)) return refuseForeign();
     const body = readRequest({ request: signInSchema }, request, content_type);
     if (body.state === "refused") return body.answer;
@@ -55,7 +55,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     return withCookie(await answerSession(store, own), keepConsoleCookie(request, session_token, max_age_s));
   });
 
-  route(app, context, { method: "DELETE", path: SESSION_PATH, scope: "public" }, async (request) => {
+  route(app, context, { method: "DELETE", path: SESSION_PATH, scopes: "public" }, async (request) => {
     if (!isFromConsole(request)) return refuseForeign();
     const { credential } = arrivalOf(request);
     if (credential?.kind === "console") {

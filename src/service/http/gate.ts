@@ -17,7 +17,7 @@ export type Admission =
 
 /** Lets requests in: not too many, from whom we know, for what they may do. All of it before a body is read. */
 export interface Gate {
-  admit(scope: Operation["scope"], arrival: Arrival): Promise<Admission>;
+  admit(scopes: Operation["scopes"], arrival: Arrival): Promise<Admission>;
 }
 
 interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed"> {
@@ -31,8 +31,8 @@ export function createGate(
   metrics: Metrics,
 ): Gate {
   return {
-    async admit(scope, { credential: shown, address }) {
-      if (scope === "public") return enter(limiter.onAnonymous(limiter.identify(undefined, address)), null);
+    async admit(scopes, { credential: shown, address }) {
+      if (scopes === "public") return enter(limiter.onAnonymous(limiter.identify(undefined, address)), null);
       const credential = shown?.kind === "console" && !serves_console ? null : shown;
       // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
       const client = limiter.identify(credential?.token, address);
@@ -49,8 +49,8 @@ export function createGate(
       lastUsed.note(principal);
       const verdict = limiter.onAuthenticated(client);
       if (verdict.state === "limited") return turnAway(verdict);
-      if (scope !== "any" && !isAllowed(principal, scope)) {
-        return refused("Forbidden", `The API key lacks the scope ${scope}`, verdict.headers);
+      if (scopes !== "any" && !scopes.some((scope) => isAllowed(principal, scope))) {
+        return refused("Forbidden", `The API key lacks the scope ${scopes.join(" or ")}`, verdict.headers);
       }
       return enter(verdict, principal);
     },

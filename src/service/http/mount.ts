@@ -58,7 +58,7 @@ export function mountWithBody<S extends z.ZodType>(
 export function mountPublic<S extends z.ZodType>(
   app: FastifyInstance,
   context: MountContext,
-  operation: Operation & { readonly request: S; readonly scope: "public" },
+  operation: Operation & { readonly request: S; readonly scopes: "public" },
   handle: PublicHandler<z.output<S>>,
 ): void {
   route(app, context, operation, async (request, { content_type }) => {
@@ -133,7 +133,7 @@ function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
 }
 
 /** What a path answers, and to whom. */
-type Route = Pick<Operation, "method" | "scope"> & { readonly path: string };
+type Route = Pick<Operation, "method" | "scopes"> & { readonly path: string };
 
 type ReadRequest<T> =
   | { readonly state: "read"; readonly value: T }
@@ -178,7 +178,7 @@ export function route(
       // What came for a cookie is for one person; caches know that of an Authorization alone (RFC 9111, 3.5).
       const is_console = arrival.credential?.kind === "console";
       if (is_console) reply.header("cache-control", "no-store");
-      const admission = await gate.admit(operation.scope, arrival);
+      const admission = await gate.admit(operation.scopes, arrival);
       if (admission.state === "refused") return send(reply, admission.answer);
       reply.headers(admission.headers);
       const takes_gzip =

@@ -98,7 +98,8 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     answers: { 200: "The robot." },
   },
   getRegistration: {
-    description: "What the robot view leaves out: digest, contract, and when both were sent.",
+    description:
+      "Everything the robot registered with last, and when. A robot asks this to see whether the service still holds what it sent.",
     answers: { 200: "The registration." },
   },
   getRobotHistory: {

@@ -15,7 +15,7 @@ export const OVERVIEW = `Robot inventory, the model catalog, deployments, fleets
 
 Every request carries \`Authorization: Bearer <credential>\`: an API key, or the token of a session that a login gave. A session may do everything, as may a key without scopes. A key with scopes may do what its scopes name: ${API_KEY_SCOPES.map((scope) => `\`${scope}\``).join(", ")}.
 
-\`x-scope\` says what an operation needs: one of these scopes; \`any\`, for which every credential that works will do unless the operation says otherwise; or \`public\`, which needs no credential.
+\`x-scope\` says what an operation needs: a list of scopes, of which one will do; \`any\`, for which every credential that works will do unless the operation says otherwise; or \`public\`, which needs no credential.
 
 ## Requests
 

@@ -38,7 +38,7 @@ export function paths(): Part {
 }
 
 function describeOperation({ id, operation, is_beyond_spec }: Row): Part {
-  const { summary, tag, scope, request } = operation;
+  const { summary, tag, scopes, request } = operation;
   const words = WORDS.get(id);
   if (words === undefined) throw new Error(`The operation ${id} has no description`);
   const parameters = [...pathParameters(operation), ...queryParameters(operation)];
@@ -47,9 +47,9 @@ function describeOperation({ id, operation, is_beyond_spec }: Row): Part {
     summary,
     description: words.description,
     tags: [tag],
-    ...(scope === "public" ? { security: [] } : {}),
+    ...(scopes === "public" ? { security: [] } : {}),
     ...(is_beyond_spec ? { "x-beyond-spec": true } : {}),
-    "x-scope": scope,
+    "x-scope": scopes,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(request === null ? {} : { requestBody: describeBody(id, request) }),
     responses: describeAnswers(operation, words.answers),
@@ -104,7 +104,7 @@ function describeBody(id: string, request: z.ZodType): Part {
 }
 
 function describeAnswers(
-  { path, query, request, response, scope }: Operation,
+  { path, query, request, response, scopes }: Operation,
   answers: OperationWords["answers"],
 ): Part {
   const words = new Map(Object.entries(answers));
@@ -112,7 +112,7 @@ function describeAnswers(
   const refusals: readonly RefusalName[] = [
     ...when(request !== null, "BadRequest", "PayloadTooLarge"),
     "Unauthorized",
-    ...when((scope !== "public" && scope !== "any") || answers[403] !== undefined, "Forbidden"),
+    ...when(typeof scopes !== "string" || answers[403] !== undefined, "Forbidden"),
     ...when(has_parameter, "NotFound"),
     ...when(answers[409] !== undefined, "Conflict"),
     ...when(request !== null || query !== undefined || has_parameter, "ValidationFailed"),

@@ -20,14 +20,16 @@ export function getRobotHistory({ store }: OperationContext): Handler<null> {
   };
 }
 
-/** `GET /v1/robots/{robot}/registration`: what the robot view leaves out, the contract as it was sent. */
+/** `GET /v1/robots/{robot}/registration`: everything it registered with last, the contract as it was sent. */
 export function getRegistration({ store }: OperationContext): Handler<null> {
   return async ({ principal: { organization_id }, path }) => {
     const robot = await findRobot(store.reader, organization_id, path["robot"] ?? "");
     const row = robot === undefined ? undefined : await findRegistration(store.reader, organization_id, robot.id);
     if (row === undefined) return UNKNOWN_ROBOT;
+    const { robot_type_id, region, site, labels, contract } = row;
+    const members = JSON.stringify({ ...summary(row), robot_type_id, region, site });
     // Its text, because a contract may hold numbers that no double does.
-    return answerJson(`${JSON.stringify(summary(row)).slice(0, -1)},"contract":${row.contract ?? "null"}}`);
+    return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);
   };
 }
 

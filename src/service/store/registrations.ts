@@ -22,15 +22,18 @@ export function listRegistrations(
   return query.orderBy("id").execute();
 }
 
-/** Of one robot, with its contract: JSON text, or null. */
+/** All of one robot's registration; `labels` and `contract` are JSON texts. */
+export type WholeRegistrationRow = RegistrationRow &
+  Pick<Tables["robots"], "robot_type_id" | "region" | "site" | "labels" | "contract">;
+
 export function findRegistration(
   reader: Reader,
   organization_id: string,
   robot_id: string,
-): Promise<(RegistrationRow & Pick<Tables["robots"], "contract">) | undefined> {
+): Promise<WholeRegistrationRow | undefined> {
   return reader
     .selectFrom("robots")
-    .select([...COLUMNS, "contract"])
+    .select([...COLUMNS, "robot_type_id", "region", "site", "labels", "contract"])
     .where("organization_id", "=", organization_id)
     .where("id", "=", robot_id)
     .executeTakeFirst();

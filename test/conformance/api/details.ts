@@ -252,14 +252,16 @@ export function detailsConformance(target: () => Target): void {
   });
 
   describe("registrations", () => {
-    it("the last one: digest, contract as it was sent, and when it changed", async () => {
+    it("the last one: all that was sent, the contract as it was sent, and when it changed", async () => {
       const client = await target().organization();
       const contract = '{"deep":[1,{"x":12345678901234567890}]}';
-      const setup = `${JSON.stringify(setupOf("r1")).slice(0, -1)},"contract":${contract}}`;
+      const sent = { ...setupOf("r1"), site: "lab", labels: { team: "a" } };
+      const setup = `${JSON.stringify(sent).slice(0, -1)},"contract":${contract}}`;
       await client.call("setupRobot", { body: setup });
       const path = { robot: "r1" };
       const first = await client.call("getRegistration", { path });
-      expect(first).toMatchObject({ robot: "r1", configuration_digest: DIGEST });
+      const { name: robot, ...members } = sent;
+      expect(first).toMatchObject({ robot, ...members });
       expect(first.changed_at).toBe(first.registered_at);
       const answer = await fetch(`${client.url}/v1/robots/r1/registration`, {
         headers: { authorization: `Bearer ${client.key}` },

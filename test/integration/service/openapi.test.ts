@@ -138,15 +138,17 @@ describe("GET /openapi.json", () => {
       [operationId, method.toUpperCase(), path, tags[0], beyond === true, security?.length === 0].join(" "),
     );
     const rows = (table: Readonly<Record<string, Operation>>, beyond: boolean) =>
-      Object.entries(table).map(([id, { method, path, tag, scope }]) =>
-        [id, method, path, tag, beyond, scope === "public"].join(" "),
+      Object.entries(table).map(([id, { method, path, tag, scopes }]) =>
+        [id, method, path, tag, beyond, scopes === "public"].join(" "),
       );
     expect(told.toSorted()).toEqual([...rows(operations, false), ...rows(beyondSpec, true)].toSorted());
   });
 
   it("says of each operation what it does, what it needs, and what its answers mean", async () => {
     const { document } = await describedService();
-    const scopes = new Map(Object.entries({ ...operations, ...beyondSpec }).map(([id, { scope }]) => [id, scope]));
+    const scopes = new Map(
+      Object.entries({ ...operations, ...beyondSpec }).map(([id, operation]) => [id, operation.scopes]),
+    );
     const described = describedOperations(document);
     for (const { operationId, path, description, "x-scope": scope, responses } of described) {
       const answers = Object.values(responses).map((answer) => descriptionOf(document, record.parse(answer)));
