@@ -19,6 +19,7 @@ export interface FileRecord {
   readonly sha256: string;
   readonly bytes: number;
   readonly trusted: boolean;
+  readonly suspect: boolean;
   readonly stat: StatRecord;
 }
 
@@ -34,7 +35,7 @@ interface StatRecord {
   readonly group_id: number;
 }
 
-/** What is around it. All that every version of the agent shares is the version. */
+/** What is around it, in every version of the agent. The checksum covers the version too: a flipped bit makes no newer agent. */
 export interface Envelope {
   readonly schema_version: number;
   readonly checksum: unknown;
@@ -83,6 +84,7 @@ const isFile = isShape<FileRecord>({
   sha256: isSha256,
   bytes: isCount,
   trusted: isFlag,
+  suspect: isFlag,
   stat: isStat,
 });
 

@@ -68,8 +68,8 @@ export async function loadRegistration(files: Files, state_directory: string): P
   const envelope = parseJson(bytes);
   if (!isEnvelope(envelope)) return damaged("it is torn or not ours");
   const { schema_version, registration } = envelope;
+  if (checksum(schema_version, registration) !== envelope.checksum) return damaged("its checksum does not match");
   if (schema_version > SCHEMA_VERSION) return { kind: "newer", path, version: schema_version };
-  if (checksum(registration) !== envelope.checksum) return damaged("its checksum does not match");
   if (!isRegistrationRecord(registration)) return damaged("it does not decode");
   return { kind: "registration", registration: { ...registration, files: registration.files.map(decodeFile) } };
 }
@@ -85,7 +85,11 @@ export async function saveRegistration(
   registration: Registration,
 ): Promise<void> {
   const record: RegistrationRecord = { ...registration, files: registration.files.map(encodeFile) };
-  const envelope: Envelope = { schema_version: SCHEMA_VERSION, checksum: checksum(record), registration: record };
+  const envelope: Envelope = {
+    schema_version: SCHEMA_VERSION,
+    checksum: checksum(SCHEMA_VERSION, record),
+    registration: record,
+  };
   const bytes = Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
   // What root's --setup writes is read by the service user later: the file belongs to whom the directory belongs.
   const owner = await statOrMake(files, state_directory);
@@ -121,8 +125,8 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function checksum(record: unknown): string {
-  return fletcher64(Buffer.from(JSON.stringify(record) ?? ""));
+function checksum(schema_version: number, registration: unknown): string {
+  return fletcher64(Buffer.from(JSON.stringify({ schema_version, registration })));
 }
 
 /** JSON has no 64-bit integers. */

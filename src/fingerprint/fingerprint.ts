@@ -34,6 +34,8 @@ export interface FileFingerprint {
   readonly stat: FileStat;
   /** A file that still has this stat still has these bytes. */
   readonly trusted: boolean;
+  /** Empty, or not the JSON or YAML that its name promises. */
+  readonly suspect: boolean;
 }
 
 export interface Snapshot {
@@ -162,7 +164,7 @@ export function createFingerprinter(
       if (suspect) warnings.push(unparseable(path, stat.size_bytes === 0));
       settling.accept(path, sha256);
       settling.restart(path);
-      return { label, path, sha256, bytes: stat.size_bytes, stat, trusted };
+      return { label, path, sha256, bytes: stat.size_bytes, stat, trusted, suspect };
     });
     last = fingerprints;
     const digest = configurationDigest(fingerprints.map(({ sha256 }) => sha256));

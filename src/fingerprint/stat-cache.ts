@@ -42,8 +42,8 @@ export function createStatCache(): StatCache {
   const entries = new Map<string, Hashed>();
   return {
     remember(files) {
-      for (const { path, sha256, stat, trusted, bytes } of files) {
-        entries.set(path, { sha256, stat, trusted, suspect: bytes === 0 });
+      for (const { path, sha256, stat, trusted, suspect } of files) {
+        entries.set(path, { sha256, stat, trusted, suspect });
       }
     },
     trusted(path, stat) {

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { AGENT_PROGRAM, agentWords, startCommand, startWords } from "../../support/command.ts";
+import { stateOfNewerAgent } from "../../support/newer-state.ts";
 import { asNobody, canBecomeNobody, hasProgram } from "../../support/programs.ts";
 import type { CommandResult, Robot } from "../../support/robot.ts";
 import { writeAtOnce } from "../../support/robot.ts";
@@ -338,8 +339,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
   test("a state that a newer agent wrote", async () => {
     await using scene = await createScene();
     const { robot } = scene;
-    const newer = { schema_version: 99, sha256: "", registration: {} };
-    await writeAtOnce(join(robot.state_directory, "registration.json"), JSON.stringify(newer));
+    await writeAtOnce(join(robot.state_directory, "registration.json"), stateOfNewerAgent(99));
     for (const command of ["status", "--setup", "rebind"]) {
       const { code, stdout } = await robot.run([command, "--json"]);
       expect([command, code, JSON.parse(stdout).problem?.code]).toEqual([command, 1, "state-newer"]);

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Registration } from "../../../src/agent/registration.ts";
 import { loadRegistration, registrationPath, saveRegistration, setAside } from "../../../src/agent/registration.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
+import { stateOfNewerAgent } from "../../support/newer-state.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -27,7 +28,17 @@ async function example(): Promise<Registration> {
       contract: { schema: "robot-contract/v1", nested: [1, { a: null }] },
     },
     in_doubt: false,
-    files: [{ label: "left", path: import.meta.filename, sha256: "d".repeat(64), bytes: 12, trusted: true, stat }],
+    files: [
+      {
+        label: "left",
+        path: import.meta.filename,
+        sha256: "d".repeat(64),
+        bytes: 12,
+        trusted: true,
+        suspect: false,
+        stat,
+      },
+    ],
     robot: {
       id: "rob_1",
       name: "arm-7",
@@ -82,8 +93,24 @@ describe("registration", () => {
     expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "damaged" });
   });
 
+  test("a flipped bit anywhere: damaged, never taken for the state of a newer agent", async () => {
+    await saveRegistration(systemFiles, folder, await example());
+    const path = registrationPath(folder);
+    const whole = await readFile(path);
+    const original = await loadRegistration(systemFiles, folder);
+    // Each bit of the head, with the version in it, and some bits of the rest.
+    for (let bit = 0; bit < whole.byteLength * 8; bit += bit < 64 * 8 ? 1 : 41) {
+      const flipped = Uint8Array.from(whole, (byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte));
+      await writeFile(path, flipped);
+      const loaded = await loadRegistration(systemFiles, folder);
+      // White space may become other white space.
+      if (loaded.kind === "registration") expect(loaded).toStrictEqual(original);
+      else expect([bit, loaded.kind]).toEqual([bit, "damaged"]);
+    }
+  });
+
   test("of a newer agent: kept, and said so", async () => {
-    await writeFile(registrationPath(folder), JSON.stringify({ schema_version: 2, sha256: "", registration: {} }));
+    await writeFile(registrationPath(folder), stateOfNewerAgent(2));
     expect(await loadRegistration(systemFiles, folder)).toMatchObject({ kind: "newer", version: 2 });
   });
 
