@@ -1,5 +1,5 @@
-import type { Questions } from "../agent/commands/init.ts";
 import { errorCode } from "../platform/files.ts";
+import type { Questions } from "../platform/questions.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
 import { createTerminal } from "./terminal.ts";

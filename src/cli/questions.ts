@@ -1,4 +1,5 @@
-import type { Questions } from "../agent/commands/init.ts";
+import type { Questions } from "../platform/questions.ts";
+
 
 /** The part of a process that can be asked something. */
 export interface AskedProcess {

@@ -8,6 +8,7 @@ import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
 import { replaceDurably } from "../../platform/durable-file.ts";
 import type { Files } from "../../platform/files.ts";
 import { errorCode } from "../../platform/files.ts";
+import type { Questions } from "../../platform/questions.ts";
 import { shellWord } from "../../platform/shell-word.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -30,13 +31,6 @@ export interface InitOptions extends CommonOptions {
   readonly force?: boolean;
   /** Write a manifest that extends the type, to change it. */
   readonly extend?: boolean;
-}
-
-/** Somebody who can answer. */
-export interface Questions {
-  /** @returns what was typed; null at the end of the input. */
-  ask(question: string): Promise<string | null>;
-  close(): void;
 }
 
 export interface InitContext extends CommandContext {

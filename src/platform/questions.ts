@@ -1,0 +1,6 @@
+/** Somebody who can answer. */
+export interface Questions {
+  /** @returns what was typed; null at the end of the input. */
+  ask(question: string): Promise<string | null>;
+  close(): void;
+}
