@@ -1,6 +1,5 @@
 import type { Questions } from "../platform/questions.ts";
 
-
 /** The part of a process that can be asked something. */
 export interface AskedProcess {
   readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean };
