@@ -18,7 +18,7 @@ export interface Situation {
   readonly service_url: string;
   /** A person asked: register even when nothing changed, and do not wait. */
   readonly forced: boolean;
-  /** Changes are capped in rate: none is sent before this moment. */
+  /** Registrations are capped in rate: this one is not sent before this moment. */
   readonly rate_capped_until_ms: number;
   readonly now_ms: number;
 }

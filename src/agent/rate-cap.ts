@@ -1,22 +1,45 @@
-/** A token bucket over registrations, for a file that never stops changing: its end state is always registered, only not at once. */
+/**
+ * Bounds how often the agent registers, in two token buckets.
+ *
+ * Changes of the configuration files have a small one, for a file that never stops changing: its end state is always registered, only not
+ * at once. A person who corrects the key, the address or the region is not held back: everything else counts in a wide bucket, which
+ * bounds a program that rewrites such a file for ever.
+ */
 export interface RateCap {
-  /** Monotonic milliseconds from which on the next registration may be sent; in the past when it may be sent now. */
-  until_ms(): number;
-  /** A registration was sent. */
-  take(now_ms: number): void;
+  /** Monotonic milliseconds from which on this digest may be registered; in the past when it may be now. */
+  until_ms(digest: string): number;
+  /** This digest was sent. */
+  take(digest: string, now_ms: number): void;
 }
 
 /** A person who calibrates twice in a minute does not wait. */
-const BURST = 3;
+const CONTENT_BURST = 3;
+/** Nobody corrects a mistake so often at one sitting. */
+const TOTAL_BURST = 30;
 const REFILL_MS = 20_000;
 
 export function createRateCap(): RateCap {
-  // The moment at which the bucket would be full again says it all.
-  let full_at_ms = Number.NEGATIVE_INFINITY;
+  const content = createBucket(CONTENT_BURST);
+  const total = createBucket(TOTAL_BURST);
+  let sentDigest: string | null = null;
   return {
-    until_ms: () => full_at_ms - (BURST - 1) * REFILL_MS,
-    take(now_ms) {
-      full_at_ms = Math.max(full_at_ms, now_ms) + REFILL_MS;
+    until_ms: (digest) =>
+      Math.max(total.untilMs(), digest === sentDigest ? Number.NEGATIVE_INFINITY : content.untilMs()),
+    take(digest, now_ms) {
+      total.take(now_ms);
+      if (digest !== sentDigest) content.take(now_ms);
+      sentDigest = digest;
+    },
+  };
+}
+
+function createBucket(burst: number) {
+  // The moment at which the bucket would be full again says it all.
+  let fullAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    untilMs: () => fullAtMs - (burst - 1) * REFILL_MS,
+    take(nowMs: number): void {
+      fullAtMs = Math.max(fullAtMs, nowMs) + REFILL_MS;
     },
   };
 }

@@ -105,7 +105,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     if (attempt.kind === "failed") {
       if (attempt.failure.state !== "unreachable") {
         // The service works and refuses: files that flap must not ask it twice a second. Trouble on the way has its backoff.
-        rate_cap.take(now_ms);
+        rate_cap.take(body.configuration_digest, now_ms);
         if (!was_in_doubt && registration !== null) registration = { ...registration, in_doubt: false };
       }
       failure = attempt.failure;
@@ -113,7 +113,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
     backoff.reset();
     failure = null;
-    rate_cap.take(now_ms);
+    rate_cap.take(body.configuration_digest, now_ms);
     registration = {
       service_url,
       machine: machine_id,
@@ -173,7 +173,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         machine: machine_id,
         service_url,
         forced,
-        rate_capped_until_ms: rate_cap.until_ms(),
+        rate_capped_until_ms:
+          wanted.kind === "body" ? rate_cap.until_ms(wanted.body.configuration_digest) : Number.NEGATIVE_INFINITY,
         now_ms: clock.monotonic_ms(),
       });
       is_refusal_in_force = decision.kind === "wait" || decision.kind === "register";

@@ -46,6 +46,21 @@ test.concurrent("scenario 7: 401: one request, then visible and quiet; a replace
   expect(keysSent(proxy)).toEqual([STRANGE_KEY, service.key]);
 });
 
+test.concurrent("scenario 7: a person who tries one key after the other is held back by nothing", async () => {
+  await using scene = await createScene({ key: STRANGE_KEY });
+  const { proxy, robot, service } = scene;
+  await using daemon = await robot.start();
+  const wrongKeys = Array.from({ length: 5 }, (_, index) => `${STRANGE_KEY}${index}`);
+  for (const [index, key] of [STRANGE_KEY, ...wrongKeys].entries()) {
+    if (index > 0) await rotate(robot.key_path, key);
+    await daemon.until(({ state, daemon: counts }) => state === "unauthorized" && counts?.attempts === index + 1);
+  }
+  await rotate(robot.key_path, service.key);
+  await expectOneRobot(scene, daemon);
+  expect(keysSent(proxy)).toEqual([STRANGE_KEY, ...wrongKeys, service.key]);
+  expect(daemon.output()).not.toContain("rate-capped");
+});
+
 test.concurrent("scenario 7: 403: the same, also with the key rewritten in place", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
