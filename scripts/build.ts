@@ -24,6 +24,11 @@ const CHECK_NODE = `if (Number.parseInt(process.versions.node) < ${OLDEST_NODE})
   process.exit(1);
 }`;
 
+/** SIGUSR1, which log rotators send, would open Node's inspector to every user of the machine. */
+const NODE_WORDS = "node --disable-sigusr1";
+/** The same where a person or a container starts the program by `node FILE`, past its first line. */
+const KEEP_INSPECTOR_CLOSED = `process.on("SIGUSR1", () => {});`;
+
 /** For the service, which probes endpoints over connections that it keeps. */
 const WHOLE_UNDICI = "undici-whole";
 
@@ -295,8 +300,13 @@ function builtinsLoadedLate(): Plugin {
   };
 }
 
-function plainLauncher(name: string, interpreter = "node"): string {
-  return `#!/usr/bin/env ${interpreter}\n"use strict";\n${CHECK_NODE}\nrequire("./lib/${name}.cjs");\n`;
+function plainLauncher(name: string, interpreter = NODE_WORDS): string {
+  return `#!/usr/bin/env -S ${interpreter}
+"use strict";
+${CHECK_NODE}
+${KEEP_INSPECTOR_CLOSED}
+require("./lib/${name}.cjs");
+`;
 }
 
 /**
@@ -305,7 +315,7 @@ function plainLauncher(name: string, interpreter = "node"): string {
  * can be measured.
  */
 function serviceLauncher(name: string): string {
-  return plainLauncher(name, "-S MALLOC_ARENA_MAX=1 node --max-semi-space-size=4 --max-old-space-size=512");
+  return plainLauncher(name, `MALLOC_ARENA_MAX=1 ${NODE_WORDS} --max-semi-space-size=4 --max-old-space-size=512`);
 }
 
 /**
@@ -315,9 +325,10 @@ function serviceLauncher(name: string): string {
  * The cache is written a while after the start and not only in the end, which a robot that is switched off never reaches.
  */
 function agentLauncher(name: string): string {
-  return `#!/usr/bin/env node
+  return `#!/usr/bin/env -S ${NODE_WORDS}
 "use strict";
 ${CHECK_NODE}
+${KEEP_INSPECTOR_CLOSED}
 // A SIGHUP before the program's own handler stands must not end it.
 process.on("SIGHUP", () => {});
 const cache = process.env.CACHE_DIRECTORY;

@@ -78,7 +78,11 @@ export async function layOut({ tree, program, node, release }: Layout): Promise<
 
   await put(`${PROGRAM_FOLDER}/node`, stripProgram(node.program), 0o755);
   const launcher = await readFile(program.launcher, "utf8");
-  await put(`${PROGRAM_FOLDER}/${NAME}.cjs`, launcher.replace(/^#!.*/, `#!/${PROGRAM_FOLDER}/node`), 0o755);
+  await put(
+    `${PROGRAM_FOLDER}/${NAME}.cjs`,
+    launcher.replace(/^#!.*/, `#!/${PROGRAM_FOLDER}/node --disable-sigusr1`),
+    0o755,
+  );
   for (const part of program.parts) {
     // What the sources begin with is for who starts them.
     const text = await readFile(join(program.folder, "lib", part), "utf8");

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --disable-sigusr1
 /** robot-policy-agent: the entry point. */
 import { runAgentProgram } from "./cli/run-agent-program.ts";
 import { endProcess, openProcess } from "./cli/process-context.ts";

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --disable-sigusr1
 /** robot-policy: the entry point. */
 import { runOperatorProgram } from "./cli/operator-program.ts";
 import { endProcess, openProcess } from "./cli/process-context.ts";

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --disable-sigusr1
 /** robot-policy-service: the entry point. */
 import { endProcess, openProcess } from "./cli/process-context.ts";
 import { runServiceProgram } from "./cli/service-program.ts";

@@ -94,7 +94,8 @@ export async function wantItems(wishes: Wishes, measureText: (text: string) => P
   const program = `${wishes.version}-${programDigest(distribution, node)}`;
   const folder = versionFolder(program);
   const node_path = node.kind === "system" ? node.path : `${folder}/node`;
-  const launcher = await measureText(`#!${node_path}\n${distribution.launcher}`);
+  // Without the flag SIGUSR1 would open Node's inspector to every user of the machine.
+  const launcher = await measureText(`#!${node_path} --disable-sigusr1\n${distribution.launcher}`);
 
   const shared = (name: string) => requireShipped(distribution, name);
   const systemd = wishes.systemd_version ?? 0;

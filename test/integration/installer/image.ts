@@ -60,7 +60,7 @@ export async function openWorkshop(): Promise<Workshop> {
       await mkdir(join(dist, "lib"), { recursive: true });
       await writeFile(
         join(dist, "robot-policy-agent.cjs"),
-        `#!/usr/bin/env node\nrequire("./lib/robot-policy-agent.cjs");\n`,
+        `#!/usr/bin/env -S node --disable-sigusr1\nrequire("./lib/robot-policy-agent.cjs");\n`,
       );
       await writeFile(join(dist, "lib/robot-policy-agent.cjs"), `require("./zod.cjs"); // ${version}\n`);
       await writeFile(join(dist, "lib/zod.cjs"), `exports.version = "${version}";\n`);

@@ -102,7 +102,7 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
     expect(unit).not.toContain("Documentation=");
     const folder = `/usr/local/lib/robot-policy-agent/${await readlink(join(root, CURRENT))}`;
     const [shebang] = (await readFile(join(root, folder, "robot-policy-agent"), "utf8")).split("\n");
-    expect(shebang).toBe(`#!${folder}/node`);
+    expect(shebang).toBe(`#!${folder}/node --disable-sigusr1`);
   });
 
   test("a second run changes nothing and says so", async () => {

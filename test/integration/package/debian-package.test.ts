@@ -55,6 +55,11 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     BUILD_LIMIT_MS,
   );
 
+  it("starts its own Node, whose inspector SIGUSR1 does not open", async () => {
+    const launcher = await readFile(join(unpacked["arm64"]!.tree, "usr/lib", NAME, `${NAME}.cjs`), "utf8");
+    expect(launcher.split("\n", 1)).toEqual([`#!/usr/lib/${NAME}/node --disable-sigusr1`]);
+  });
+
   it("writes a package and a bill of materials for each architecture, and checksums that hold", async () => {
     const names = ARCHITECTURES.flatMap((each) => [
       `${NAME}_${version}_${each}.cdx.json`,

@@ -1,0 +1,86 @@
+/** What `npm run build` puts into dist/, as a person, a unit or a container starts it. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import type { RunningCommand } from "../../support/command.ts";
+import { startWords } from "../../support/command.ts";
+import type { Robot } from "../../support/robot.ts";
+import { createRobot, eventually } from "../../support/robot.ts";
+import type { RunningService } from "../../support/service.ts";
+import { startService } from "../../support/service.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const BUILD_LIMIT_MS = 120_000;
+/** `env node` finds the Node of this test. */
+const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
+
+const WAYS = [
+  ["by its first line", (program: string) => [program]],
+  ["by node FILE", (program: string) => [process.execPath, program]],
+] as const;
+
+describe("SIGUSR1, which opens the inspector of any other Node, to a program", () => {
+  let dist: string;
+  let robot: Robot;
+  let service: RunningService;
+  beforeAll(async () => {
+    dist = await mkdtemp(join(tmpdir(), "launchers-"));
+    for (const name of ["robot-policy-agent", "robot-policy", "robot-policy-service"]) {
+      const build = [join(root, "scripts/build.ts"), "--program", name, "--out", dist];
+      await promisify(execFile)(process.execPath, build, { cwd: root });
+    }
+    service = await startService();
+    robot = await createRobot({ service_url: service.url, key: service.key });
+  }, BUILD_LIMIT_MS);
+  afterAll(async () => {
+    await robot[Symbol.asyncDispose]();
+    await service[Symbol.asyncDispose]();
+    await rm(dist, { recursive: true });
+  });
+
+  describe.each(WAYS)("started %s", (_way, start) => {
+    const startProgram = (name: string, words: readonly string[]) =>
+      startWords([...start(join(dist, `${name}.cjs`)), ...words], environment);
+
+    /** Ended by a person in the end, as if nothing had happened. */
+    async function staysClosed(program: RunningCommand, exit_code: number): Promise<void> {
+      program.child.kill("SIGUSR1");
+      program.child.kill("SIGTERM");
+      expect(await program.ended()).toBe(exit_code);
+      expect(program.output()).not.toMatch(/debugger|inspector/i);
+    }
+
+    test("robot-policy-agent run goes on, and nothing listens", async () => {
+      const { config_path, state_directory, runtime_directory, socket_path } = robot;
+      const folders = ["--config", config_path, "--state-dir", state_directory, "--runtime-dir", runtime_directory];
+      await using agent = startProgram("robot-policy-agent", ["run", ...folders]);
+      await eventually(async () => (existsSync(socket_path) ? true : undefined), "the agent to answer");
+      await staysClosed(agent, 0);
+    });
+
+    test("robot-policy-service serve goes on, and nothing listens", async () => {
+      await using other = startProgram("robot-policy-service", [
+        "serve",
+        "--data",
+        robot.path("data"),
+        "--listen",
+        "127.0.0.1:0",
+      ]);
+      await other.wrote('"listening"');
+      await staysClosed(other, 0);
+    });
+
+    test("robot-policy --watch goes on, and nothing listens", async () => {
+      const words = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.key_path];
+      await using operator = startProgram("robot-policy", words);
+      await operator.wrote("LABEL");
+      await staysClosed(operator, 130);
+    });
+  });
+});
