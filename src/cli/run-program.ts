@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option } from "commander";
 
 import { nearest } from "../manifest/nearest.ts";
-import { maskSecrets } from "../manifest/secrets.ts";
+import { maskSecrets } from "../platform/service-key.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Problem } from "../platform/terminal.ts";
 import { flagsOf } from "./command-table.ts";

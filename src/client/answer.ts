@@ -2,6 +2,7 @@ import * as z from "zod";
 
 import type { ValidationError } from "../api/errors.ts";
 import { errorBodySchema, validationErrorSchema } from "../api/errors.ts";
+import { maskWholeKeys } from "../platform/service-key.ts";
 import type { CallResult } from "./client.ts";
 import { printable } from "./printable.ts";
 import { parseRetryAfter } from "./retry-after.ts";
@@ -16,6 +17,9 @@ const LOC_DEPTH_LIMIT = 32;
 const LOC_ELEMENT_LIMIT = 256;
 const MESSAGE_LIMIT = 300;
 const TYPE_LIMIT = 100;
+
+/** Other successes (202 "accepted", 205, 206 "a part of it") do not say that it is done. */
+const DONE: ReadonlySet<number> = new Set([200, 201]);
 
 /** What the answer is read with: its schema, the address asked, the time, and the secret it must not repeat. */
 export interface Reading<T> {
@@ -39,8 +43,9 @@ function decoded<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
   if (!answer.complete) {
     return undecodable(`the answer is larger than ${answer.body.byteLength} bytes`);
   }
-  const body = parseJson(answer.body);
+  const body = parseJson(answer.body, reading.secret);
   if (body.kind === "not-json") return undecodable(`the answer is ${describeContent(answer)} instead of JSON`);
+  if (!DONE.has(answer.status)) return undecodable(`status ${answer.status} does not say that it is done`);
   return readDocument(answer.status, body.value, reading);
 }
 
@@ -55,7 +60,7 @@ export function readDocument<T>(status: number, document: unknown, reading: Read
 }
 
 function refused<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
-  const body = parseJson(answer.body);
+  const body = parseJson(answer.body, reading.secret);
   const value = body.kind === "json" ? body.value : null;
   const validation = readValidationErrors(value, reading.secret);
   return {
@@ -122,12 +127,25 @@ function describeContent(answer: HttpAnswer): string {
 
 type Json = { readonly kind: "json"; readonly value: unknown } | { readonly kind: "not-json" };
 
-function parseJson(bytes: Uint8Array): Json {
+/** The document, without the credential wherever a gateway that echoes requests put it. */
+function parseJson(bytes: Uint8Array, secret: Secret): Json {
   try {
-    return { kind: "json", value: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) };
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    // A character of the credential may be written as an escape. Reviving every list would be slow.
+    const mayHoldSecret = text.includes("\\") || secret.redactFrom(text) !== text;
+    return { kind: "json", value: mayHoldSecret ? JSON.parse(text, redactingReviver(secret)) : JSON.parse(text) };
   } catch {
+    // Nested too deeply to be searched is not JSON either.
     return { kind: "not-json" };
   }
+}
+
+function redactingReviver(secret: Secret): (name: string, value: unknown) => unknown {
+  return (_name, value) => {
+    if (typeof value === "string") return secret.redactFrom(value);
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [secret.redactFrom(name), member]));
+  };
 }
 
 function readRequestId(answer: HttpAnswer, secret: Secret): string | null {
@@ -139,7 +157,8 @@ function clean<T>(text: string, reading: Reading<T>): string {
   return quoted(text, DETAIL_LIMIT, reading.secret);
 }
 
-/** Redacts before cutting, so that no half of the secret is left, and after, lest dropping characters puts one together. */
+/** Redacts before cutting, so that no half of a key is left, and after, lest dropping characters puts one together. */
 function quoted(text: string, limit: number, secret: Secret): string {
-  return secret.redactFrom(printable(secret.redactFrom(text), limit));
+  const redacted = (each: string) => maskWholeKeys(secret.redactFrom(each));
+  return redacted(printable(redacted(text), limit));
 }

@@ -82,7 +82,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       if (sent.kind === "unreachable") return sent;
       // Loaded with the first answer: the schemas would cost a start a third of its time (10 ms), and most starts need none.
       const { readAnswer } = await import("./answer.ts");
-      const { robotSetupAnswerSchema: schema } = await import("../api/robot-views.ts");
+      const { keptRobotAnswerSchema: schema } = await import("./kept-robot.ts");
       return readAnswer(sent.answer, { schema, url, wall_ms: sent.wall_ms, secret });
     },
   };

@@ -1,10 +1,10 @@
-import type { Socket } from "node:net";
+import type { LookupFunction, Socket } from "node:net";
 import { connect, isIP } from "node:net";
 import { connect as connectTls } from "node:tls";
 
 import { errorCode } from "../platform/files.ts";
 import type { Proxy } from "./proxy.ts";
-import { hostOf, portOf } from "./service-url.ts";
+import { hostOf, LOCALHOST, portOf } from "./service-url.ts";
 import { isUnknownIssuer, TransportError } from "./transport.ts";
 import { openTunnel } from "./tunnel.ts";
 
@@ -68,6 +68,7 @@ async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
   const socket = connect({
     host,
     port: portOf(url),
+    ...(host === LOCALHOST ? { lookup: lookUpLoopback } : {}),
     noDelay: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
   });
@@ -78,6 +79,17 @@ async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
     return new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
   });
 }
+
+const LOOPBACK_ADDRESSES = [
+  { address: "127.0.0.1", family: 4 },
+  { address: "::1", family: 6 },
+];
+
+/** Plain http to `localhost` is allowed because it stays on this machine: no resolver may say otherwise (RFC 6761 section 6.3). */
+const lookUpLoopback: LookupFunction = (_host, { all }, callback) => {
+  if (all === true) callback(null, LOOPBACK_ADDRESSES);
+  else callback(null, "127.0.0.1", 4);
+};
 
 function isLookup(error: Error): boolean {
   return "syscall" in error && error.syscall === "getaddrinfo";

@@ -1,6 +1,9 @@
 /** Longer addresses are mistakes; the limit keeps them out of messages and logs. */
 const LONGEST_URL = 2048;
 
+/** The one name that stands for this machine. */
+export const LOCALHOST = "localhost";
+
 export type ServiceUrl =
   | { readonly kind: "url"; readonly url: URL }
   | { readonly kind: "url-problem"; readonly code: ServiceUrlProblem; readonly what: string; readonly fix: string };
@@ -42,10 +45,13 @@ export function parseServiceUrl(text: string, allow_insecure: boolean): ServiceU
   return { kind: "url", url };
 }
 
-/** True for names and addresses of this machine (RFC 6761 section 6.3, RFC 1122, RFC 4291), in the form `URL.hostname` gives. */
+/**
+ * True for addresses of this machine (RFC 1122, RFC 4291) and for `localhost`, in the form `URL.hostname` gives. What a resolver makes of
+ * `NAME.localhost` need not be this machine (RFC 6761 section 6.3 is only a "should"); `localhost` itself is never looked up (connection.ts).
+ */
 export function isLoopback(hostname: string): boolean {
   const name = hostname.replace(/\.$/, "");
-  if (name === "localhost" || name.endsWith(".localhost") || name === "[::1]") return true;
+  if (name === LOCALHOST || name === "[::1]") return true;
   // URL has brought every way of writing an IPv4 address (127.1, 0x7f000001) into this one.
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name);
 }

@@ -1,13 +1,11 @@
 /** What must not stand in a file that is read by many and shown in messages: SPEC section 6.1. */
+import { maskSecrets, serviceKeyOffset } from "../platform/service-key.ts";
 import type { Problem } from "../platform/terminal.ts";
 
 /** Words that make a key the name of a secret, wherever they stand between word ends. */
 const SECRET_WORDS =
   /(?:^|[^a-z0-9])(?:token|password|passwd|passphrase|secret|credentials?|bearer|apikey|api_key|private_key|access_key)(?:[^a-z0-9]|$)/;
-const SERVICE_KEY = /(?<![A-Za-z0-9])sk_[a-z0-9]+_[A-Za-z0-9_-]{16,}/;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
-/** Everything that may be a service key: cut short, or glued to what stands before it. */
-const SERVICE_KEYS = /(?<![A-Za-z0-9])sk_[A-Za-z0-9]+_[A-Za-z0-9_-]*|sk_[a-z0-9]+_[A-Za-z0-9_-]{16,}/g;
 /** Names before a colon or equals sign. Every repetition is bounded: a hostile line of a megabyte must not take long. */
 const NAMES = /(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]{1,100}(?=["']?\s{0,10}[:=])/gu;
 const PLACEHOLDER = /^(?:replace[_-].*|(?:todo|tbd|fixme|change[_-]?me)(?:[^a-z0-9].*)?|<.*>)$/i;
@@ -25,27 +23,19 @@ export function isSecretKey(key: string): boolean {
 }
 
 export function isSecretValue(value: string): boolean {
-  // Looking for the fixed part first spares every boot the compilation of the patterns.
-  return (
-    (value.includes("sk_") && SERVICE_KEY.test(value)) || (value.includes("PRIVATE KEY") && PRIVATE_KEY.test(value))
-  );
+  return secretOffset(value) !== undefined;
 }
 
 /** Where a text holds a secret value; undefined when it holds none. */
 export function secretOffset(text: string): number | undefined {
-  if (!isSecretValue(text)) return undefined;
-  const offsets = [SERVICE_KEY, PRIVATE_KEY].map((pattern) => text.search(pattern)).filter((offset) => offset >= 0);
-  return Math.min(...offsets);
+  const offsets = [serviceKeyOffset(text), text.includes("PRIVATE KEY") ? text.search(PRIVATE_KEY) : -1];
+  const found = offsets.filter((offset) => offset >= 0);
+  return found.length === 0 ? undefined : Math.min(...found);
 }
 
 /** True for what a template leaves to be filled in: SPEC section 6.2. */
 export function isPlaceholder(value: string): boolean {
   return PLACEHOLDER.test(value.trim());
-}
-
-/** The text with everything that may be a service key replaced. */
-export function maskSecrets(text: string): string {
-  return text.replaceAll(SERVICE_KEYS, "sk_…");
 }
 
 /** A failure made fit to be shown: a key that somebody gave in place of a path or a name is in no terminal and no log because of us. */

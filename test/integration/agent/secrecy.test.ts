@@ -8,6 +8,14 @@ import { startFaultProxy } from "../../support/fault-proxy.ts";
 import { replaceIn, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
+const ROBOT = {
+  id: "rob_1",
+  name: "arm-7",
+  robot_type_id: "lerobot.so101-follower.v1",
+  region: "eu-north",
+  created_at: "2030-01-01T00:00:00Z",
+};
+
 /** A stranger's words that hold the key in every place that the agent reads. */
 function echoing(key: string): readonly Fault[] {
   const error = { loc: ["body", key], msg: `you sent ${key}`, type: key, input: { authorization: key }, ctx: { key } };
@@ -25,6 +33,8 @@ function echoing(key: string): readonly Fault[] {
     // Split where a limit of the length of texts may cut it.
     answer(500, JSON.stringify({ detail: `${"x".repeat(490)}${key}` })),
     answer(200, JSON.stringify({ robot: { name: key } })),
+    answer(200, JSON.stringify({ robot: { ...ROBOT, name: key } })),
+    answer(200, JSON.stringify({ robot: { ...ROBOT, id: key, labels: { [key]: key } } })),
     answer(422, JSON.stringify({ detail: [error] })),
   ];
 }

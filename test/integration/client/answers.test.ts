@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import dns from "node:dns";
+import { expect, test, vi } from "vitest";
 
 import { BODY, listed, ROBOT } from "./harness.ts";
 import { CANARY, clientOf, never, PATIENT, transportOf } from "./program.ts";
@@ -8,6 +9,9 @@ const head = (status: string, ...headers: string[]) =>
   `HTTP/1.1 ${status}\r\n${headers.map((h) => `${h}\r\n`).join("")}\r\n`;
 const raw = (status: string, body: string, ...headers: string[]) =>
   head(status, `content-length: ${Buffer.byteLength(body)}`, ...headers) + body;
+
+/** The key as JSON may write it (RFC 8259 section 7). */
+const ESCAPED = CANARY.replace("k", String.raw`\u006b`);
 
 test("setupRobot: posts the body with the key and decodes the robot", async () => {
   const seen: unknown[] = [];
@@ -37,6 +41,46 @@ test("setupRobot: posts the body with the key and decodes the robot", async () =
       },
     },
   ]);
+});
+
+const OTHER_KEY = "sk_live_0123456789abcdefOTHER";
+
+test.each([
+  ["the key in use as its id", { id: CANARY }, { id: "[secret]" }],
+  ["the key in use, written with escapes", { id: ESCAPED }, { id: "[secret]" }],
+  ["the key in use in labels", { labels: { [CANARY]: `a ${CANARY}` } }, { labels: { "[secret]": "a [secret]" } }],
+  ["the key in use where the name should be", { name: CANARY }, { name: "[secret]" }],
+  ["another key", { region: OTHER_KEY, site: OTHER_KEY }, { region: "sk_…", site: "sk_…" }],
+  ["a word about keys", { site: "sk_live_…" }, { site: "sk_live_…" }],
+  ["members of a later version", { future: CANARY }, {}],
+])("setupRobot: keeps of a robot with %s what holds no key", async (_name, members, kept) => {
+  const body = JSON.stringify({ robot: { ...ROBOT, ...members } }).replaceAll(String.raw`\\u`, String.raw`\u`);
+  await using server = await serveRaw(raw("200 OK", body), "close");
+  const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
+  expect(result).toEqual({ kind: "ok", status: 200, value: { robot: { ...ROBOT, ...kept } } });
+});
+
+test.each([
+  ["a name of 900 KB", { name: "N".repeat(900_000) }],
+  ["an id of 513 characters", { id: "I".repeat(513) }],
+  ["33 labels", { labels: Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`k${index}`, "v"])) }],
+])("setupRobot: a robot with %s is no answer of the service", async (_name, members) => {
+  await using server = await serveRaw(raw("200 OK", JSON.stringify({ robot: { ...ROBOT, ...members } })), "close");
+  const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
+  expect(result).toMatchObject({ kind: "undecodable", detail: expect.stringContaining("longer than a robot can be") });
+});
+
+test.each([
+  [200, "ok"],
+  [201, "ok"],
+  [202, "undecodable"],
+  [203, "undecodable"],
+  [205, "undecodable"],
+  [206, "undecodable"],
+])("setupRobot: a robot with status %i is %s", async (status, kind) => {
+  await using server = await serveRaw(raw(`${status} Fine`, JSON.stringify({ robot: ROBOT })), "close");
+  const result = await clientOf(`http://127.0.0.1:${server.port}`).setupRobot(BODY, never());
+  expect(result).toMatchObject({ kind, status });
 });
 
 test("setupRobot: sends nothing without a credential", async () => {
@@ -75,6 +119,13 @@ test.each([
   ["early hints before it", head("103 Early Hints", "link: </x>") + raw("200 OK", "[]"), { kind: "ok", status: 200 }],
   ["more bytes than announced", raw("200 OK", "[]") + "trailing junk", { kind: "ok", value: [] }],
   ["no content", head("204 No Content"), { kind: "undecodable", status: 204, detail: /empty body/ }],
+  [
+    "a promise of an answer",
+    raw("202 Accepted", "[]"),
+    { kind: "undecodable", status: 202, detail: /not say that it is/ },
+  ],
+  ["a request to start over", raw("205 Reset Content", "[]"), { kind: "undecodable", status: 205 }],
+  ["a part of an answer", raw("206 Partial Content", "[]"), { kind: "undecodable", status: 206 }],
   ["JSON of another form", raw("200 OK", '[{"id":1}]'), { kind: "undecodable", detail: /at 0\.id/ }],
   [
     "bytes that are not UTF-8",
@@ -308,11 +359,24 @@ test("send: any path and query of an operation goes through", async () => {
 
 test("listRobots: many at once get their own answers", async () => {
   await using server = await serveHttp((request, response) => {
-    response.end(JSON.stringify([{ ...ROBOT, name: request.headers.authorization }]));
+    // The whole key would be redacted.
+    response.end(JSON.stringify([{ ...ROBOT, name: request.headers.authorization?.slice("Bearer sk_".length) }]));
   });
   let count = 0;
   const client = clientOf(`http://127.0.0.1:${server.port}`, { key: () => `sk_test_${(count += 1)}_` });
   const results = await Promise.all(Array.from({ length: 50 }, () => client.listRobots(never())));
   const names = results.flatMap((result) => (result.kind === "ok" ? result.value.map((robot) => robot.name) : []));
   expect(new Set(names).size).toBe(50);
+});
+
+test("listRobots: localhost is this machine, whatever a resolver says", async () => {
+  await using server = await serveHttp((_request, response) => response.end("[]"));
+  const lookup = vi.spyOn(dns, "lookup");
+  try {
+    const client = clientOf(`http://localhost:${server.port}`);
+    expect(await client.listRobots(never())).toMatchObject({ kind: "ok" });
+    expect(lookup).not.toHaveBeenCalled();
+  } finally {
+    lookup.mockRestore();
+  }
 });

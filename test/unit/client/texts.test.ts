@@ -12,7 +12,7 @@ test.each([
   ["http://127.0.0.1:8080", false, "http://127.0.0.1:8080/"],
   ["http://127.1", false, "http://127.0.0.1/"],
   ["http://localhost:8080", false, "http://localhost:8080/"],
-  ["http://lab.localhost", false, "http://lab.localhost/"],
+  ["http://lab.localhost", false, "url-insecure"],
   ["http://[::1]:8080", false, "http://[::1]:8080/"],
   ["http://10.0.0.1", true, "http://10.0.0.1/"],
   ["http://10.0.0.1", false, "url-insecure"],
@@ -42,6 +42,8 @@ test.each([
   ["128.0.0.1", false],
   ["[::2]", false],
   ["notlocalhost", false],
+  ["robots.localhost", false],
+  ["robots.localhost.", false],
 ])("isLoopback: %s: %s", (hostname, expected) => {
   expect(isLoopback(hostname)).toBe(expected);
 });
