@@ -6,6 +6,7 @@ export interface CommandFlags extends OperatorFlags {
   readonly watch?: boolean;
   readonly interval?: string;
   readonly dryRun?: boolean;
+  readonly yes?: boolean;
   readonly browser?: boolean;
   readonly label?: readonly string[];
   readonly scope?: readonly string[];
@@ -53,3 +54,6 @@ export const LIST_FLAGS: readonly FlagRow[] = [
 
 /** Of everything that changes something. */
 export const DRY_RUN_FLAG: FlagRow = { flag: "--dry-run", summary: "show the request and send nothing" };
+
+/** Of everything that ends or replaces what is there. */
+export const YES_FLAG: FlagRow = { flag: "--yes", summary: "do not ask first; without a terminal nobody is asked" };

@@ -1,7 +1,7 @@
 import { API_KEY_SCOPES } from "../api/api-keys.ts";
 import { DEPLOYMENT_STATUSES } from "../api/deployments.ts";
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
 
 /** Models, and what runs where. */
 export const deploymentRows: readonly OperatorRow[] = [
@@ -100,9 +100,9 @@ export const organizationRows: readonly OperatorRow[] = [
     summary: "have an API key refused from now on, by its id or label",
     argument: "KEY",
     names: ["keys"],
-    flags: [DRY_RUN_FLAG],
-    examples: ["robot-policy keys revoke 'cell 4'", "robot-policy keys revoke key_01jz0000000000000000000000"],
-    load: async () => (await import("../operator/commands/keys.ts")).keysRevoke,
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy keys revoke 'cell 4'", "robot-policy keys revoke key_01jz0000000000000000000000 --yes"],
+    load: async () => (await import("../operator/commands/keys-revoke.ts")).keysRevoke,
   },
   {
     name: "usage",

@@ -8,6 +8,7 @@
 import { createOperationClient } from "../client/operation-client.ts";
 import { createUndiciTransport } from "../client/undici-transport.ts";
 import type { Machine } from "../platform/machine.ts";
+import type { Questions } from "../platform/questions.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { chooseService } from "./choose-service.ts";
 import type { ChosenService } from "./choose-service.ts";
@@ -20,6 +21,8 @@ export interface OperatorContext {
   readonly machine: Machine;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  /** The person at the terminal; null where nobody can be asked. */
+  openQuestions(): Questions | null;
   /** Everything that comes in by stdin, as text. */
   readInput(limit_bytes: number): Promise<string | "too-large">;
   readonly user_id: number;

@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { runOperatorProgram } from "../../src/cli/operator-program.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
+import type { Questions } from "../../src/platform/questions.ts";
 import { catalogText, REGION, ROBOT_TYPE } from "../conformance/api/catalog.ts";
 import type { InferenceServer } from "../conformance/api/inference.ts";
 import { startInferenceServer } from "../conformance/api/inference.ts";
@@ -38,6 +39,8 @@ export interface Surroundings {
   /** Of a terminal; none when not given. */
   readonly columns?: number;
   readonly input?: string;
+  /** What the person types when asked, one answer for each question, then the end of the input; nobody can be asked when not given. */
+  readonly answers?: readonly string[];
   readonly signal?: AbortSignal;
   /** Called with everything that is written, as it is written. */
   readonly onOutput?: (text: string) => void;
@@ -81,7 +84,14 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
 
 /** Runs robot-policy in this process. */
 export async function runOperator(surroundings: Surroundings, words: readonly string[]): Promise<Ran> {
-  const { environment = {}, columns, input = "", signal = new AbortController().signal, onOutput } = surroundings;
+  const {
+    environment = {},
+    columns,
+    input = "",
+    answers,
+    signal = new AbortController().signal,
+    onOutput,
+  } = surroundings;
   let out = "";
   let err = "";
   const screen = columns === undefined ? {} : { isTTY: true, columns, rows: 50 };
@@ -101,7 +111,7 @@ export async function runOperator(surroundings: Surroundings, words: readonly st
   };
   const exit_code = await runOperatorProgram(words, {
     terminal: createTerminal({ stdout, stderr, environment: { NO_COLOR: "1", ...environment } }),
-    openQuestions: () => null,
+    openQuestions: () => (answers === undefined ? null : answering(answers, stderr)),
     readSecret: async () => null,
     readInput: async (limit_bytes) => (Buffer.byteLength(input) > limit_bytes ? "too-large" : input),
     environment,
@@ -111,4 +121,16 @@ export async function runOperator(surroundings: Surroundings, words: readonly st
     user_id: process.getuid?.() ?? 0,
   });
   return { exit_code, out, err };
+}
+
+/** A person who has made up their mind. The questions are on stderr, as they are at a terminal. */
+function answering(answers: readonly string[], stderr: { write(text: string): void }): Questions {
+  const left = [...answers];
+  return {
+    async ask(question) {
+      stderr.write(`${question}\n`);
+      return left.shift() ?? null;
+    },
+    close() {},
+  };
 }

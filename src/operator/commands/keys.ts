@@ -2,19 +2,18 @@ import { operations } from "../../api/api.ts";
 import { API_KEY_SCOPES } from "../../api/api-keys.ts";
 import type { ApiKeyView } from "../../api/api-keys.ts";
 import { nearest } from "../../manifest/nearest.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { itemsIn } from "../listed.ts";
+import { keyFileProblem, writeKeyFile } from "../key-file.ts";
+import { shownKey } from "../key-words.ts";
 import { readMoment } from "../moments.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
-import { refusePathParameter } from "../path-parameter.ts";
 import { flagPlaces } from "../places.ts";
-import { keyFileProblem, writeKeyFile } from "../key-file.ts";
 import type { Service } from "../service.ts";
 import type { ListFlags, ListView } from "../show-list.ts";
 import { showList } from "../show-list.ts";
-import { relativeTime } from "../../platform/relative-time.ts";
 
 const keysView: ListView<ApiKeyView> = {
   headers: ["label", "key", "scopes", "created", "last used", "state", "id"],
@@ -22,7 +21,7 @@ const keysView: ListView<ApiKeyView> = {
   spare: ["last used", "created", "id"],
   row: (key, now_ms) => [
     key.label ?? "",
-    [key.key_prefix, key.key_last4].filter((part) => (part ?? "") !== "").join("…"),
+    shownKey(key),
     // Null says so; what is not there at all a service does not tell.
     key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? ""),
     relativeTime(key.created_at, now_ms),
@@ -145,53 +144,4 @@ async function giveUpKey(
   const fate = revoked.kind === "ok" ? "the new key was revoked again" : `robot-policy keys revoke ${id}`;
   terminal.problem({ ...unwritten, fix: `${unwritten.fix}; ${fate}` });
   return EXIT.failed;
-}
-
-export interface KeysRevokeFlags extends OperatorFlags {
-  readonly dryRun?: boolean;
-}
-
-/** `keys revoke KEY`: by its id, or by its label where one key alone has it. */
-export async function keysRevoke(
-  flags: KeysRevokeFlags,
-  context: OperatorContext,
-  key: string | undefined,
-): Promise<ExitCode> {
-  const { terminal } = context;
-  if (key === undefined || refusePathParameter(key, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const found = await findKey(service, key, terminal);
-    if (typeof found === "number") return found;
-    const input = { parameters: { key_id: found } };
-    if (flags.dryRun === true) return service.showRequest(operations.revokeApiKey, input, flags.json === true);
-    const result = await service.call(operations.revokeApiKey, input);
-    if (result.kind !== "ok") return service.failed(result);
-    if (flags.json === true) terminal.json(result.value.document);
-    else terminal.print(`The key ${key} is revoked: the next request with it is refused.`);
-    return EXIT.ok;
-  });
-}
-
-/** The id of a key that still works; an exit code where it was not found. */
-async function findKey(service: Service, name: string, terminal: Terminal): Promise<string | ExitCode> {
-  // Ids are opaque, but ours are known at sight; others are looked up.
-  if (/^key_[0-9a-z]{26}$/.test(name)) return name;
-  const result = await service.listAll(operations.listApiKeys, ({ items }) => items);
-  if (result.kind !== "ok") return service.failed(result);
-  const keys = itemsIn(result.value);
-  if (keys.some(({ id }) => id === name)) return name;
-  const [first, ...more] = keys.filter(({ label, revoked_at }) => label === name && (revoked_at ?? null) === null);
-  const fix = "robot-policy keys list shows what there is";
-  if (first === undefined) {
-    terminal.problem({ code: "not-found", what: `no key that works has the id or label ${name}`, fix });
-    return EXIT.rejected;
-  }
-  if (more.length === 0) return first.id;
-  const ids = [first, ...more].map(({ id }) => id).join(", ");
-  terminal.problem({
-    code: "ambiguous",
-    what: `${more.length + 1} keys are labelled ${name}`,
-    fix: `name one by its id: ${ids}`,
-  });
-  return EXIT.usage;
 }

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import { apiKeyListSchema } from "../../../src/api/api-keys.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -22,6 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
+const whole = () => ({ ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key });
 const eleven = () => ({ environment: { ROBOT_POLICY_URL: site.urls.eleven, ROBOT_POLICY_API_KEY: site.service.key } });
 
 async function keys() {
@@ -98,6 +99,75 @@ describe("keys", () => {
       expect.stringMatching(/2 keys are labelled twin.*\n.*key_\w+, key_\w+/),
     ]);
     expect((await keys()).filter(({ label, revoked_at }) => label === "twin" && revoked_at === null)).toHaveLength(2);
+  });
+
+  it.each([
+    ["y", 0, "is revoked"],
+    ["yes", 0, "is revoked"],
+    ["", 1, "[not-confirmed]"],
+    ["n", 1, "[not-confirmed]"],
+  ])("revoke: a person is asked once, and %j ends with %i", async (answer, exit_code, told) => {
+    await site.run("keys", "create", "asked");
+    const ran = await site.runWith({ environment: whole(), answers: [answer] }, "keys", "revoke", "asked");
+    expect([ran.exit_code, ran.out + ran.err]).toEqual([exit_code, expect.stringContaining(told)]);
+    expect(ran.err).toMatch(/^This revokes the key asked \(sk_rps_…\w{4}\), never used\.\n/);
+    expect(ran.err.match(/\[y\/N\]/g)).toHaveLength(1);
+    expect((await keys()).some(({ label, revoked_at }) => label === "asked" && revoked_at === null)).toBe(
+      exit_code !== 0,
+    );
+    await site.run("keys", "revoke", "asked");
+  });
+
+  it("revoke: nobody is asked with --yes, nor about a key that is revoked already", async () => {
+    const { id } = JSON.parse((await site.run("keys", "create", "once", "--json")).out);
+    for (const words of [["once", "--yes"], [id]]) {
+      const { exit_code, err } = await site.runWith({ environment: whole(), answers: [] }, "keys", "revoke", ...words);
+      expect([exit_code, err]).toEqual([0, ""]);
+    }
+  });
+
+  describe.each([
+    ["the whole service", () => site.urls.whole],
+    ["a service that does not say whose a credential is", () => site.urls.eleven],
+  ])("revoke, at %s: the key in use", (_what, url) => {
+    const own = async () => {
+      const { api_key } = JSON.parse((await site.run("keys", "create", "own", "--json")).out);
+      onTestFinished(async () => void (await site.run("keys", "revoke", "own")));
+      return { ROBOT_POLICY_URL: url(), ROBOT_POLICY_API_KEY: String(api_key) };
+    };
+
+    it("is refused to a script, unless it says --yes", async () => {
+      const environment = await own();
+      expect(await site.runWith({ environment }, "keys", "revoke", "own")).toEqual({
+        exit_code: 2,
+        out: "",
+        err: expect.stringMatching(
+          /^error: you work with the key own yourself: the key in ROBOT_POLICY_API_KEY \[own-key\]\n {2}→ create another one first/,
+        ),
+      });
+      expect((await site.runWith({ environment }, "robots", "list")).exit_code).toBe(0);
+      expect((await site.runWith({ environment }, "keys", "revoke", "own", "--yes")).exit_code).toBe(0);
+      expect((await site.runWith({ environment }, "robots", "list")).exit_code).toBe(5);
+    });
+
+    it("is told to a person, who may want it all the same", async () => {
+      const environment = await own();
+      const declined = await site.runWith({ environment, answers: ["no"] }, "keys", "revoke", "own");
+      expect([declined.exit_code, declined.err]).toEqual([
+        1,
+        expect.stringContaining("You work with it yourself: the key in ROBOT_POLICY_API_KEY."),
+      ]);
+      expect((await site.runWith({ environment, answers: ["y"] }, "keys", "revoke", "own")).exit_code).toBe(0);
+    });
+  });
+
+  it("revoke: the key of the context of this service counts as in use, also where another one is stronger", async () => {
+    const key_file = join(site.home, "context.key");
+    await site.run("keys", "create", "of the context", "--out", key_file);
+    await site.run("contexts", "add", "here", "--url", site.urls.whole, "--key-file", key_file);
+    const { exit_code, err } = await site.run("keys", "revoke", "of the context");
+    expect([exit_code, err]).toEqual([2, expect.stringContaining(`the key in ${key_file}, which the context names`)]);
+    await site.run("contexts", "remove", "here");
   });
 
   it("create: a refusal names LABEL", async () => {

@@ -85,7 +85,7 @@ describe("answers", () => {
       const { exit_code, err } = await run("keys", "revoke", "cell 4", ...more);
       expect([exit_code, err]).toEqual([4, expect.stringContaining("an id that no address can hold")]);
     }
-    expect(requests).toHaveLength(2);
+    expect(requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
   });
 
   it.each([

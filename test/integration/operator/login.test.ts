@@ -73,6 +73,21 @@ describe("login with a browser on this computer", () => {
     expect(who.out).toMatch(/^id +ses_/m);
   });
 
+  it("goes back to the key that approved it, which is not revoked by accident", async () => {
+    const site = await scene();
+    const { ended, page } = site.startLogin("--url", site.urls.whole);
+    await fetch(await site.decide(await page, "approve"));
+    await ended;
+    expect(await site.later("keys", "revoke", "bootstrap")).toMatchObject({
+      exit_code: 2,
+      err: expect.stringMatching(
+        /you work with the key bootstrap yourself: the login of context 127\.0\.0\.1-\d+ .*\[own-key\]/,
+      ),
+    });
+    expect((await site.later("keys", "revoke", "bootstrap", "--yes")).exit_code).toBe(0);
+    expect((await site.later("whoami")).exit_code).toBe(5);
+  });
+
   it("ends with 5 when it is denied, and remembers nothing", async () => {
     const site = await scene();
     const { ended, page } = site.startLogin("--url", site.urls.whole);
