@@ -1,6 +1,6 @@
 import type { Operation } from "./api.ts";
 import { deploymentListSchema, deploymentViewSchema } from "./deployments.ts";
-import { endpointListSchema, fleetDetailsSchema, fleetPreviewedSchema } from "./fleet-details.ts";
+import { endpointListSchema, fleetDetailsSchema, fleetNeedsListSchema, fleetPreviewedSchema } from "./fleet-details.ts";
 import { fleetPreviewSchema, fleetViewSchema } from "./fleets.ts";
 import { modelListSchema } from "./models.ts";
 import { pageQuerySchema } from "./pages.ts";
@@ -66,6 +66,16 @@ export const beyondSpec = {
     scopes: ["fleets:read"],
     request: null,
     response: fleetDetailsSchema,
+  },
+  listFleetNeeds: {
+    summary: "List what robot fleets need from a person",
+    tag: "fleets",
+    method: "GET",
+    path: "/v1/me/fleet-needs",
+    scopes: ["fleets:read"],
+    query: pageQuerySchema,
+    request: null,
+    response: fleetNeedsListSchema,
   },
   previewFleet: {
     summary: "Show which robots a fleet would have",

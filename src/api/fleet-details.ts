@@ -61,6 +61,29 @@ export const fleetSelectionViewSchema = z.object({
 
 export type FleetSelectionView = z.output<typeof fleetSelectionViewSchema>;
 
+/** Something that a person has to see to: what is the matter, and what to do, a sentence each. */
+export const fleetNeedSchema = z.object({ reason: z.string(), action: z.string() });
+
+export type FleetNeed = z.output<typeof fleetNeedSchema>;
+
+const count = z.int().min(0);
+
+/** The waiting robots of a fleet by what they wait for. */
+export const waitingCountsSchema = z.object({ endpoint: count, window: count, peak: count });
+
+export type WaitingCounts = z.output<typeof waitingCountsSchema>;
+
+export const fleetNeedsSchema = z.object({
+  fleet_id: z.string(),
+  needs: z.array(fleetNeedSchema),
+  waiting: waitingCountsSchema,
+});
+
+export type FleetNeeds = z.output<typeof fleetNeedsSchema>;
+
+/** Answer of `GET /v1/me/fleet-needs`. */
+export const fleetNeedsListSchema = z.object({ items: z.array(fleetNeedsSchema) });
+
 /** Answer of `GET /v1/fleets/{fleet_id}/details`: why a fleet is as its view says. */
 export const fleetDetailsSchema = z.object({
   created_at: moment,
@@ -70,6 +93,9 @@ export const fleetDetailsSchema = z.object({
   generations: z.array(fleetGenerationViewSchema),
   members: z.array(fleetMemberViewSchema),
   endpoints: z.array(fleetEndpointViewSchema),
+  // Earlier releases of the service do not answer these two.
+  needs: z.array(fleetNeedSchema).default([]),
+  waiting: waitingCountsSchema.nullish(),
 });
 
 export type FleetDetails = z.output<typeof fleetDetailsSchema>;

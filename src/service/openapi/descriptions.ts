@@ -65,12 +65,6 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
   FleetPreviewed: {
     members: { total: { description: "How many robots there are; all of them are shown." } },
   },
-  PreviewedRobot: {
-    members: {
-      fits: { description: "Whether it could run the subject; null where none was given." },
-      reason: { description: "What it lacks, in a sentence; null where it fits." },
-    },
-  },
   FleetDetails: {
     members: {
       updated_at: { description: "When its model was last changed; null where it has its first." },
@@ -79,12 +73,41 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       generations: { description: "Newest first, 100 at most; what the fleet works with is among them." },
       members: { description: "In the order they were registered." },
       endpoints: { description: "Of its model and of its update, in regions that it has robots in." },
+      needs: { description: "What a person has to see to, most urgent first." },
+      waiting: { description: "What its waiting robots wait for." },
     },
   },
   FleetSelectionView: {
     members: {
       kind: { description: "robots: they were named. selector: they matched." },
       selector: { description: "Null where they were named." },
+    },
+  },
+  FleetNeed: {
+    members: { reason: { description: "What is the matter." }, action: { description: "What a person can do." } },
+  },
+  FleetNeeds: {
+    members: {
+      needs: {
+        description:
+          "Most urgent first; empty where no person is needed: the fleet or its update is blocked, robots lack what the model needs, an endpoint that was healthy fails, or one fails for longer than preparing takes.",
+      },
+    },
+  },
+  WaitingCounts: {
+    description: "The waiting robots, each counted once.",
+    members: {
+      endpoint: { description: "Their endpoint is not known to be healthy." },
+      window: { description: "The fleet is outside its operating windows." },
+      peak: { description: "As many robots as peak_active_robots are active or ready." },
+    },
+  },
+  PreviewedRobot: {
+    members: {
+      fits: { description: "Whether it has what the subject needs; null without a subject." },
+      reason: {
+        description: "What it lacks, or, where it fits, why it could not run it now: its endpoint is not healthy.",
+      },
     },
   },
   FleetMemberView: {

@@ -119,6 +119,11 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
       "What the view of a fleet sums up: each member with what keeps it from being ready, the generations of its model, its windows, how its members were chosen, and its servers.",
     answers: { 200: "The fleet as it is at this moment." },
   },
+  listFleetNeeds: {
+    description:
+      "For each fleet of the organization what a person has to see to, and what its waiting robots wait for, in the order of the fleets.",
+    answers: { 200: WHOLE_LIST },
+  },
   previewFleet: {
     description:
       "Which robots a fleet of this selection would have if it were made now, and with a subject which of them could run it. Makes nothing.",

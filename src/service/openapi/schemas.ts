@@ -54,6 +54,9 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["FleetGenerationView", fleetDetails.fleetGenerationViewSchema],
   ["FleetMemberView", fleetDetails.fleetMemberViewSchema],
   ["FleetModelGenerationView", fleets.fleetModelGenerationViewSchema],
+  ["FleetNeed", fleetDetails.fleetNeedSchema],
+  ["FleetNeeds", fleetDetails.fleetNeedsSchema],
+  ["FleetNeedsList", fleetDetails.fleetNeedsListSchema],
   ["FleetPreviewed", fleetDetails.fleetPreviewedSchema],
   ["FleetRobotCounts", fleets.fleetRobotCountsSchema],
   ["FleetSelectionView", fleetDetails.fleetSelectionViewSchema],
@@ -84,6 +87,7 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["UsageSum", usage.usageSumSchema],
   ["UsageSummary", usage.usageSummarySchema],
   ["ValidationError", errors.validationErrorSchema],
+  ["WaitingCounts", fleetDetails.waitingCountsSchema],
 ]);
 
 /** Text that PostgreSQL cannot hold is refused on every store. */

@@ -4,9 +4,11 @@ import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
 import { deriveFleet } from "../readiness/derive-fleet.ts";
 import type { FleetFacts } from "../readiness/fleet-facts.ts";
+import { deriveNeeds } from "../readiness/needs.ts";
 import { findFleetFacts, listFleetFacts } from "../store/fleets.ts";
 import { readSnapshot } from "../store/snapshot.ts";
-import { answerList } from "./answer-list.ts";
+import type { List } from "./answer-list.ts";
+import { answerList, ITEMS } from "./answer-list.ts";
 import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./fleet-changes.ts";
 import { fleetFindings } from "./fleet-rules.ts";
 import { authorship } from "./operation.ts";
@@ -45,15 +47,28 @@ export function createFleet({ store, newId, machine, nudge }: OperationContext):
 const LIST_PART_FLEETS = 100;
 
 /** `GET /v1/fleets`: every fleet of the organization, oldest first. */
-export function listFleets({ store, machine }: OperationContext): Handler<null, PageQuery> {
+export function listFleets(context: OperationContext): Handler<null, PageQuery> {
+  return answerFleets(context, ["[", "]"], deriveFleet);
+}
+
+/** `GET /v1/me/fleet-needs`: what each of them needs from a person, in the same order. */
+export function listFleetNeeds(context: OperationContext): Handler<null, PageQuery> {
+  return answerFleets(context, ITEMS, deriveNeeds);
+}
+
+function answerFleets(
+  { store, machine }: OperationContext,
+  around: List<FleetFacts>["around"],
+  view: (facts: FleetFacts, nowMs: number) => unknown,
+): Handler<null, PageQuery> {
   return (call) =>
     answerList(call, {
       prefix: "fleet",
-      around: ["[", "]"],
+      around,
       part_rows: LIST_PART_FLEETS,
       fetch: (range) =>
         readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, call.principal.organization_id, range)),
-      view: (facts) => deriveFleet(facts, machine.clock.wall_ms()),
+      view: (facts) => view(facts, machine.clock.wall_ms()),
     });
 }
 

@@ -9,7 +9,7 @@ import { createDeployment, getDeployment, listOrganizationDeployments, retireDep
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./login.ts";
 import { listEndpoints } from "./endpoints.ts";
 import { getFleetDetails } from "./fleet-details.ts";
-import { createFleet, getFleet, listFleets, updateFleetModel } from "./fleets.ts";
+import { createFleet, getFleet, listFleetNeeds, listFleets, updateFleetModel } from "./fleets.ts";
 import { getModel, listCatalogModels } from "./models.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robot-history.ts";
 import { getRobot, listOrganizationRobots, setupRobot } from "./robots.ts";
@@ -50,6 +50,7 @@ export function mountOperations(app: FastifyInstance, context: MountContext): vo
   mountWithQuery(app, context, operations.listFleets, listFleets(context));
   mount(app, context, beyondSpec.getFleet, getFleet(context));
   mount(app, context, beyondSpec.getFleetDetails, getFleetDetails(context));
+  mountWithQuery(app, context, beyondSpec.listFleetNeeds, listFleetNeeds(context));
   mountWithBody(app, context, beyondSpec.previewFleet, previewFleet(context));
   mountWithBody(app, context, operations.updateFleetModel, updateFleetModel(context));
 }

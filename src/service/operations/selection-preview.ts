@@ -3,9 +3,9 @@ import type { FleetPreview } from "../../api/fleets.ts";
 import { shown } from "../../manifest/shown.ts";
 import type { LongAnswer } from "../http/answers.ts";
 import { refuseInvalid } from "../http/answers.ts";
-import { endpointLack } from "../readiness/assessment.ts";
+import { endpointLack, endpointWait } from "../readiness/endpoint-words.ts";
 import { resolveSubject } from "../store/models.ts";
-import { findOffers, loadPreviewedRobots } from "../store/previewed-robots.ts";
+import { findOffer, loadPreviewedRobots } from "../store/previewed-robots.ts";
 import type { Offer, PreviewedRow } from "../store/previewed-robots.ts";
 import type { Reader } from "../store/store.ts";
 import type { Location } from "../validation/finding.ts";
@@ -29,7 +29,7 @@ export function previewFleet({ store: { reader } }: OperationContext): Handler<F
     if (wanted !== null && subject === undefined) return refuseInvalid([...unmatched, unknownSubject(wanted)]);
     if (unmatched.length > 0) return refuseInvalid(unmatched);
     const { checkpoint_id = null } = subject ?? {};
-    const offer = checkpoint_id === null ? null : await findOffers(reader, checkpoint_id);
+    const offer = checkpoint_id === null ? null : await findOffer(reader, checkpoint_id);
     const known = robot_ids.filter((id) => id !== null);
     const judgement = wanted === null || offer === null ? null : { subject: wanted, offer };
     return { status: 200, parts: printInParts(reader, organization_id, known, judgement) } satisfies LongAnswer;
@@ -64,7 +64,7 @@ async function* printInParts(
 
 function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
   const { id: robot_id, name: robot, robot_type_id, region, site } = row;
-  const lack = judgement === null ? null : (row.obstacle ?? endpointLack(row, judgement.offer.regions));
+  const lack = judgement === null ? null : (row.obstacle ?? endpointLack(region, judgement.offer.endpoints));
   const view: Omit<PreviewedRobot, "labels"> = {
     robot_id,
     robot,
@@ -72,7 +72,12 @@ function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
     region,
     site,
     fits: judgement === null ? null : lack === null,
-    reason: judgement === null || lack === null ? null : `${shown(judgement.subject)} ${lack}.`,
+    reason: judgement === null ? null : reasonOf(region, judgement, lack),
   };
   return `${JSON.stringify(view).slice(0, -1)},"labels":${row.labels}}`;
+}
+
+/** What the robot lacks, or else waits for. */
+function reasonOf(region: string, { subject, offer }: Judgement, lack: string | null): string | null {
+  return lack === null ? endpointWait(region, offer.endpoints.get(region)) : `${shown(subject)} ${lack}.`;
 }

@@ -1,4 +1,4 @@
-import { shown } from "../../manifest/shown.ts";
+import { endpointLack } from "./endpoint-words.ts";
 import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
 
 /** How a fleet's members and one generation of its model go together. */
@@ -36,7 +36,7 @@ function assess(
 ): Assessment {
   const judged = members.map((group) => ({
     group,
-    reason: obstacleOf(group) ?? endpointLack(group, generation.endpoints),
+    reason: obstacleOf(group) ?? endpointLack(group.region, generation.endpoints),
   }));
   const able = judged.flatMap(({ group, reason }) => (reason === null ? [group] : []));
   const unable = judged.flatMap(({ group, reason }) => (reason === null ? [] : [{ group, reason }]));
@@ -63,13 +63,4 @@ export function neededEndpoints(
 function isObservedSince({ last_probed_at }: EndpointFacts, created_at: string, now_ms: number): boolean {
   if (last_probed_at === null) return false;
   return Date.parse(last_probed_at) >= Date.parse(created_at) || Date.parse(created_at) > now_ms;
-}
-
-/** What a robot in this region lacks where the model answers in those of `endpoints`. */
-export function endpointLack(
-  { region }: Pick<MemberGroup, "region">,
-  endpoints: Pick<GenerationFacts["endpoints"], "has">,
-): string | null {
-  if (endpoints.has(region)) return null;
-  return `has no endpoint in the robot's region ${shown(region)}`;
 }

@@ -1,27 +1,42 @@
+import type { FleetNeed } from "../../api/fleet-details.ts";
 import { shown } from "../../manifest/shown.ts";
 import type { UnableMembers } from "./assessment.ts";
 
 /** Reasons a sentence gives before it says how many robots there are besides. */
 const REASONS_MAXIMUM = 3;
 
+/** As one text, for members of a view that have room for a sentence alone. */
+export function needInWords({ reason, action }: FleetNeed): string {
+  return `${reason} ${action}`;
+}
+
 /** For a fleet none of whose robots its model can drive. */
-export function allMembersBlocked(subject: string, unable: readonly UnableMembers[]): string {
-  return `No robot of this fleet can run ${shown(subject)}: ${reasons(subject, unable)}. Set up robots again so that they fit, or update the fleet to another model.`;
+export function allMembersBlocked(subject: string, unable: readonly UnableMembers[]): FleetNeed {
+  return {
+    reason: `No robot of this fleet can run ${shown(subject)}: ${reasons(subject, unable)}.`,
+    action: "Set up robots again so that they fit, or update the fleet to another model.",
+  };
 }
 
 /** For a scheduled fleet that is over. */
-export function allWindowsPast(): string {
-  return "All operating windows are past. Create a fleet with windows that are still to come.";
+export function allWindowsPast(): FleetNeed {
+  return {
+    reason: "All operating windows are past.",
+    action: "Create a fleet with windows that are still to come.",
+  };
 }
 
 /**
- * For an update that would take the model away from robots that have one, or that no robot could run.
+ * For a model that some robots of a fleet cannot run.
  *
- * @param unable the robots it would lose.
+ * @param unable these robots.
  * @param members how many the fleet has.
  */
-export function updateBlocked(subject: string, unable: readonly UnableMembers[], members: number): string {
-  return `${robotsOf(unable)} of ${members} robots cannot run ${shown(subject)}: ${reasons(subject, unable)}. Set these up again so that they fit, or update the fleet to another model.`;
+export function someMembersBlocked(subject: string, unable: readonly UnableMembers[], members: number): FleetNeed {
+  return {
+    reason: `${robotsOf(unable)} of ${members} robots cannot run ${shown(subject)}: ${reasons(subject, unable)}.`,
+    action: "Set these up again so that they fit, or update the fleet to another model.",
+  };
 }
 
 function reasons(subject: string, unable: readonly UnableMembers[]): string {

@@ -4,19 +4,15 @@ import type { EndpointHealth } from "../store/tables.ts";
 import { assessActive } from "./assessment.ts";
 import type { WholeFleetView } from "./derive-fleet.ts";
 import { deriveFleet, positionOf } from "./derive-fleet.ts";
-import type {
-  EndpointFacts,
-  FleetDetailFacts,
-  GenerationFacts,
-  GenerationRow,
-  Member,
-  MemberGroup,
-} from "./fleet-facts.ts";
+import { endpointWait } from "./endpoint-words.ts";
+import type { FleetDetailFacts, GenerationFacts, GenerationRow, Member, MemberGroup } from "./fleet-facts.ts";
+import { deriveNeeds } from "./needs.ts";
 import type { Boundaries, WindowPosition } from "./windows.ts";
 
 /** Why a fleet is as its view says at `now_ms`: the same observations, member by member. */
 export function deriveDetails(facts: FleetDetailFacts, now_ms: number): Omit<FleetDetails, "selection"> {
   const view = deriveFleet(facts, now_ms);
+  const { needs, waiting } = deriveNeeds(facts, now_ms);
   return {
     created_at: facts.created_at,
     updated_at: updatedAt(facts.generations),
@@ -26,6 +22,8 @@ export function deriveDetails(facts: FleetDetailFacts, now_ms: number): Omit<Fle
     endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
       endpointViews(generation, facts.members),
     ),
+    needs,
+    waiting,
   };
 }
 
@@ -86,15 +84,16 @@ export function memberViews(facts: FleetDetailFacts, now_ms: number): FleetMembe
   const position = positionOf(facts, now_ms);
   const { able, unable } = assessActive(facts, now_ms);
   const lacks = new Map(unable.map(({ group, reason }) => [group, reason]));
-  let room = peak_active_robots - able.filter(({ deployment }) => deployment === "active").length;
+  const activeCount = able.filter(({ deployment }) => deployment === "active").length;
+  let room = peak_active_robots - activeCount;
 
   function stateOf(member: Member): Pick<FleetMemberView, "state" | "reason"> {
     const lack = lacks.get(member);
     if (lack !== undefined) return { state: "blocked", reason: `${shown(active.subject)} ${lack}.` };
     if (member.deployment === "active") return { state: "active", reason: null };
-    const reason = outsideWindows(position) ?? unprepared(member.region, active.endpoints.get(member.region));
+    const reason = outsideWindows(position) ?? endpointWait(member.region, active.endpoints.get(member.region));
     if (reason !== null) return { state: "waiting", reason };
-    if (room <= 0) return { state: "waiting", reason: peakReached(peak_active_robots) };
+    if (room <= 0) return { state: "waiting", reason: peakReached(peak_active_robots, activeCount) };
     room -= 1;
     return { state: "ready", reason: null };
   }
@@ -117,18 +116,9 @@ function outsideWindows(position: WindowPosition): string | null {
   }
 }
 
-function unprepared(region: string, endpoint: EndpointFacts | undefined): string | null {
-  // One that is able has an endpoint.
-  if (endpoint === undefined || endpoint.health === "healthy") return null;
-  const { health, health_since, last_probed_at, last_error } = endpoint;
-  const which = `The endpoint in ${shown(region)}`;
-  if (last_probed_at === null) return `${which} has not been looked at yet.`;
-  const cause = last_error === null ? "" : `: ${last_error}`;
-  if (health === "unknown" || health_since === null) return `${which} is not known to be healthy yet${cause}.`;
-  return `${which} has been unhealthy since ${health_since}${cause}.`;
-}
-
-function peakReached(peak: number): string {
-  if (peak === 1) return "At most 1 robot of the fleet works at once (peak_active_robots), and one is active or ready.";
-  return `At most ${peak} robots of the fleet work at once (peak_active_robots), and so many are active or ready.`;
+/** The peak is what capacity is kept for; deployments made by hand may exceed it. */
+function peakReached(peak: number, activeCount: number): string {
+  const kept = `The fleet keeps capacity for ${peak} ${peak === 1 ? "robot" : "robots"} at once (peak_active_robots)`;
+  if (activeCount > peak) return `${kept}, and ${activeCount} are active.`;
+  return `${kept}, and ${peak === 1 ? "one is" : "as many are"} active or ready.`;
 }

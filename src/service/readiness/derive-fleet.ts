@@ -1,7 +1,8 @@
+import type { FleetNeed, WaitingCounts } from "../../api/fleet-details.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import type { Assessment } from "./assessment.ts";
 import { assessActive, assessUpdate } from "./assessment.ts";
-import { allMembersBlocked, allWindowsPast, updateBlocked } from "./blocker.ts";
+import { allMembersBlocked, allWindowsPast, needInWords, someMembersBlocked } from "./blocker.ts";
 import { preparationRange } from "./estimate.ts";
 import type { FleetFacts, GenerationFacts, MemberGroup } from "./fleet-facts.ts";
 import type { WindowPosition } from "./windows.ts";
@@ -25,7 +26,7 @@ export function deriveFleet(facts: FleetFacts, now_ms: number): WholeFleetView {
     readiness_mode: facts.readiness_mode,
     peak_active_robots: facts.peak_active_robots,
     status,
-    blocker,
+    blocker: blocker === null ? null : needInWords(blocker),
     readiness_estimate: status === "preparing" ? estimateOf(facts.active, assessment, position, now_ms) : null,
     robots: countRobots(facts, assessment, position),
     active_model: {
@@ -45,7 +46,11 @@ export function positionOf({ readiness_mode, windows }: FleetFacts, now_ms: numb
 }
 
 /** What keeps the fleet from ever becoming ready unless a person does something. */
-function blockerOf({ active }: FleetFacts, { able, unable }: Assessment, position: WindowPosition): string | null {
+export function blockerOf(
+  { active }: FleetFacts,
+  { able, unable }: Assessment,
+  position: WindowPosition,
+): FleetNeed | null {
   if (able.length === 0) return allMembersBlocked(active.subject, unable);
   return position.state === "after" ? allWindowsPast() : null;
 }
@@ -54,7 +59,7 @@ function statusOf(
   facts: FleetFacts,
   { able, unable, isFailing }: Assessment,
   position: WindowPosition,
-  blocker: string | null,
+  blocker: FleetNeed | null,
 ): FleetView["status"] {
   if (blocker !== null) return "blocked";
   if (facts.active.activated_at === null || position.state === "before") return "preparing";
@@ -63,7 +68,7 @@ function statusOf(
 }
 
 /** Within the windows of a scheduled fleet. Capacity of an idle `on_demand` fleet may be away: it comes when a robot asks. */
-function isCapacityExpected({ readiness_mode }: FleetFacts, able: readonly MemberGroup[]): boolean {
+export function isCapacityExpected({ readiness_mode }: FleetFacts, able: readonly MemberGroup[]): boolean {
   switch (readiness_mode) {
     case "always_ready":
     case "scheduled":
@@ -74,20 +79,31 @@ function isCapacityExpected({ readiness_mode }: FleetFacts, able: readonly Membe
 }
 
 /** Each robot is counted once: blocked, active, ready, or else waiting. */
-function countRobots(
-  { active, peak_active_robots }: FleetFacts,
-  { able, unable }: Assessment,
-  position: WindowPosition,
-): FleetView["robots"] {
+function countRobots(facts: FleetFacts, assessment: Assessment, position: WindowPosition): FleetView["robots"] {
+  const { able, unable } = assessment;
   const blocked = robotsIn(unable.map(({ group }) => group));
-  const deployed = robotsIn(able.filter(({ deployment }) => deployment === "active"));
-  const prepared = able.filter(
-    ({ deployment, region }) => deployment !== "active" && active.endpoints.get(region)?.health === "healthy",
-  );
-  const room = Math.max(0, peak_active_robots - deployed);
-  const ready = position.state === "within" ? Math.min(robotsIn(prepared), room) : 0;
+  const active = robotsIn(able.filter(isActive));
+  const { endpoint, window, peak } = countWaiting(facts, assessment, position);
+  const waiting = endpoint + window + peak;
   const registered = blocked + robotsIn(able);
-  return { registered, ready, active: deployed, waiting: registered - blocked - deployed - ready, blocked };
+  return { registered, ready: registered - blocked - active - waiting, active, waiting, blocked };
+}
+
+/** The waiting robots by what they wait for: first a window, then an endpoint, and where it is neither, room below the peak. */
+export function countWaiting(
+  { active, peak_active_robots }: FleetFacts,
+  { able }: Assessment,
+  position: WindowPosition,
+): WaitingCounts {
+  const idle = able.filter((group) => !isActive(group));
+  if (position.state !== "within") return { endpoint: 0, window: robotsIn(idle), peak: 0 };
+  const prepared = robotsIn(idle.filter(({ region }) => active.endpoints.get(region)?.health === "healthy"));
+  const room = Math.max(0, peak_active_robots - robotsIn(able.filter(isActive)));
+  return { endpoint: robotsIn(idle) - prepared, window: 0, peak: Math.max(0, prepared - room) };
+}
+
+function isActive({ deployment }: MemberGroup): boolean {
+  return deployment === "active";
 }
 
 function activeModelStatus({ activated_at }: GenerationFacts, { able }: Assessment): string {
@@ -98,19 +114,19 @@ function activeModelStatus({ activated_at }: GenerationFacts, { able }: Assessme
 function updateView(facts: FleetFacts, update: GenerationFacts, now_ms: number): NonNullable<WholeFleetView["update"]> {
   const { subject, id: generation_id } = update;
   const blocker = updateBlocker(facts, update, now_ms);
-  if (blocker !== null) return { subject, generation_id, status: "blocked", blocker };
+  if (blocker !== null) return { subject, generation_id, status: "blocked", blocker: needInWords(blocker) };
   const { isObserved } = assessUpdate(facts, update, now_ms);
   return { subject, generation_id, status: isObserved ? "preparing" : "pending", blocker: null };
 }
 
 /** Why an update may not take the place of what the fleet works with: it would take the model away from robots that have one. */
-export function updateBlocker(facts: FleetFacts, update: GenerationFacts, now_ms: number): string | null {
+export function updateBlocker(facts: FleetFacts, update: GenerationFacts, now_ms: number): FleetNeed | null {
   const { able, unable } = assessUpdate(facts, update, now_ms);
   const members = robotsIn(facts.members);
-  if (able.length === 0) return updateBlocked(update.subject, unable, members);
+  if (able.length === 0) return someMembersBlocked(update.subject, unable, members);
   const working = new Set(assessActive(facts, now_ms).able);
   const lost = unable.filter(({ group }) => working.has(group));
-  return lost.length === 0 ? null : updateBlocked(update.subject, lost, members);
+  return lost.length === 0 ? null : someMembersBlocked(update.subject, lost, members);
 }
 
 /** From now on: until the next window opens, or until a preparation like those observed is over, whichever is later. */
@@ -132,6 +148,6 @@ function estimateOf(
   };
 }
 
-function robotsIn(groups: readonly MemberGroup[]): number {
+export function robotsIn(groups: readonly MemberGroup[]): number {
   return groups.reduce((sum, { count }) => sum + count, 0);
 }

@@ -1,3 +1,4 @@
+import type { GenerationFacts } from "../readiness/fleet-facts.ts";
 import { CONTRACT_OF, REFITTED_AT } from "./fleet-facts.ts";
 import { loadObstacles } from "./obstacles.ts";
 import type { Reader } from "./store.ts";
@@ -32,22 +33,23 @@ export async function loadPreviewedRobots(
   );
 }
 
-/** What judges robots by a checkpoint: its requirements as its row has them, and the regions it is offered in. */
+/** What judges robots by a checkpoint: its requirements as its row has them, and its endpoints by region. */
 export interface Offer {
   readonly requirements: string;
-  readonly regions: ReadonlySet<string>;
+  readonly endpoints: GenerationFacts["endpoints"];
 }
 
-export async function findOffers(reader: Reader, checkpoint_id: string): Promise<Offer> {
-  const rows = await reader
+export async function findOffer(reader: Reader, checkpoint_id: string): Promise<Offer> {
+  const { requirements } = await reader
     .selectFrom("checkpoints")
-    .leftJoin("endpoints", (join) =>
-      join.onRef("endpoints.checkpoint_id", "=", "checkpoints.id").on("endpoints.withdrawn_at", "is", null),
-    )
-    .select(["requirements", "region"])
-    .where("checkpoints.id", "=", checkpoint_id)
+    .select("requirements")
+    .where("id", "=", checkpoint_id)
+    .executeTakeFirstOrThrow();
+  const endpoints = await reader
+    .selectFrom("endpoints")
+    .select(["region", "health", "health_since", "last_probed_at", "last_error"])
+    .where("checkpoint_id", "=", checkpoint_id)
+    .where("withdrawn_at", "is", null)
     .execute();
-  const [first] = rows;
-  if (first === undefined) throw new Error(`The store has no checkpoint ${checkpoint_id}`);
-  return { requirements: first.requirements, regions: new Set(rows.flatMap(({ region }) => region ?? [])) };
+  return { requirements, endpoints: new Map(endpoints.map(({ region, ...endpoint }) => [region, endpoint])) };
 }

@@ -169,6 +169,32 @@ export function detailsConformance(target: () => Target): void {
     });
   });
 
+  describe("what fleets need from a person", () => {
+    it("the list and the details of each say it alike", async () => {
+      const client = await withRobots(target());
+      await register(client, ["r3"], { robot_type_id: "wheelbarrow" });
+      const robots = ["r1", "r2", "r3"];
+      const well = await client.call("createFleet", { body: fleetOf("well") });
+      const body = fleetOf("picky", { subject: PICKY.slug, selection: { robots } });
+      const picky = await client.call("createFleet", { body });
+      await untilFleet(client, well, { status: "ready" });
+      await untilFleet(client, picky, { status: "degraded", robots: { ready: 1, waiting: 1, blocked: 1 } });
+      const { items } = await client.call("listFleetNeeds");
+      const waiting = { endpoint: 0, window: 0, peak: 1 };
+      expect(items).toEqual([
+        { fleet_id: well.id, needs: [], waiting },
+        {
+          fleet_id: picky.id,
+          needs: [{ reason: expect.stringContaining("1 of 3 robots cannot run"), action: expect.any(String) }],
+          waiting,
+        },
+      ]);
+      for (const { fleet_id, ...told } of items) {
+        expect(await client.call("getFleetDetails", { path: { fleet_id } })).toMatchObject(told);
+      }
+    });
+  });
+
   describe("fleet preview", () => {
     it("shows who would be taken, in the order they are named, and judges nobody without a subject", async () => {
       const client = await target().organization();
@@ -206,12 +232,26 @@ export function detailsConformance(target: () => Target): void {
       await register(client, ["wheelbarrow"], { robot_type_id: "wheelbarrow" });
       await register(client, ["far"], { region: OTHER_REGION });
       const body = { robots: ["fits", "wheelbarrow", "far"], subject: PICKY.checkpoint };
-      const { robots } = await client.call("previewFleet", { body });
-      expect(robots.map(({ fits, reason }) => [fits, reason])).toEqual([
+      const judged = async () => {
+        const { robots } = await client.call("previewFleet", { body });
+        return robots.map(({ fits, reason }) => [fits, reason]);
+      };
+      // Until its endpoint was looked at.
+      await expect.poll(judged, SOON).toEqual([
         [true, null],
         [false, `${PICKY.checkpoint} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`],
         [false, `${PICKY.checkpoint} has no endpoint in the robot's region ${OTHER_REGION}.`],
       ]);
+    });
+
+    it("a robot that fits a model whose endpoint fails is told what it would wait for", async () => {
+      const client = await withRobots(target());
+      const judged = async () => {
+        const { robots } = await client.call("previewFleet", { body: { robots: ["r1"], subject: DEAD.slug } });
+        return robots.map(({ fits, reason }) => [fits, reason]);
+      };
+      const reason = expect.stringMatching(/^The endpoint in us-west-2 has been unhealthy since .*503.*\.$/);
+      await expect.poll(judged, SOON).toEqual([[true, reason]]);
     });
 
     it("of more robots than are read at a time: all, each once", async () => {

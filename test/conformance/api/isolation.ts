@@ -113,6 +113,7 @@ export function isolationConformance(target: () => Target): void {
         "listRobots",
         "listRegistrations",
         "listFleets",
+        "listFleetNeeds",
         "listDeployments",
         "listApiKeys",
         "listUsage",

@@ -155,6 +155,9 @@ const endpointState = {
   detail: sentence,
 };
 
+const needs = z.array(z.strictObject({ reason: z.string().min(1).max(2000), action: z.string().min(1) }));
+const waiting = z.strictObject({ endpoint: count, window: count, peak: count });
+
 const fleetDetails = z.strictObject({
   created_at: time,
   updated_at: time.nullable(),
@@ -196,6 +199,8 @@ const fleetDetails = z.strictObject({
       .refine(({ state, reason }) => (reason !== null) === (state === "waiting" || state === "blocked")),
   ),
   endpoints: z.array(z.strictObject({ generation_id: id("gen"), ...endpointState })),
+  needs,
+  waiting,
 });
 
 const fleetPreviewed = z.strictObject({
@@ -212,7 +217,7 @@ const fleetPreviewed = z.strictObject({
         fits: z.boolean().nullable(),
         reason: sentence,
       })
-      .refine(({ fits, reason }) => (fits === false) === (reason !== null)),
+      .refine(({ fits, reason }) => (fits === null ? reason === null : fits || reason !== null)),
   ),
 });
 
@@ -274,6 +279,7 @@ export const answers = {
   listRegistrations: z.strictObject({ items: z.array(registration) }),
   getFleet: fleetView,
   getFleetDetails: fleetDetails,
+  listFleetNeeds: z.strictObject({ items: z.array(z.strictObject({ fleet_id: id("fleet"), needs, waiting })) }),
   previewFleet: fleetPreviewed,
   listModels: z.strictObject({ models: z.array(modelView) }),
   listEndpoints: z.strictObject({

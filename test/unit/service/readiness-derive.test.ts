@@ -10,6 +10,7 @@ import type {
   GenerationFacts,
   MemberGroup,
 } from "../../../src/service/readiness/fleet-facts.ts";
+import { deriveNeeds, PREPARATION_PATIENCE_MS } from "../../../src/service/readiness/needs.ts";
 import { nextFleetStep } from "../../../src/service/readiness/reconcile-fleets.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
@@ -238,6 +239,114 @@ describe("deriveFleet: counts", () => {
   });
 });
 
+describe("deriveNeeds: what a person has to see to", () => {
+  const needs = (parts: Partial<FleetFacts>) => deriveNeeds(fleet(parts), NOW_MS).needs;
+  const dead = (since_ms: number): EndpointFacts => ({
+    health: "failing",
+    health_since: at(-since_ms),
+    last_probed_at: at(-1000),
+    last_error: "connection refused",
+  });
+  const overdue = dead(PREPARATION_PATIENCE_MS);
+  const neverReady = (endpoint: EndpointFacts) => generation({ activated_at: null, endpoints: on(endpoint) });
+  const scheduled = { readiness_mode: "scheduled", windows: later } as const;
+  const onDemand = { readiness_mode: "on_demand" } as const;
+
+  it("an endpoint fails for longer than a preparation explains → which, since when, with what error, and who waits", () => {
+    expect(needs({ active: neverReady(overdue) })).toMatchInlineSnapshot(`
+      [
+        {
+          "action": "Get it to answer again, or update the fleet to another model.",
+          "reason": "The endpoint of pi0.5 in eu has been unhealthy since 2026-06-01T11:55:00.000Z: connection refused; 3 of 3 robots wait.",
+        },
+      ]
+    `);
+  });
+
+  it("several endpoints → one need that names them", () => {
+    const regions = ["us", "eu", "ap", "af"];
+    const active = generation({ endpoints: new Map(regions.map((region) => [region, dead(1000)])) });
+    const members = regions.map((region) => group({ region, count: 1 }));
+    expect(needs({ active, members })).toMatchInlineSnapshot(`
+      [
+        {
+          "action": "Get them to answer again, or update the fleet to another model.",
+          "reason": "The endpoint of pi0.5 in af has been unhealthy since 2026-06-01T11:59:59.000Z: connection refused; the one in ap has been unhealthy since 2026-06-01T11:59:59.000Z: connection refused; the one in eu has been unhealthy since 2026-06-01T11:59:59.000Z: connection refused; 1 more fails; 4 of 4 robots wait.",
+        },
+      ]
+    `);
+  });
+
+  it("robots that cannot run the model, of a fleet that others run → how many, why, and what to do", () => {
+    expect(needs({ members: [group(), group({ count: 1, example: "r9", obstacle: needsWrist })] }))
+      .toMatchInlineSnapshot(`
+      [
+        {
+          "action": "Set these up again so that they fit, or update the fleet to another model.",
+          "reason": "1 of 4 robots cannot run pi0.5: r9: pi0.5 needs a camera with role wrist; the robot has none.",
+        },
+      ]
+    `);
+  });
+
+  const update = (endpoint: EndpointFacts) =>
+    generation({ id: "gen_2", subject: "pi1", activated_at: null, endpoints: on(endpoint) });
+  const COUNTS: readonly [string, Partial<FleetFacts>, number][] = [
+    ["all is well → none", {}, 0],
+    ["a model is loaded, which answers with errors for minutes → none yet", { active: neverReady(dead(299_000)) }, 0],
+    ["nobody has looked yet → none yet", { active: neverReady(unknown) }, 0],
+    ["an endpoint that was healthy fails → one at once", { active: generation({ endpoints: on(dead(0)) }) }, 1],
+    [
+      "idle on demand, after it was ready once → none: capacity comes when a robot asks",
+      { ...onDemand, active: generation({ endpoints: on(overdue) }) },
+      0,
+    ],
+    ["on demand, and never ready → one", { ...onDemand, active: neverReady(overdue) }, 1],
+    [
+      "before its window, after it was ready once → none",
+      { ...scheduled, active: generation({ endpoints: on(overdue) }) },
+      0,
+    ],
+    ["before its window, and never ready → one", { ...scheduled, active: neverReady(overdue) }, 1],
+    ["blocked → the blocker alone", { active: neverReady(overdue), members: [group({ obstacle: needsWrist })] }, 1],
+    [
+      "some cannot run it, and the others wait → both",
+      { active: neverReady(overdue), members: [group(), group({ obstacle: needsWrist })] },
+      2,
+    ],
+    ["the update is blocked → one", { update: update(healthy), members: [group({ update_obstacle: needsWrist })] }, 1],
+    ["the endpoint of the update fails for minutes → one", { update: update(overdue) }, 1],
+    ["the endpoint of the update loads → none yet", { update: update(dead(1000)) }, 0],
+  ];
+  it.each(COUNTS)("%s", (_name, parts, count) => {
+    expect(needs(parts)).toHaveLength(count);
+  });
+});
+
+describe("deriveNeeds: what waiting robots wait for", () => {
+  const waiting = (parts: Partial<FleetFacts>) => deriveNeeds(fleet(parts), NOW_MS).waiting;
+  const mixed = {
+    peak_active_robots: 2,
+    active: generation({
+      endpoints: new Map([
+        ["eu", healthy],
+        ["us", failing],
+      ]),
+    }),
+    members: [group({ count: 167 }), group({ count: 19, region: "us" })],
+  };
+
+  it("robots beyond the peak wait for no endpoint", () => {
+    expect(waiting(mixed)).toEqual({ endpoint: 19, window: 0, peak: 165 });
+    expect(deriveNeeds(fleet(mixed), NOW_MS).needs[0]?.reason).toContain("19 of 186 robots wait");
+  });
+
+  it("outside the windows all wait for the next one", () => {
+    const outside = fleet({ ...mixed, readiness_mode: "scheduled", windows: later });
+    expect(waiting(outside)).toEqual({ endpoint: 0, window: 186, peak: 0 });
+  });
+});
+
 describe("deriveFleet: update", () => {
   const update = (parts: Partial<GenerationFacts> = {}) =>
     generation({
@@ -396,6 +505,10 @@ describe("deriveFleet: whatever the store holds", () => {
         expect(ready + active).toBeLessThanOrEqual(Math.max(given.peak_active_robots, active));
         expect(view.blocker !== null).toBe(view.status === "blocked");
         if (view.update !== null) expect(view.update.blocker !== null).toBe(view.update.status === "blocked");
+        const { needs, waiting: by_cause } = deriveNeeds(given, NOW_MS);
+        expect(by_cause.endpoint + by_cause.window + by_cause.peak).toBe(waiting);
+        if (view.status === "blocked" || view.update?.status === "blocked") expect(needs).not.toEqual([]);
+        if (view.status === "degraded") expect(needs).not.toEqual([]);
         if (view.status !== "preparing") expect(view.readiness_estimate).toBeNull();
         const { lower_seconds = 0, upper_seconds = 0 } = view.readiness_estimate ?? {};
         expect(lower_seconds).toBeLessThanOrEqual(upper_seconds);
@@ -406,11 +519,16 @@ describe("deriveFleet: whatever the store holds", () => {
   });
 
   it.each([
-    [1, "At most 1 robot of the fleet works at once (peak_active_robots), and one is active or ready."],
-    [2, "At most 2 robots of the fleet work at once (peak_active_robots), and so many are active or ready."],
-  ])("a member beyond a peak of %i is told so", (peak, reason) => {
-    const robot = { ...group({ count: 1 }), robot_id: "rob_1", robot_type_id: "arm", site: null };
-    const members = [robot, robot, robot];
+    [1, 0, "The fleet keeps capacity for 1 robot at once (peak_active_robots), and one is active or ready."],
+    [2, 0, "The fleet keeps capacity for 2 robots at once (peak_active_robots), and as many are active or ready."],
+    [1, 2, "The fleet keeps capacity for 1 robot at once (peak_active_robots), and 2 are active."],
+  ])("a member beyond a peak of %i with %i active is told so", (peak, activeCount, reason) => {
+    const members = Array.from({ length: 3 }, (_, index) => ({
+      ...group({ count: 1, deployment: index < activeCount ? "active" : "none" }),
+      robot_id: "rob_1",
+      robot_type_id: "arm",
+      site: null,
+    }));
     const given = {
       ...fleet({ peak_active_robots: peak }),
       members,
