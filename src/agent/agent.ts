@@ -37,6 +37,12 @@ export interface Agent {
   trigger(): void;
   /** Registers now, changed or not, and resolves with what came of it. */
   register(): Promise<StatusDocument>;
+  /**
+   * Forgets the registration that somebody moved out of the state directory, and registers afresh.
+   *
+   * @returns null where it is still there, or there again: then it stands.
+   */
+  rebind(): Promise<StatusDocument | null>;
   /** Looks at everything again, and says whether edits of configuration and manifest are in force, and everything that is wrong. */
   reload(): Promise<Reload>;
 }
@@ -94,6 +100,9 @@ export function createAgent(options: AgentOptions): Agent {
   let preparing = Promise.resolve();
   /** A person asked to register, whatever is registered. */
   let forced = false;
+  /** A person asked to forget the registration; and what came of it. */
+  let rebinding = false;
+  let is_rebound = false;
   /** Those who asked for a run and wait for what comes of it. */
   const waiting: PromiseWithResolvers<void>[] = [];
 
@@ -133,7 +142,14 @@ export function createAgent(options: AgentOptions): Agent {
 
   function status(): StatusDocument {
     const watching = { ...watcher.mode(), directories: plan.directories.size };
-    const daemon = { version: options.version, process_id: options.process_id, started_at, ...counts };
+    const daemon = {
+      version: options.version,
+      process_id: options.process_id,
+      started_at,
+      config_path: options.configuration.path,
+      state_directory: options.state_directory,
+      ...counts,
+    };
     return describeAgent({
       state,
       collector,
@@ -177,6 +193,11 @@ export function createAgent(options: AgentOptions): Agent {
     reporter.mode(watcher.mode());
     // Who asks while this runs is answered by the next run.
     const answering = waiting.splice(0);
+    if (rebinding) {
+      rebinding = false;
+      is_rebound = await reconciler.forgetMoved();
+      forced ||= is_rebound;
+    }
     const is_forced = forced;
     forced = false;
     const step = await reconciler.reconcile({ forced: is_forced, signal: stopping.signal });
@@ -293,6 +314,11 @@ export function createAgent(options: AgentOptions): Agent {
       forced = true;
       await answered();
       return status();
+    },
+    async rebind() {
+      rebinding = true;
+      await answered();
+      return is_rebound ? status() : null;
     },
     async reload() {
       await answered();

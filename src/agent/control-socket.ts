@@ -8,14 +8,14 @@ import { errorCode } from "../platform/files.ts";
 import type { Agent } from "./agent.ts";
 import { renderMetrics } from "./metrics.ts";
 
-/** Owner and group may speak to the agent; whoever may write here may make it register, and no more. */
+/** Owner and group may speak to the agent; whoever may write here may make it register, and no more: see `rebind`. */
 const SOCKET_MODE = 0o660;
 /** Commands carry no body; who has not sent one in this time is sent away. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const CONNECTION_LIMIT = 32;
 
 /**
- * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register.
+ * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /rebind.
  *
  * @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory.
  */
@@ -86,6 +86,11 @@ async function answer(agent: Agent, request: IncomingMessage, response: ServerRe
       return send(response, 200, "text/plain; version=0.0.4; charset=utf-8", renderMetrics(agent.status()));
     case "POST /register": {
       const status = await agent.register();
+      return json(response, status.healthy ? 200 : 503, status);
+    }
+    case "POST /rebind": {
+      const status = await agent.rebind();
+      if (status === null) return json(response, 409, { detail: "the registration is still in the state directory" });
       return json(response, status.healthy ? 200 : 503, status);
     }
     case "POST /reload": {

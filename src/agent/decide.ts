@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RobotSetup } from "../api/robots.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Registration } from "./registration.ts";
+import { isOtherMachine } from "./registration.ts";
 
 /** Everything the decision depends on; times are monotonic milliseconds. */
 export interface Situation {
@@ -69,11 +70,6 @@ export function decide(situation: Situation): Decision {
 
 function refuse(reason: Refusal): Decision {
   return { kind: "refuse", reason };
-}
-
-/** A machine without an id (a container) cannot be told from another one, so only two different ids count. */
-function isOtherMachine(registration: Registration, machine: string | null): boolean {
-  return registration.machine !== null && machine !== null && registration.machine !== machine;
 }
 
 function isRegisteredAs(registration: Registration, body: RobotSetup, service_url: string): boolean {

@@ -14,7 +14,7 @@ import type { Outcome } from "./outcome.ts";
 import { judge } from "./outcome.ts";
 import { createRateCap } from "./rate-cap.ts";
 import type { Registration } from "./registration.ts";
-import { saveRegistration } from "./registration.ts";
+import { isSaved, saveRegistration } from "./registration.ts";
 
 /** What one run came to. */
 export type Step =
@@ -30,6 +30,8 @@ export type Step =
 export interface Reconciler {
   /** Runs once. Not to be called again before it resolved. @throws `signal.reason` when the signal aborts. */
   reconcile(request: ReconcileRequest): Promise<Step>;
+  /** Forgets the registration where its file was moved away; false where the file is there. Not during a run. */
+  forgetMoved(): Promise<boolean>;
   /** True when nothing calls for a run: synchronous stats only, no thread, no disk. Local filesystems only. */
   holds(): boolean;
   readonly registration: Registration | null;
@@ -193,6 +195,13 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
         case "register":
           return register(decision.body, machine_id, signal);
       }
+    },
+    async forgetMoved() {
+      if (await isSaved(files, options.state_directory)) return false;
+      registration = null;
+      unsaved = false;
+      is_doubt_saved = false;
+      return true;
     },
     holds() {
       if (unsaved) return false;

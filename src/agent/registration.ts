@@ -42,6 +42,11 @@ const FILE_MODE = 0o640;
 /** Far above what 64 files and a contract need. */
 const FILE_LIMIT_BYTES = 4 * 1024 * 1024;
 
+/** A machine without an id (a container) cannot be told from another one, so only two different ids count. */
+export function isOtherMachine(registration: Pick<Registration, "machine">, machine: string | null): boolean {
+  return registration.machine !== null && machine !== null && registration.machine !== machine;
+}
+
 /** The file in a state directory. */
 export function registrationPath(state_directory: string): string {
   return join(state_directory, FILE_NAME);
@@ -72,6 +77,16 @@ export async function loadRegistration(files: Files, state_directory: string): P
   if (schema_version > SCHEMA_VERSION) return { kind: "newer", path, version: schema_version };
   if (!isRegistrationRecord(registration)) return damaged("it does not decode");
   return { kind: "registration", registration: { ...registration, files: registration.files.map(decodeFile) } };
+}
+
+/** Whether anything lies where the registration belongs; also where the disk does not say. */
+export async function isSaved(files: Files, state_directory: string): Promise<boolean> {
+  try {
+    await files.linkStat(registrationPath(state_directory));
+    return true;
+  } catch (error) {
+    return errorCode(error) !== "ENOENT";
+  }
 }
 
 /**

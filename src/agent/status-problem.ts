@@ -1,6 +1,12 @@
 import type { Problem } from "../platform/terminal.ts";
 import type { StatusDocument } from "./status.ts";
 
+/** What to do where the state is another machine's, and where the name is another one than is registered. */
+export const OTHER_MACHINE_FIX =
+  "to make this machine a robot of its own: robot-policy-agent rebind; after a new main board in the same robot: robot-policy-agent rebind --same-robot";
+export const OTHER_NAME_FIX =
+  "set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind";
+
 /**
  * What a person has to do about a status.
  *
@@ -68,17 +74,12 @@ export function statusProblem(status: StatusDocument): Problem | null {
         "other-machine",
         "the state was made on another machine, as in a copied image; nothing was sent",
         null,
-        "to make this machine a robot of its own: robot-policy-agent rebind",
+        OTHER_MACHINE_FIX,
       );
     case "other-name": {
       const registered = status.robot.view?.name ?? "another name";
       const what = `this robot is registered as ${registered}, but its name is now ${status.robot.name}; nothing was sent`;
-      return problem(
-        "other-name",
-        what,
-        null,
-        "set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind",
-      );
+      return problem("other-name", what, null, OTHER_NAME_FIX);
     }
     case "stopped":
       return problem(

@@ -72,6 +72,9 @@ export interface DaemonStatus {
   readonly version: string;
   readonly process_id: number;
   readonly started_at: string;
+  /** Its folders, so that a command that means others notices. */
+  readonly config_path: string;
+  readonly state_directory: string;
   /** Requests sent and accepted since then. */
   readonly attempts: number;
   readonly registrations: number;
@@ -164,7 +167,7 @@ export function summarize(facts: StateFacts): string {
     case "other-machine":
       return "This state belongs to another machine (a copied image?); run: robot-policy-agent rebind";
     case "other-name":
-      return `Registered under another name than ${robot_name}; run: robot-policy-agent rebind`;
+      return `Registered under another name than ${robot_name}; set the name back, or for a new robot run: robot-policy-agent rebind`;
     case "rate-capped":
       return "Files change often; the next registration is held back for a moment";
     case "stopped":

@@ -25,6 +25,7 @@ interface AgentFlags {
   readonly from?: string;
   readonly method?: string;
   readonly revoke?: boolean;
+  readonly sameRobot?: boolean;
   readonly root?: string;
   readonly keyStdin?: boolean;
   readonly node?: string;
@@ -131,8 +132,11 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     {
       name: "rebind",
       summary: "make this machine a robot of its own, after a copied image or a new name",
-      flags: [JSON_FLAG],
-      examples: ["robot-policy-agent rebind && robot-policy-agent --setup"],
+      flags: [
+        { flag: "--same-robot", summary: "it is the robot that registered, with a new main board: keep its name" },
+        JSON_FLAG,
+      ],
+      examples: ["robot-policy-agent rebind", "robot-policy-agent rebind --same-robot"],
       load: async () => (await import("../agent/commands/rebind.ts")).rebind,
     },
     {

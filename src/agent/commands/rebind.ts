@@ -1,65 +1,171 @@
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { resolveFolders } from "../folders.ts";
-import { lockState } from "../lock.ts";
-import { openState } from "../open.ts";
-import { registrationPath } from "../registration.ts";
 import { errorCode } from "../../platform/files.ts";
-import type { Command, CommonOptions } from "./context.ts";
+import { askDaemon } from "../control-client.ts";
+import type { Folders } from "../folders.ts";
+import { controlSocketPath, resolveFolders } from "../folders.ts";
+import { lockState } from "../lock.ts";
+import { openConfiguration, openState } from "../open.ts";
+import type { Registration } from "../registration.ts";
+import { isOtherMachine, registrationPath } from "../registration.ts";
+import { robotName } from "../robot-setup.ts";
+import type { StatusDocument } from "../status.ts";
+import { exitCodeOf, isStatusDocument } from "../status.ts";
+import { statusProblem } from "../status-problem.ts";
+import type { Command, CommandContext, CommonOptions } from "./context.ts";
+import { daemonProblem } from "./daemon-problem.ts";
+import { askRunningAgent } from "./running-agent.ts";
 import { showProblem } from "./show-problem.ts";
 
+export interface RebindOptions extends CommonOptions {
+  /** This is the robot that registered, with a new main board. */
+  readonly sameRobot?: boolean;
+}
+
+/** Each further try meets an agent that wrote its state in between, which it does only for a registration. */
+const ATTEMPTS = 5;
+
 /**
- * `rebind`: makes this machine a robot of its own, after a copied image, a new motherboard or a new name. The old registration is kept
- * beside the state under a name that says so; the next start registers afresh.
+ * `rebind`: makes this machine a robot of its own, after a copied image or a new name, or keeps it the robot that it was, after a new main
+ * board. The registration is moved aside under a name that says so. A running agent then forgets it and registers afresh; without one the
+ * next start does.
+ *
+ * The file is moved here and not by the agent: whoever may do that may decide who the robot is. The control socket alone, which a whole
+ * group may use, does not give that right.
  */
-export const rebind: Command<CommonOptions> = async (options, context) => {
-  const { machine, terminal } = context;
-  const { state_directory } = resolveFolders(options, context.environment);
-  const taken = await lockState(machine.files, state_directory);
+export const rebind: Command<RebindOptions> = async (options, context) => {
+  const folders = resolveFolders(options, context.environment);
+  const refuse = (problem: Problem, exit_code: ExitCode = EXIT.failed): ExitCode => {
+    showProblem(problem, { rebound: false, kept: null, was: null, status: null }, options, context.terminal);
+    return exit_code;
+  };
+
+  const taken = await lockState(context.machine.files, folders.state_directory);
   if (taken.kind === "problem") return refuse(taken.problem);
-  if (taken.kind === "held") {
-    return refuse({
-      code: "already-running",
-      what: "the agent is running and holds the state",
-      where: state_directory,
-      fix: "systemctl stop robot-policy-agent, then rebind, then start it again",
-    });
-  }
-  await using _lock = taken.lock;
-  const state = await openState(machine, state_directory, true);
+  await using _lock = taken.kind === "lock" ? taken.lock : null;
+  const running = taken.kind === "held" ? await askRunningAgent(folders, context) : null;
+  if (running !== null && "fix" in running) return refuse(running);
+
+  const state = await openState(context.machine, folders.state_directory, running === null);
   if (state.kind === "problem") return refuse(state.problem);
   const { registration } = state;
-  if (registration === null) {
-    report(null);
-    return EXIT.ok;
+  const was = registration?.request.name ?? running?.robot.view?.name ?? null;
+  if (was === null) return conclude({ kept: null, was, status: null }, options, context);
+  const refusal = registration === null ? null : await findRefusal(registration, options, folders, context);
+  if (refusal !== null) return refuse(refusal, refusal.code === "configuration-invalid" ? EXIT.invalid : EXIT.conflict);
+
+  if (running !== null) return await besideAgent(was, folders, options, context, refuse);
+  const kept = await moveAside(folders, context);
+  return typeof kept === "string" || kept === null
+    ? conclude({ kept, was, status: null }, options, context)
+    : refuse(kept);
+};
+
+/**
+ * Two machines of one name are one robot to the service, each replacing what the other registered: that is never done by mistake.
+ *
+ * @returns null where this machine may give up the registration.
+ */
+async function findRefusal(
+  registration: Registration,
+  { sameRobot = false }: RebindOptions,
+  { config_path }: Folders,
+  { machine }: CommandContext,
+): Promise<Problem | null> {
+  const own = await machine.identity.machine();
+  if (!isOtherMachine(registration, own) && !sameRobot) return null;
+  const configuration = openConfiguration(machine, config_path);
+  await configuration.refresh(false);
+  const current = configuration.reading.value;
+  if (current === null) {
+    const what = "the configuration cannot be used, so nobody knows the name that this machine would register";
+    const fix = "correct it, with the help of: robot-policy-agent check";
+    return { code: "configuration-invalid", what, where: config_path, fix };
   }
+  const was = registration.request.name;
+  const name = robotName(current, { hostname: machine.identity.hostname(), machine: own });
+  if (sameRobot && name !== was) {
+    return {
+      code: "other-name",
+      what: `this is not the same robot: it is registered as ${was}, but its name is now ${name}`,
+      where: config_path,
+      fix: "set robot.name or the hostname back; or leave --same-robot away to register a new robot",
+    };
+  }
+  if (sameRobot || name !== was) return null;
+  return {
+    code: "same-name",
+    what: `another machine registered as ${was}, and this one would register under the same name: the service would take both for one robot`,
+    where: config_path,
+    fix: 'for a copied image, give this machine its own name first: sudo hostnamectl set-hostname NAME, or robot.name: "{hostname}-{machine_id}"; for a new main board in the same robot: robot-policy-agent rebind --same-robot',
+  };
+}
+
+/** @returns where the registration is now; null where there is none. */
+async function moveAside({ state_directory }: Folders, { machine }: CommandContext): Promise<string | null | Problem> {
   const path = registrationPath(state_directory);
   const kept = `${path}.rebound`;
   try {
     await machine.files.rename(path, kept);
     await machine.files.syncDirectory(state_directory);
+    return kept;
   } catch (error) {
-    return refuse({
+    const code = errorCode(error);
+    if (code === "ENOENT") return null;
+    return {
       code: "state-not-writable",
-      what: `the state cannot be moved (${errorCode(error) ?? "unknown error"})`,
+      what: `the state cannot be moved (${code ?? "unknown error"})`,
       where: path,
       fix: "run it as root",
-    });
+    };
   }
-  report(kept);
-  return EXIT.ok;
+}
 
-  function refuse(problem: Problem): ExitCode {
-    return showProblem(problem, { rebound: false, kept: null, was: null }, options, terminal);
+/** The agent forgets only what is gone from the disk. It may write its state between our move and its look: then both are repeated. */
+async function besideAgent(
+  was: string,
+  folders: Folders,
+  options: RebindOptions,
+  context: CommandContext,
+  refuse: (problem: Problem) => ExitCode,
+): Promise<ExitCode> {
+  const path = controlSocketPath(folders);
+  let kept: string | null = null;
+  for (let attempt = 1; ; attempt += 1) {
+    const moved = await moveAside(folders, context);
+    if (moved !== null && typeof moved !== "string") return refuse(moved);
+    kept = moved ?? kept;
+    const answer = await askDaemon(path, "POST", "/rebind", context.signal);
+    context.signal.throwIfAborted();
+    // It ended meanwhile: the next one finds no registration.
+    if (answer.kind === "not-running") return conclude({ kept, was, status: null }, options, context);
+    if (answer.kind === "answer" && isStatusDocument(answer.body))
+      return conclude({ kept, was, status: answer.body }, options, context);
+    if (answer.kind !== "answer" || answer.status !== 409 || attempt === ATTEMPTS)
+      return refuse(daemonProblem(answer, path));
   }
+}
 
-  function report(kept_as: string | null): void {
-    if (options.json === true)
-      terminal.json({ rebound: kept_as !== null, kept: kept_as, was: registration?.request.name ?? null });
-    else if (kept_as === null) terminal.print("Nothing to rebind: this machine has no registration.");
-    else
-      terminal.print(
-        `Unbound from ${registration?.request.name ?? "?"} (kept as ${kept_as}). The next start or --setup registers this machine.`,
-      );
+interface Rebound {
+  readonly kept: string | null;
+  readonly was: string | null;
+  /** What the running agent made of it; null where none runs. */
+  readonly status: StatusDocument | null;
+}
+
+function conclude({ kept, was, status }: Rebound, { json }: RebindOptions, { terminal }: CommandContext): ExitCode {
+  if (json === true) terminal.json({ rebound: was !== null, kept, was, status });
+  else if (was === null) terminal.print("Nothing to rebind: this machine has no registration.");
+  else {
+    const next = status === null ? " The next start or --setup registers this machine." : "";
+    terminal.print(`Unbound from ${was}${kept === null ? "" : ` (kept as ${kept})`}.${next}`);
   }
-};
+  if (status === null) return EXIT.ok;
+  const { state, robot, service, summary } = status;
+  if (state === "registered" && json !== true)
+    terminal.print(`Registered ${robot.name} as ${robot.view?.id ?? "?"} at ${service.url ?? "?"}`);
+  const problem = statusProblem(status);
+  if (problem !== null) terminal.problem(problem);
+  else if (state !== "registered") terminal.note(summary);
+  return exitCodeOf(status);
+}

@@ -8,6 +8,7 @@ import { isStatusDocument } from "../status.ts";
 import { statusProblem } from "../status-problem.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
+import { askRunningAgent, OTHER_AGENT } from "./running-agent.ts";
 import { hasError, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
@@ -25,7 +26,11 @@ const answerSchema = z.object({ reloaded: z.boolean(), findings: z.array(finding
 /** `reload`: has the daemon take over edits now; fails, and changes nothing, when they are bad. */
 export const reload: Command<CommonOptions> = async (options, context) => {
   const { terminal } = context;
-  const path = controlSocketPath(resolveFolders(options, context.environment));
+  const folders = resolveFolders(options, context.environment);
+  const path = controlSocketPath(folders);
+  const running = await askRunningAgent(folders, context);
+  if ("fix" in running && running.code === OTHER_AGENT)
+    return showProblem(running, { reloaded: false, findings: [] }, options, terminal);
   const answer = await askDaemon(path, "POST", "/reload", context.signal);
   context.signal.throwIfAborted();
   if (answer.kind === "denied")

@@ -25,6 +25,7 @@ import { takeVantage } from "../vantage.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
 import { describeInvalid } from "./invalid-status.ts";
+import { askRunningAgent } from "./running-agent.ts";
 import { hashProgress, showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
@@ -145,17 +146,18 @@ async function alone(
 async function throughDaemon(
   folders: Folders,
   options: SetupOptions,
-  { signal }: CommandContext,
+  context: CommandContext,
 ): Promise<{ readonly status: StatusDocument; readonly before: StatusDocument["registration"] } | Problem> {
+  const { signal } = context;
   const path = controlSocketPath(folders);
-  const before = await askDaemon(path, "GET", "/status", signal);
-  if (before.kind !== "answer" || !isStatusDocument(before.body)) return daemonProblem(before, path);
+  const before = await askRunningAgent(folders, context);
+  if ("fix" in before) return before;
   const asked = options.ifChanged === true ? "/reload" : "/register";
   const answer = await askDaemon(path, "POST", asked, signal);
   const after =
     asked === "/register" || answer.kind !== "answer" ? answer : await askDaemon(path, "GET", "/status", signal);
   if (after.kind !== "answer" || !isStatusDocument(after.body)) return daemonProblem(after, path);
-  return { status: after.body, before: before.body.registration };
+  return { status: after.body, before: before.registration };
 }
 
 /** @param before the registration that was there before. */

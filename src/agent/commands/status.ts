@@ -8,12 +8,13 @@ import { locate } from "../findings.ts";
 import type { OneShot } from "../one-shot.ts";
 import { openOneShot, describeOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration.ts";
+import { isOtherMachine } from "../registration.ts";
 import type { StatusDocument } from "../status.ts";
-import { exitCodeOf, isStatusDocument, summaryAboveFindings } from "../status.ts";
-import { statusProblem } from "../status-problem.ts";
+import { exitCodeOf, summaryAboveFindings } from "../status.ts";
+import { OTHER_MACHINE_FIX, OTHER_NAME_FIX, statusProblem } from "../status-problem.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem } from "./daemon-problem.ts";
 import { describeInvalid } from "./invalid-status.ts";
+import { readRunningAgent } from "./running-agent.ts";
 import { showFindings } from "./show-findings.ts";
 import { showProblem } from "./show-problem.ts";
 
@@ -45,12 +46,11 @@ async function look(
   options: StatusOptions,
   context: CommandContext,
 ): Promise<StatusDocument | ExitCode> {
-  const path = controlSocketPath(folders);
-  const answer = await askDaemon(path, "GET", "/status", context.signal);
+  const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", context.signal);
   context.signal.throwIfAborted();
   if (answer.kind === "not-running") return fromDisk(folders, options, context);
-  if (answer.kind === "answer" && isStatusDocument(answer.body)) return answer.body;
-  return showProblem(daemonProblem(answer, path), {}, options, context.terminal);
+  const running = await readRunningAgent(answer, folders, context.machine.files);
+  return "fix" in running ? showProblem(running, {}, options, context.terminal) : running;
 }
 
 async function fromDisk(
@@ -81,12 +81,12 @@ function describeStopped(one_shot: OneShot, collected: Collection | Unsettled): 
 function refusalOf({ wanted, machine_id }: Collection, registration: Registration | null): PlainFinding | null {
   if (registration === null) return null;
   const { name } = registration.request;
-  if (registration.machine !== null && machine_id !== null && registration.machine !== machine_id) {
-    const what = `registered as ${name} on another machine: a copied image, or a new motherboard`;
+  if (isOtherMachine(registration, machine_id)) {
+    const what = `registered as ${name} on another machine: a copied image, or a new main board`;
     return {
       id: "other_machine",
       loc: "",
-      message: `${what}; to make this one a robot of its own: robot-policy-agent rebind`,
+      message: `${what}; ${OTHER_MACHINE_FIX}`,
     };
   }
   if (wanted.kind !== "body" || wanted.body.name === name) return null;
@@ -94,7 +94,7 @@ function refusalOf({ wanted, machine_id }: Collection, registration: Registratio
   return {
     id: "other_name",
     loc: "/robot/name",
-    message: `${what}; set it back, or make a new robot on purpose: robot-policy-agent rebind`,
+    message: `${what}; ${OTHER_NAME_FIX}`,
   };
 }
 

@@ -3,6 +3,7 @@ import { readBounded } from "../../platform/durable-file.ts";
 import type { Files } from "../../platform/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
+import { findOtherFolders } from "../commands/running-agent.ts";
 import type { ControlAnswer } from "../control-client.ts";
 import { askDaemon } from "../control-client.ts";
 import type { Folders } from "../folders.ts";
@@ -17,13 +18,15 @@ import { howToStart } from "./unit.ts";
 
 /** The running agent, by what it says of itself through its control socket. */
 export async function checkDaemon(
-  { version }: CommandContext,
+  { version, machine }: CommandContext,
   folders: Folders,
   vantage: Vantage,
   signal: AbortSignal,
 ): Promise<Examined<StatusDocument>> {
   const answer = await askDaemon(controlSocketPath(folders), "GET", "/status", signal);
   const value = answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : null;
+  const other = value === null ? null : await findOtherFolders(value, folders, machine.files);
+  if (other !== null) return { verdict: warn(other.what, other.fix), value: null };
   return { verdict: judgeDaemon(answer, version, folders, vantage), value };
 }
 

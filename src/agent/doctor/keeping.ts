@@ -10,7 +10,9 @@ import type { AgentConfiguration } from "../configuration.ts";
 import type { Folders } from "../folders.ts";
 import { openState } from "../open.ts";
 import type { Registration } from "../registration.ts";
+import { isOtherMachine } from "../registration.ts";
 import { robotName } from "../robot-setup.ts";
+import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../status-problem.ts";
 import type { Vantage } from "../vantage.ts";
 import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
@@ -60,15 +62,14 @@ function judgeRegistration(
   configuration: AgentConfiguration | null,
 ): Verdict {
   const registered_as = registration.request.name;
-  const rebind = "robot-policy-agent rebind";
-  if (registration.machine !== null && machine !== null && registration.machine !== machine) {
-    const what = `made on another machine, as ${registered_as}: a copied image, or a new motherboard`;
-    return fail(EXIT.conflict, what, `to make this machine a robot of its own: ${rebind}`);
+  if (isOtherMachine(registration, machine)) {
+    const what = `made on another machine, as ${registered_as}: a copied image, or a new main board`;
+    return fail(EXIT.conflict, what, OTHER_MACHINE_FIX);
   }
   const name = configuration === null ? registered_as : robotName(configuration, { hostname, machine });
   if (name !== registered_as) {
     const what = `registered as ${registered_as}, but robot.name is now ${name}`;
-    return fail(EXIT.conflict, what, `set robot.name back, or register a new robot on purpose: ${rebind}`);
+    return fail(EXIT.conflict, what, OTHER_NAME_FIX);
   }
   return ok(`registered as ${registered_as} since ${registration.registered_at}, on this machine`);
 }

@@ -1,12 +1,13 @@
 /** Who the robot is: copied images, names that change, and two agents that want to be the same robot. */
-import { writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
+import { startCommand } from "../../support/command.ts";
 import { canMount, inShell, withOwnMounts } from "../../support/programs.ts";
 import type { Robot } from "../../support/robot.ts";
-import { replaceIn, setupBodies } from "../../support/robot.ts";
-import { createScene, expectOneRobot, storedRobots } from "../../support/scene.ts";
+import { eventually, replaceIn, setupBodies } from "../../support/robot.ts";
+import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/scene.ts";
 
 /** Long enough for a wrong request to show. */
 const QUIET_MS = 1000;
@@ -51,7 +52,7 @@ test(
 );
 
 test(
-  `scenario 13, 14: an image copied after its setup: no request, exit 7, and rebind makes it a robot of its own (${NEEDS_MOUNT})`,
+  `scenario 13, 14: an image copied after its setup: no request, exit 7, and rebind, with another name, makes it a robot of its own (${NEEDS_MOUNT})`,
   { concurrent: true, skip: !canMount },
   async () => {
     await using scene = await createScene();
@@ -78,22 +79,160 @@ test(
       daemon.child.kill("SIGHUP");
       await sleep(QUIET_MS);
       expect(proxy.requests).toHaveLength(1);
-      expect((await robot.run(["rebind"], {}, copy)).code).toBe(1);
+      await expectSameNameRefused(robot, copy);
     }
     const alone = await robot.run(["--setup"], {}, copy);
     expect(alone.code).toBe(7);
+    await expectSameNameRefused(robot, copy);
     expect(proxy.requests).toHaveLength(1);
 
-    expect((await robot.run(["rebind"], {}, copy)).code).toBe(0);
     await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
     await using daemon = await robot.start({}, copy);
-    await daemon.until(({ state }) => state === "registered");
+    await daemon.until(({ state }) => state === "other-machine");
+    const rebind = await robot.run(["rebind"], {}, copy);
+    expect([rebind.code, rebind.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^Unbound from arm-7 .*\nRegistered arm-8 /),
+    ]);
     expect(storedRobots(scene.service)).toEqual([
       { name: "arm-7", configuration_digest: setupBodies(proxy.requests)[0]?.configuration_digest },
       { name: "arm-8", configuration_digest: await robot.digest() },
     ]);
   },
 );
+
+/** The command says why and what to do; the state stays as it is. */
+async function expectSameNameRefused(robot: Robot, machine: readonly string[]): Promise<void> {
+  const before = await savedRegistration(robot);
+  const { code, stderr } = await robot.run(["rebind"], {}, machine);
+  expect([code, stderr]).toEqual([
+    7,
+    expect.stringContaining("[same-name]\n  → for a copied image, give this machine"),
+  ]);
+  expect(stderr).toContain("another machine registered as arm-7");
+  expect(stderr).toContain("for a new main board in the same robot: robot-policy-agent rebind --same-robot");
+  expect(await savedRegistration(robot)).toEqual(before);
+}
+
+test(
+  `a new main board in the same robot: rebind --same-robot keeps it one robot (${NEEDS_MOUNT})`,
+  { concurrent: true, skip: !canMount },
+  async () => {
+    await using scene = await createScene({ name: "'{hostname}'" });
+    const { proxy, robot, service } = scene;
+    expect((await robot.run(["--setup"], {}, await onMachine(robot, ORIGINAL))).code).toBe(0);
+    const [before] = await service.robots();
+    const repaired = await onMachine(robot, COPY);
+    await replaceIn(robot.config_path, "{hostname}", "other-{hostname}");
+    const renamed = await robot.run(["rebind", "--same-robot"], {}, repaired);
+    expect([renamed.code, renamed.stderr]).toEqual([7, expect.stringContaining("this is not the same robot")]);
+    await replaceIn(robot.config_path, "other-{hostname}", "{hostname}");
+
+    await using daemon = await robot.start({}, repaired);
+    await daemon.until(({ state }) => state === "other-machine");
+    const rebind = await robot.run(["rebind", "--same-robot", "--json"], {}, repaired);
+    expect(rebind.code).toBe(0);
+    expect(JSON.parse(rebind.stdout)).toMatchObject({ rebound: true, status: { state: "registered", healthy: true } });
+    expect(await service.robots()).toMatchObject([{ id: before?.id, name: before?.name }]);
+    expect(proxy.requests).toHaveLength(2);
+  },
+);
+
+test.concurrent("rebind beside the agent: it forgets what it held and registers afresh, and so it is on the disk", async () => {
+  await using scene = await createScene();
+  const { proxy, robot, service } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
+  await daemon.until(({ state }) => state === "other-name");
+
+  const rebind = await robot.run(["rebind"]);
+  expect(rebind.stdout).toBe(
+    `Unbound from arm-7 (kept as ${robot.state_directory}/registration.json.rebound).\n` +
+      `Registered arm-8 as ${(await service.robots())[1]?.id} at ${proxy.url}\n`,
+  );
+  expect(rebind.code).toBe(0);
+  expect(storedRobots(service).map(({ name }) => name)).toEqual(["arm-7", "arm-8"]);
+  expect(await savedRegistration(robot)).toMatchObject({ request: { name: "arm-8" } });
+  expect((await daemon.status()).healthy).toBe(true);
+});
+
+test.concurrent("rebind beside the agent, while the service is away: it is told, and the old registration does not come back", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
+  await daemon.until(({ state }) => state === "other-name");
+  proxy.inject({ kind: "answer", status: 503, body: "{}" }, 2);
+
+  const rebind = await robot.run(["rebind"]);
+  expect([rebind.code, rebind.stderr]).toEqual([4, expect.stringContaining("[service-unreachable]")]);
+  expect(await savedRegistration(robot)).toBeNull();
+  await daemon.until(({ state, robot: { name } }) => state === "registered" && name === "arm-8");
+});
+
+test.concurrent("who may only speak to the agent, and not write its state, cannot rebind it", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  expect(JSON.parse(await daemon.ask("POST", "/rebind"))).toEqual({
+    detail: "the registration is still in the state directory",
+  });
+  await expectOneRobot(scene, daemon);
+  expect(proxy.requests).toHaveLength(1);
+});
+
+test("rebind beside the agent, one of them killed at any moment: the old registration or the new one, never half of it", async () => {
+  await using scene = await createScene();
+  const { robot, service } = scene;
+  let name = "arm-7";
+  expect((await robot.run(["--setup"])).code).toBe(0);
+  for (const [victim, delayMs] of [
+    ["agent", 0],
+    ["agent", 15],
+    ["command", 0],
+    ["command", 10],
+  ] as const) {
+    const next = `${name}x`;
+    await using daemon = await robot.start();
+    await replaceIn(robot.config_path, `name: ${name}\n`, `name: ${next}\n`);
+    await daemon.until(({ state }) => state === "other-name");
+    await using command = startCommand(robot, ["rebind"]);
+    // It is killed some way into its work, which begins with the move.
+    await Promise.race([movedAside(robot, name), command.ended()]);
+    await sleep(delayMs);
+    if (victim === "agent") await daemon.stop("SIGKILL");
+    else command.child.kill("SIGKILL");
+    await command.ended();
+    await daemon.stop("SIGKILL");
+
+    const saved = await savedRegistration(robot);
+    expect(saved).toSatisfy((found) => found === null || isOneOf(found, [name, next]));
+    await using after = await robot.start();
+    const { state } = await after.until(({ state: now }) => now === "registered" || now === "other-name");
+    if (state === "other-name") expect((await robot.run(["rebind"])).code).toBe(0);
+    expect(await savedRegistration(robot)).toMatchObject({ request: { name: next } });
+    expect(new Set(storedRobots(service).map(({ name: stored }) => stored)).has(next)).toBe(true);
+    await after.stop();
+    name = next;
+  }
+});
+
+/** Resolves once the registration of this name lies aside. */
+async function movedAside(robot: Robot, name: string): Promise<void> {
+  const path = `${robot.state_directory}/registration.json.rebound`;
+  await eventually(async () => {
+    const text = await readFile(path, "utf8").catch(() => "");
+    return text.includes(`"name": "${name}"`) ? true : undefined;
+  }, "the registration moved aside");
+}
+
+function isOneOf(saved: unknown, names: readonly string[]): boolean {
+  const { request } = saved as { request: { name: string } };
+  return names.includes(request.name);
+}
 
 test.concurrent("a new name is refused, not taken for a new robot: exit 7; set back, or bound anew on purpose", async () => {
   await using scene = await createScene();
@@ -169,5 +308,27 @@ test.concurrent("scenario 15: --setup beside the daemon goes through it", async 
   expect(proxy.requests).toHaveLength(2);
   expect((await robot.run(["--setup", "--if-changed"])).code).toBe(0);
   expect(proxy.requests).toHaveLength(2);
+  await expectOneRobot(scene, daemon);
+});
+
+test.concurrent("a command about one configuration is not answered by an agent that has another: nothing is sent", async () => {
+  await using scene = await createScene();
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  const other = robot.path("other.yaml");
+  await writeFile(other, (await readFile(robot.config_path, "utf8")).replace("arm-7", "arm-8"));
+  for (const args of [["--setup"], ["--setup", "--if-changed"], ["rebind"], ["reload"], ["status"]]) {
+    const { code, stdout, stderr } = await robot.run([...args, "--config", other]);
+    expect([args, code, stdout]).toEqual([args, 1, ""]);
+    expect(stderr).toContain(`the agent that runs here has another configuration: ${robot.config_path} (${other})`);
+    expect(stderr).toContain(`→ to speak to that agent: --config ${robot.config_path}`);
+  }
+  const doctor = await robot.run(["doctor", "--config", other]);
+  expect(doctor.stdout).toMatch(/warn +daemon +the agent that runs here has another configuration/);
+  // The same file by another name is no other one.
+  await symlink(robot.config_path, robot.path("link.yaml"));
+  expect((await robot.run(["status", "--config", robot.path("link.yaml")])).code).toBe(0);
+  expect(setupBodies(proxy.requests)).toHaveLength(1);
   await expectOneRobot(scene, daemon);
 });
