@@ -4,8 +4,11 @@ import type { Server, Socket } from "node:net";
 import { createConnection, createServer } from "node:net";
 import { dirname } from "node:path";
 
+import type { Clock } from "../platform/clock.ts";
 import { errorCode } from "../platform/files.ts";
 import type { Agent } from "./agent.ts";
+import type { Bucket } from "./bucket.ts";
+import { createBucket } from "./bucket.ts";
 import { renderMetrics } from "./metrics.ts";
 
 /** Owner and group may speak to the agent; whoever may write here may make it register, and no more: see `rebind`. */
@@ -13,13 +16,20 @@ const SOCKET_MODE = 0o660;
 /** Commands carry no body; who has not sent one in this time is sent away. */
 const REQUEST_TIMEOUT_MS = 10_000;
 const CONNECTION_LIMIT = 32;
+/** What a person asks for makes requests of the service, changed or not: a script in a loop must not become a flood. */
+const ASKED_BURST = 10;
+const ASKED_REFILL_MS = 6000;
+/** Answers that wait for a run of the agent; who hangs up does not end the wait. */
+const WAITING_LIMIT = CONNECTION_LIMIT;
+
+type ControlledAgent = Pick<Agent, "status" | "register" | "rebind" | "reload">;
 
 /**
  * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /rebind.
  *
  * @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory.
  */
-export async function serveControlSocket(agent: Agent, path: string): Promise<AsyncDisposable> {
+export async function serveControlSocket(agent: ControlledAgent, path: string, clock: Clock): Promise<AsyncDisposable> {
   const connections = new Set<Socket>();
   let http: Promise<HttpServer> | null = null;
 
@@ -27,7 +37,7 @@ export async function serveControlSocket(agent: Agent, path: string): Promise<As
     connections.add(connection);
     connection.on("error", () => {});
     connection.on("close", () => connections.delete(connection));
-    http ??= openHttp(agent);
+    http ??= openHttp(agent, clock);
     (await http).emit("connection", connection);
     connection.resume();
   }
@@ -55,13 +65,22 @@ export async function serveControlSocket(agent: Agent, path: string): Promise<As
  * somebody asks, which on most robots is never (2 MB), and it never listens itself: then it would look for late clients every few
  * seconds, for as long as the robot lives.
  */
-async function openHttp(agent: Agent): Promise<HttpServer> {
+async function openHttp(agent: ControlledAgent, clock: Clock): Promise<HttpServer> {
   const http = await import("node:http");
-  const server = http.createServer((request, response) => {
-    clearTimeout(deadlines.get(request.socket));
-    void answer(agent, request, response);
-  });
+  const desk = { agent, clock, asked: createBucket(ASKED_BURST, ASKED_REFILL_MS), waiting: 0 };
+  const served = new WeakSet<Socket>();
   const deadlines = new WeakMap<Socket, NodeJS.Timeout>();
+  const server = http.createServer((request, response) => {
+    const { socket } = request;
+    // A connection is for one request. Who sends thousands in one breath would have all their answers kept in memory.
+    if (served.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    served.add(socket);
+    clearTimeout(deadlines.get(socket));
+    void answer(desk, request, response);
+  });
   server.on("connection", (connection: Socket) => {
     const deadline = setTimeout(() => connection.destroy(), REQUEST_TIMEOUT_MS);
     deadlines.set(connection, deadline);
@@ -70,10 +89,30 @@ async function openHttp(agent: Agent): Promise<HttpServer> {
   return server;
 }
 
-async function answer(agent: Agent, request: IncomingMessage, response: ServerResponse): Promise<void> {
+/** Where requests are answered, and what bounds them. */
+interface Desk {
+  readonly agent: ControlledAgent;
+  readonly clock: Clock;
+  readonly asked: Bucket;
+  waiting: number;
+}
+
+async function answer(desk: Desk, request: IncomingMessage, response: ServerResponse): Promise<void> {
   request.resume();
   const { method = "", url = "" } = request;
-  switch (`${method} ${url}`) {
+  if (method !== "POST") return tell(desk.agent, `${method} ${url}`, response);
+  if (desk.waiting >= WAITING_LIMIT) return refuse(response, "too many requests wait for the agent", 1);
+  desk.waiting += 1;
+  try {
+    await work(desk, `${method} ${url}`, response);
+  } finally {
+    desk.waiting -= 1;
+  }
+}
+
+/** What the agent knows, from memory. */
+function tell(agent: ControlledAgent, asked: string, response: ServerResponse): void {
+  switch (asked) {
     case "GET /status":
       return json(response, 200, agent.status());
     case "GET /healthz":
@@ -84,6 +123,22 @@ async function answer(agent: Agent, request: IncomingMessage, response: ServerRe
     }
     case "GET /metrics":
       return send(response, 200, "text/plain; version=0.0.4; charset=utf-8", renderMetrics(agent.status()));
+    default:
+      return unknown(response, asked);
+  }
+}
+
+/** What makes a request of the service each time that somebody asks. */
+const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /rebind"]);
+
+/** What the agent is to do. */
+async function work({ agent, clock, asked }: Desk, wish: string, response: ServerResponse): Promise<void> {
+  if (REQUESTING.has(wish)) {
+    const waitMs = asked.untilMs() - clock.monotonic_ms();
+    if (waitMs > 0) return refuse(response, "asked too often", Math.ceil(waitMs / 1000));
+    asked.take(clock.monotonic_ms());
+  }
+  switch (wish) {
     case "POST /register": {
       const status = await agent.register();
       return json(response, status.healthy ? 200 : 503, status);
@@ -98,8 +153,17 @@ async function answer(agent: Agent, request: IncomingMessage, response: ServerRe
       return json(response, reload.reloaded ? 200 : 422, reload);
     }
     default:
-      return json(response, 404, { detail: `no ${method} ${url} here` });
+      return unknown(response, wish);
   }
+}
+
+function unknown(response: ServerResponse, asked: string): void {
+  json(response, 404, { detail: `no ${asked} here` });
+}
+
+function refuse(response: ServerResponse, detail: string, retry_after_s: number): void {
+  response.setHeader("retry-after", retry_after_s);
+  json(response, 429, { detail, retry_after_s });
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {
@@ -109,6 +173,9 @@ function json(response: ServerResponse, status: number, body: unknown): void {
 function send(response: ServerResponse, status: number, type: string, body: string): void {
   response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body), connection: "close" });
   response.end(body);
+  // Who does not read the answer gives up the place for somebody who does.
+  const deadline = setTimeout(() => response.destroy(), REQUEST_TIMEOUT_MS);
+  response.on("close", () => clearTimeout(deadline));
 }
 
 function listen(server: Server, path: string): Promise<void> {

@@ -1,3 +1,5 @@
+import { createBucket } from "./bucket.ts";
+
 /**
  * Bounds how often the agent registers, in two token buckets.
  *
@@ -19,8 +21,8 @@ const TOTAL_BURST = 30;
 const REFILL_MS = 20_000;
 
 export function createRateCap(): RateCap {
-  const content = createBucket(CONTENT_BURST);
-  const total = createBucket(TOTAL_BURST);
+  const content = createBucket(CONTENT_BURST, REFILL_MS);
+  const total = createBucket(TOTAL_BURST, REFILL_MS);
   let sentDigest: string | null = null;
   return {
     until_ms: (digest) =>
@@ -29,17 +31,6 @@ export function createRateCap(): RateCap {
       total.take(now_ms);
       if (digest !== sentDigest) content.take(now_ms);
       sentDigest = digest;
-    },
-  };
-}
-
-function createBucket(burst: number) {
-  // The moment at which the bucket would be full again says it all.
-  let fullAtMs = Number.NEGATIVE_INFINITY;
-  return {
-    untilMs: () => fullAtMs - (burst - 1) * REFILL_MS,
-    take(nowMs: number): void {
-      fullAtMs = Math.max(fullAtMs, nowMs) + REFILL_MS;
     },
   };
 }

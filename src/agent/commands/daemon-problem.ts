@@ -26,6 +26,14 @@ export function daemonProblem(answer: ControlAnswer, path: string): Problem {
         fix: "look at its log: journalctl -u robot-policy-agent",
       };
     case "answer":
+      if (answer.status === 429) {
+        return {
+          code: "asked-too-often",
+          what: "the agent is asked so often that it waits before it sends more",
+          where: path,
+          fix: "try again in some seconds",
+        };
+      }
       return {
         code: "daemon-failed",
         what: `unexpected answer ${answer.status} of the daemon`,

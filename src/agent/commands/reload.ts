@@ -33,7 +33,7 @@ export const reload: Command<CommonOptions> = async (options, context) => {
     return showProblem(running, { reloaded: false, findings: [] }, options, terminal);
   const answer = await askDaemon(path, "POST", "/reload", context.signal);
   context.signal.throwIfAborted();
-  if (answer.kind === "denied")
+  if (answer.kind === "denied" || (answer.kind === "answer" && answer.status === 429))
     return showProblem(daemonProblem(answer, path), { reloaded: false, findings: [] }, options, terminal);
   if (answer.kind !== "answer") {
     const what = answer.kind === "failed" ? answer.detail : "no agent answers";

@@ -10,6 +10,7 @@ import { lockState } from "../lock.ts";
 import { openConfiguration, openManifest, openState } from "../open.ts";
 import { trackFiles } from "../pending-files.ts";
 import { createLog } from "../../platform/pino-log.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { awaitConfiguration } from "./await-configuration.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -83,17 +84,22 @@ async function serve(agent: Agent, folders: Folders, log: Log, context: CommandC
   });
   if (machine.notify.watchdog_ms !== null) void feedWatchdog(context, machine.notify.watchdog_ms / 2);
   const running = agent.run();
-  await using _control = await openControlSocket(agent, folders, log);
+  await using _control = await openControlSocket(agent, folders, log, machine.clock);
   await running;
   log.info("stopped");
   return EXIT.ok;
 }
 
 /** Without the socket the agent does its work all the same; only status, reload and register from outside are missing. */
-async function openControlSocket(agent: Agent, folders: Folders, log: Log): Promise<AsyncDisposable | null> {
+async function openControlSocket(
+  agent: Agent,
+  folders: Folders,
+  log: Log,
+  clock: Clock,
+): Promise<AsyncDisposable | null> {
   const path = controlSocketPath(folders);
   try {
-    return await serveControlSocket(agent, path);
+    return await serveControlSocket(agent, path, clock);
   } catch (error) {
     log.warn("control-socket-failed", { path, code: errorCode(error) });
     return null;

@@ -1,0 +1,102 @@
+/** What bounds those who may speak to the agent: members of its group, by mistake or on purpose. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { request } from "node:http";
+import type { ClientRequest } from "node:http";
+import { createConnection } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { expect, onTestFinished, test } from "vitest";
+
+import { daemonProblem } from "../../../src/agent/commands/daemon-problem.ts";
+import { askDaemon } from "../../../src/agent/control-client.ts";
+import { serveControlSocket } from "../../../src/agent/control-socket.ts";
+import type { StatusDocument } from "../../../src/agent/status.ts";
+import { SteppedClock } from "../../unit/fingerprint/machine.ts";
+
+const status: StatusDocument = {
+  schema_version: 1,
+  state: "registered",
+  healthy: true,
+  summary: "",
+  robot: { name: "arm-7", robot_type_id: null, view: null },
+  service: { url: null },
+  registration: null,
+  configuration_digest: null,
+  failure: null,
+  findings: [],
+  watching: null,
+  state_problem: null,
+  daemon: null,
+};
+
+/** The socket of an agent that registers at once, and whose reloads come to no end. */
+async function serve() {
+  const folder = await mkdtemp(join(tmpdir(), "control-"));
+  const path = join(folder, "control.sock");
+  const clock = new SteppedClock();
+  const counts = { registrations: 0, reloads: 0 };
+  const socket = await serveControlSocket(
+    {
+      status: () => status,
+      async register() {
+        counts.registrations += 1;
+        return status;
+      },
+      rebind: async () => status,
+      reload() {
+        counts.reloads += 1;
+        return new Promise(() => {});
+      },
+    },
+    path,
+    clock,
+  );
+  onTestFinished(async () => {
+    await socket[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+  const ask = (method: "GET" | "POST", asked: string) => askDaemon(path, method, asked, new AbortController().signal);
+  return { path, clock, counts, ask };
+}
+
+/** Hangs up as soon as the agent has the request. */
+async function askAndHangUp(path: string, hasArrived: () => boolean): Promise<void> {
+  const sent: ClientRequest = request({ socketPath: path, method: "POST", path: "/reload", agent: false });
+  sent.on("error", () => {});
+  sent.end();
+  await expect.poll(hasArrived, { interval: 2 }).toBe(true);
+  sent.destroy();
+}
+
+test("a connection is for one request: of thousands in one breath one is looked at", async () => {
+  const { path, counts, ask } = await serve();
+  const connection = createConnection(path);
+  connection.on("error", () => {});
+  connection.resume();
+  connection.write("POST /register HTTP/1.1\r\nHost: a\r\n\r\n".repeat(50_000));
+  await new Promise((resolve) => connection.once("close", resolve));
+  expect(counts.registrations).toBe(1);
+  expect(await ask("GET", "/status")).toMatchObject({ kind: "answer", status: 200 });
+});
+
+test("POST /register: ten at once, then one every six seconds, and who asks too often is told so", async () => {
+  const { path, clock, counts, ask } = await serve();
+  for (let asked = 0; asked < 10; asked += 1) expect(await ask("POST", "/register")).toMatchObject({ status: 200 });
+  const refused = await ask("POST", "/register");
+  expect(refused).toMatchObject({ status: 429, body: { detail: "asked too often", retry_after_s: 6 } });
+  expect(daemonProblem(refused, path)).toMatchObject({ code: "asked-too-often" });
+  expect(counts.registrations).toBe(10);
+  clock.step(6000);
+  expect(await ask("POST", "/register")).toMatchObject({ status: 200 });
+  expect(await ask("POST", "/register")).toMatchObject({ status: 429 });
+  expect(counts.registrations).toBe(11);
+});
+
+test("those who hang up while the agent works on their request are bounded, and what it knows it still tells", async () => {
+  const { path, counts, ask } = await serve();
+  for (let asked = 1; asked <= 32; asked += 1) await askAndHangUp(path, () => counts.reloads === asked);
+  expect(await ask("POST", "/reload")).toMatchObject({ status: 429 });
+  expect(counts.reloads).toBe(32);
+  expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
+});
