@@ -21,6 +21,8 @@ export interface CommandFlags extends OperatorFlags {
   readonly status?: string;
   readonly site?: string;
   readonly region?: string;
+  readonly clearSite?: boolean;
+  readonly clearLabels?: boolean;
   readonly type?: string;
   readonly digest?: boolean;
   readonly sort?: string;

@@ -1,7 +1,7 @@
 import { FLEET_STATUSES, READINESS_MODES } from "../api/fleets.ts";
 import type { FlagRow } from "./command-table.ts";
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS } from "./operator-flags.ts";
+import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
 
 /** What robots have in common. */
 const SELECTOR_FLAGS: readonly FlagRow[] = [
@@ -59,14 +59,16 @@ export const robotRows: readonly OperatorRow[] = [
   },
   {
     name: "robots setup",
-    summary: "register a robot on which no agent runs",
+    summary: "register a robot on which no agent runs; one that is registered keeps what is not given again",
     flags: [
       { flag: "--from <file>", summary: "YAML file that says it, or - for stdin; flags replace what it says" },
       { flag: "--name <name>", summary: "unique, stable name of the robot" },
       { flag: "--type <type>", summary: "its robot type id" },
       { flag: "--region <region>", summary: "the cloud region nearest to it" },
       { flag: "--site <site>", summary: "the site it is at" },
-      { flag: "--label <name=value>", summary: "a label of it; again for more", repeats: true },
+      { flag: "--clear-site", summary: "it is at no site any more" },
+      { flag: "--label <name=value>", summary: "a label of it, in place of all it had; again for more", repeats: true },
+      { flag: "--clear-labels", summary: "it has no labels any more" },
       {
         flag: "--file <file>",
         summary: "a configuration file to make the digest of; again for more, in order",
@@ -74,6 +76,7 @@ export const robotRows: readonly OperatorRow[] = [
       },
       { flag: "--configuration-digest <digest>", summary: "the digest itself, as robot-policy-agent digest prints it" },
       { flag: "--manifest <file>", summary: "robot manifest with its type, configuration files and contract" },
+      YES_FLAG,
       DRY_RUN_FLAG,
     ],
     examples: [

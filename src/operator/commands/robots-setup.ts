@@ -1,29 +1,30 @@
 import { operations } from "../../api/api.ts";
-import { CONFIGURATION_DIGEST_PATTERN } from "../../api/robots.ts";
+import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import { nearest } from "../../manifest/nearest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { ConfirmFlags } from "../confirm.ts";
+import { personToAsk, refusedBy } from "../confirm.ts";
+import type { RegisteredRobot } from "../find-registered.ts";
+import { findRegistered } from "../find-registered.ts";
 import { hashFiles } from "../hash-files.ts";
 import { readManifestFile } from "../manifest-file.ts";
-import type { OperatorContext, OperatorFlags } from "../operator.ts";
+import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
 import type { Places } from "../places.ts";
 import { flagPlaces } from "../places.ts";
+import type { CarryOver, RegistrationBody } from "../registration-change.ts";
+import { carryOver, changesInWords, keptInWords } from "../registration-change.ts";
 import type { WrittenRegistration } from "../registration-file.ts";
 import { REGISTRATION_HINTS, writtenRegistration } from "../registration-file.ts";
-import { readLabels } from "../selection-flags.ts";
+import type { RegistrationFlags } from "../registration-flags.ts";
+import { readRegistrationFlags } from "../registration-flags.ts";
 import { readWritten } from "../written-file.ts";
 
-export interface RobotsSetupFlags extends OperatorFlags {
+export interface RobotsSetupFlags extends RegistrationFlags, ConfirmFlags {
   readonly from?: string;
   readonly manifest?: string;
-  readonly name?: string;
-  readonly type?: string;
-  readonly region?: string;
-  readonly site?: string;
-  readonly label?: readonly string[];
-  readonly file?: readonly string[];
-  readonly configurationDigest?: string;
   readonly dryRun?: boolean;
 }
 
@@ -39,11 +40,12 @@ const FLAGS = flagPlaces({
 
 /**
  * `robots setup`: registers a robot that has no agent, from flags, or from a file of which flags replace single members. What a robot
- * manifest says, its type, its files and its contract, counts where neither says it.
+ * manifest says, its type, its files and its contract, counts where neither says it. A robot that is registered already keeps what is
+ * not said again, and a person at the terminal confirms what changes.
  */
 export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
-  const from_flags = readFlags(flags, terminal);
+  const from_flags = readRegistrationFlags(flags, terminal);
   if (from_flags === null) return EXIT.usage;
   const json = flags.json === true;
   const file = flags.from === undefined ? null : await readWritten(flags.from, rulesFor(flags.from, json), context);
@@ -59,7 +61,7 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
   const configuration_digest = await digestOf(from_flags, file?.value ?? {}, manifest, context);
   if (typeof configuration_digest === "number") return configuration_digest;
   const contract = manifest?.contract ?? null;
-  const body = {
+  const given: RegistrationBody = {
     name,
     robot_type_id,
     region,
@@ -75,7 +77,15 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     return read?.places(loc) ?? FLAGS(loc);
   };
   return withService(flags, context, async (service) => {
+    const before = await findRegistered(service, name);
+    if (typeof before === "number") return before;
+    const known = before === "hidden" ? null : before;
+    const body = known === null ? given : carryOver(given, known, rulesOf(flags));
+    if (before === "hidden") terminal.note(HIDDEN);
+    if (known?.robot_type_id !== robot_type_id) warnOfType(body, terminal);
     if (flags.dryRun === true) return service.showRequest(operations.setupRobot, { body }, json);
+    const refused = known === null ? null : await refusedChange(given, body, known, flags, context);
+    if (refused !== null) return refused;
     const result = await service.call(operations.setupRobot, { body });
     if (result.kind !== "ok") return service.failed(result, { body, places });
     const { robot } = result.value.value;
@@ -85,38 +95,49 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
   });
 }
 
-function rulesFor(path: string, json: boolean) {
-  return { subject: "registration", reader: writtenRegistration(path), hints: REGISTRATION_HINTS, json } as const;
+const HIDDEN =
+  "This credential may not see robots. If the robot is registered already, it loses a site, labels and a contract that are not given.";
+
+function rulesOf({ clearSite, clearLabels, manifest }: RobotsSetupFlags): CarryOver {
+  return {
+    clearSite: clearSite === true,
+    clearLabels: clearLabels === true,
+    hasManifest: manifest !== undefined,
+  };
 }
 
-/** What the flags say; null after telling what is wrong with them. */
-function readFlags(flags: RobotsSetupFlags, terminal: Terminal): WrittenRegistration | null {
-  const { name, type, region, site, label, file, configurationDigest: digest } = flags;
-  const labels = label === undefined ? undefined : readLabels(label, terminal);
-  if (labels === null) return null;
-  if (digest !== undefined && !CONFIGURATION_DIGEST_PATTERN.test(digest)) {
-    const what = `--configuration-digest '${digest}' is no digest`;
-    terminal.problem({
-      code: "usage",
-      what,
-      fix: "it is sha256: and 64 digits from 0 to f, as the agent's digest prints it",
-    });
-    return null;
-  }
-  if (digest !== undefined && file !== undefined) {
-    const what = "--file and --configuration-digest were both given";
-    terminal.problem({ code: "usage", what, fix: "give the files, or their digest" });
-    return null;
-  }
-  return {
-    ...(name === undefined ? {} : { name }),
-    ...(type === undefined ? {} : { robot_type_id: type }),
-    ...(region === undefined ? {} : { region }),
-    ...(site === undefined ? {} : { site }),
-    ...(labels === undefined ? {} : { labels }),
-    ...(digest === undefined ? {} : { configuration_digest: digest }),
-    ...(file === undefined ? {} : { configuration_files: file }),
-  };
+/** A slip of the finger makes a robot that no model fits. */
+function warnOfType({ robot_type_id, contract }: RegistrationBody, terminal: Terminal): void {
+  if (contract !== undefined || READY_CATALOG.has(robot_type_id)) return;
+  const meant = nearest(robot_type_id, READY_CATALOG.keys());
+  terminal.note(
+    `${terminal.style("warn", "warning")}: ${robot_type_id} is not in the robot type catalog and comes without a contract` +
+      `${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`,
+  );
+  terminal.note("  What cameras and axes it has, nobody knows then; --manifest FILE describes them.");
+}
+
+/** Tells what changes of a robot that is registered already. Null where it may. */
+async function refusedChange(
+  given: RegistrationBody,
+  body: RegistrationBody,
+  before: RegisteredRobot,
+  flags: RobotsSetupFlags,
+  context: OperatorContext,
+): Promise<ExitCode | null> {
+  const { terminal } = context;
+  const changes = changesInWords(body, before);
+  if (changes.length === 0) return null;
+  terminal.note(`${body.name} is registered already. This changes it:`);
+  for (const change of changes) terminal.note(`  ${change}`);
+  const kept = keptInWords(given, body);
+  if (kept !== "") terminal.note(`It keeps what is not given again: ${kept}.`);
+  const person = personToAsk(flags, context);
+  return person === null ? null : refusedBy(person, "Change it?", terminal);
+}
+
+function rulesFor(path: string, json: boolean) {
+  return { subject: "registration", reader: writtenRegistration(path), hints: REGISTRATION_HINTS, json } as const;
 }
 
 function fromManifest(manifest: RobotManifest | null): WrittenRegistration {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { robotSetupSchema } from "../../../src/api/robots.ts";
 import type { OperatorSite } from "../../support/operator.ts";
@@ -25,6 +25,9 @@ const eleven = (...words: string[]) =>
     { environment: { ROBOT_POLICY_URL: site.urls.eleven, ROBOT_POLICY_API_KEY: site.service.key } },
     ...words,
   );
+const whole = () => ({ ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key });
+const DIGEST = `sha256:${"0".repeat(64)}`;
+const OTHER_DIGEST = `sha256:${"7".repeat(64)}`;
 const firstColumn = (text: string) =>
   text
     .trim()
@@ -251,11 +254,112 @@ describe("robots setup", () => {
     expect(JSON.parse(json.out).findings[0]).toMatchObject({ file: path, severity: "error" });
   });
 
+  describe("of a robot that is registered already", () => {
+    const held = { site: "lab", labels: { cell: "4" }, contract: { cameras: 2 } };
+    const setUp = (...words: string[]) => ["robots", "setup", "--name", "held", "--type", ROBOT_TYPE, ...words];
+    const sent = async (...words: string[]) =>
+      JSON.parse((await site.run(...setUp(...words), "--dry-run", "--json")).out).body;
+    const registration = async () => (await site.service.send("GET", "/v1/robots/held/registration")).json();
+    beforeEach(() => site.register("held", held));
+
+    it("keeps site, labels and contract, and tells what changes", async () => {
+      const { exit_code, err } = await site.run(...setUp("--region", "moon", "--configuration-digest", OTHER_DIGEST));
+      expect([exit_code, err]).toEqual([
+        0,
+        "held is registered already. This changes it:\n" +
+          `  region    ${REGION} → moon\n` +
+          "  digest    sha256:000000000000 → sha256:777777777777\n" +
+          "It keeps what is not given again: site lab, labels cell=4, its contract.\n",
+      ]);
+      expect(await registration()).toMatchObject({ ...held, region: "moon", configuration_digest: OTHER_DIGEST });
+    });
+
+    it("loses what it is told to lose, and its contract with its type", async () => {
+      const kept = { name: "held", robot_type_id: ROBOT_TYPE, region: REGION, configuration_digest: DIGEST };
+      const same = ["--region", REGION, "--configuration-digest", DIGEST];
+      expect(await sent(...same)).toEqual({ ...kept, ...held });
+      expect(await sent(...same, "--clear-site")).toEqual({ ...kept, labels: held.labels, contract: held.contract });
+      expect(await sent(...same, "--label", "a=b")).toEqual({ ...kept, ...held, labels: { a: "b" } });
+      expect(await sent(...same, "--clear-labels")).toEqual({ ...kept, site: "lab", contract: held.contract });
+      expect(await sent(...same, "--type", "wheelbarrow")).toEqual({
+        ...kept,
+        robot_type_id: "wheelbarrow",
+        site: "lab",
+        labels: held.labels,
+      });
+    });
+
+    it("asks nothing where nothing changes", async () => {
+      const words = setUp("--region", REGION, "--configuration-digest", DIGEST);
+      const { exit_code, err } = await site.runWith({ environment: whole(), answers: [] }, ...words);
+      expect([exit_code, err]).toEqual([0, ""]);
+    });
+
+    it("asks a person at the terminal, and changes nothing without a yes", async () => {
+      const words = setUp("--region", "moon", "--configuration-digest", DIGEST);
+      const declined = await site.runWith({ environment: whole(), answers: ["n"] }, ...words);
+      expect(declined).toMatchObject({ exit_code: 1, err: expect.stringContaining("[not-confirmed]") });
+      expect(await registration()).toMatchObject({ region: REGION });
+      expect((await site.runWith({ environment: whole(), answers: ["y"] }, ...words)).exit_code).toBe(0);
+      expect(await registration()).toMatchObject({ region: "moon" });
+      const unasked = await site.runWith({ environment: whole(), answers: [] }, ...words, "--clear-site", "--yes");
+      expect(unasked.exit_code).toBe(0);
+    });
+
+    it("keeps its site and labels also at a service with the documented operations alone", async () => {
+      const words = setUp("--region", REGION, "--configuration-digest", OTHER_DIGEST);
+      const { exit_code, err } = await eleven(...words);
+      expect([exit_code, err]).toEqual([
+        0,
+        "held is registered already. This changes it:\n" +
+          "  digest    not shown → sha256:777777777777\n" +
+          "  contract  not shown → none\n" +
+          "It keeps what is not given again: site lab, labels cell=4.\n",
+      ]);
+    });
+
+    it.each([
+      ["--site", "x", "--clear-site"],
+      ["--label", "a=b", "--clear-labels"],
+    ])("%s %s and %s are a mistake of usage", async (...words) => {
+      const { exit_code, err } = await site.run(...setUp(...words));
+      expect([exit_code, err]).toEqual([2, expect.stringContaining("were both given")]);
+    });
+  });
+
+  it.each<[what: string, words: readonly string[], told: RegExp]>([
+    [
+      "is close to one",
+      ["--type", "lerobot.so101-folower.v1"],
+      /contract \(did you mean lerobot\.so101-follower\.v1\?\)\.$/m,
+    ],
+    [
+      "is far from all",
+      ["--type", "wheelbarrow"],
+      /wheelbarrow is not in the robot type catalog and comes without a contract\.$/m,
+    ],
+  ])("warns of a type that no catalog has: it %s", async (_what, words, told) => {
+    const { exit_code, err } = await site.run(
+      "robots",
+      "setup",
+      "--name",
+      "x",
+      "--region",
+      REGION,
+      ...words,
+      "--dry-run",
+    );
+    expect([exit_code, err]).toEqual([0, expect.stringMatching(told)]);
+  });
+
   it("from stdin", async () => {
     const input = `name: piped\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\n`;
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
     const { exit_code, err } = await site.runWith({ input, environment }, "robots", "setup", "--from", "-");
-    expect([exit_code, err]).toEqual([0, "No configuration files: the digest covers nothing. --file names them.\n"]);
+    expect([exit_code, err]).toEqual([
+      0,
+      expect.stringMatching(/^No configuration files: the digest covers nothing\. --file names them\.\n/),
+    ]);
   });
 
   it.each<[what: string, words: readonly string[], exit_code: number, err: RegExp]>([
