@@ -209,15 +209,17 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     const { page } = await open();
     await page.clock.install();
     await page.route("**/console/events*", () => {});
-    await signIn(page, running, "/robots");
-    await page.getByRole("heading", { name: "No robot is registered yet" }).waitFor();
+    await signIn(page, running, "/keys");
+    await page.getByRole("row", { name: /bootstrap/ }).waitFor();
     await liveness(page, "Connecting…");
-    // From here on: the clock also goes by itself, and the page may ask before it is told to wait any longer.
-    const again = page.waitForRequest("**/v1/robots");
-    await page.clock.runFor(30_000);
-    await liveness(page, "Reconnecting…");
-    await page.clock.runFor(10_000);
-    await again;
+    await createKey("made unheard");
+    // The page asks again once the service has answered it between two waits.
+    const isShown = async () => {
+      await page.clock.runFor(3000);
+      return page.getByRole("row", { name: /made unheard/ }).count();
+    };
+    await expect.poll(isShown).toBe(1);
+    await liveness(page, "Connecting…");
   });
 
   it("listens only while it is seen: a browser has few connections to a service", async () => {

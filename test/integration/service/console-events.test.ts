@@ -123,7 +123,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     await expect.poll(late.changes, SOON).toContainEqual(CHANGE_TOPICS);
     const heardFirst = async () => {
       const one = await listen(running, headers, await sinceNow());
-      await expect.poll(one.text, SOON).toMatch(/^(?::|event: changed)\n/m);
+      await expect.poll(one.text, SOON).toMatch(/^event: (?:beat|changed)\n/m);
       one.leave();
       return one.changes();
     };
@@ -156,7 +156,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     const running = await service({ store: await newStore() });
     const cookie = await cookieOf(running, running.key);
     const { text, ended } = await listen(running, { cookie });
-    await expect.poll(text, SOON).toMatch(/^retry: 3000\n\n[^]*^:\n\n/m);
+    await expect.poll(text, SOON).toMatch(/^retry: 3000\n\n[^]*^event: beat\ndata: \{\}\n\n/m);
     await fetch(`${running.url}/console/session`, { method: "DELETE", headers: { ...FROM_CONSOLE, cookie } });
     await ended;
     expect(text()).toMatch(/event: ended\ndata: \{\}\n\n$/);

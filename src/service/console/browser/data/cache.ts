@@ -105,6 +105,9 @@ function refresh(entry: Entry): void {
 function askNow(entry: Entry): void {
   clearTimeout(entry.timer);
   entry.timer = undefined;
+  // A request to a service that was away may hang until its time is over.
+  entry.asking?.abort();
+  entry.asking = null;
   entry.next_at_ms = 0;
   entry.is_stale = true;
   refresh(entry);

@@ -1,160 +1,111 @@
-/** Hears from the service what changed, by server-sent events, and has it asked for again. */
-import { createStore } from "../store.ts";
-import type { Topic } from "./cache.ts";
+/** Keeps the page as the service is: asks again for what changed, and notices within five seconds when the service falls silent. */
 import { invalidate, invalidateAll } from "./cache.ts";
-import { isObject, reached, request, store_tag } from "./request.ts";
+import { HELD_BACK_MS, hearEvents } from "./events.ts";
+import type { ServiceEvent } from "./events.ts";
+import { isLost, lastSignMs, liveness } from "./liveness.ts";
+import type { Problem } from "./request.ts";
+import { reached, request, store_tag } from "./request.ts";
+import { serviceNow } from "./service-clock.ts";
 import { readSession, sessionEnded } from "./session.ts";
 
-/** `connecting` is the first time, `waiting` after it was lost. */
-export type Liveness = "connecting" | "live" | "waiting" | "offline";
-
-export const liveness = createStore<Liveness>("connecting");
-
-const EVENTS_PATH = "/console/events";
 const SESSION_PATH = "/v1/me/session";
-const FIRST_DELAY_MS = 1000;
-const LONGEST_DELAY_MS = 30_000;
-/** Events that stay away mean that nothing changed, or that nothing gets through any more: after so long, the page finds out which. */
-const QUIET_MS = 30_000;
+/** The service sends a sign every 2 seconds. After so long without one the page asks whether it is there. */
+const QUIET_MS = 2500;
 /** For the answer then. A service that hangs, or a network that swallows everything, ends no connection. */
-const ANSWER_MS = 5000;
+const ANSWER_MS = 2000;
+/** Between two questions to a service that does not answer, half of it left to chance. */
+const RETRY_MS = 1500;
 
-const TOPICS: readonly string[] = [
-  "robots",
-  "fleets",
-  "deployments",
-  "models",
-  "keys",
-  "usage",
-] satisfies readonly Topic[];
-
-/** Listens until the returned function is called. */
-export function startLive(): () => void {
-  let source: EventSource | null = null;
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let quiet_timer: ReturnType<typeof setTimeout> | undefined;
-  let failures = 0;
-  let has_been_away = false;
-  let is_over = false;
-
-  liveness.set("connecting");
-  // Only a page that somebody sees: a browser has six connections to a service that speaks HTTP/1.1, and a seventh page would wait for
-  // ever.
-  const connect = () => {
-    disconnect();
-    if (is_over || document.visibilityState === "hidden") return;
-    const is_first = failures === 0 && !has_been_away;
-    source = new EventSource(is_first ? pathSince(store_tag.get()) : EVENTS_PATH);
-    expectMore();
-    source.addEventListener("open", () => {
-      // Whatever happened in the meantime.
-      if (!is_first) invalidateAll();
-      failures = 0;
-      has_been_away = false;
-      liveness.set("live");
-      expectMore();
-    });
-    source.addEventListener("changed", ({ data }) => {
-      heed(topicsOf(data));
-      expectMore();
-    });
-    // Of the session that these events belong to; the browser may have another one by now.
-    source.addEventListener("ended", () => void readSession());
-    source.addEventListener("error", connectLater);
-  };
-  // Not the browser's own way to connect again: that gives up on an answer other than 200, and has no jitter.
-  const connectLater = () => {
-    disconnect();
-    failures += 1;
-    liveness.set(navigator.onLine ? "waiting" : "offline");
-    const longest_ms = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** failures);
-    timer = setTimeout(() => void checkAndConnect(), longest_ms * (0.5 + Math.random() / 2));
-  };
-  const checkAndConnect = async () => {
-    timer = undefined;
-    // An event source does not tell a session that ended from a service that is gone.
-    const outcome = await request<unknown>("GET", SESSION_PATH);
-    if (outcome.state === "failed" && outcome.problem.kind === "unauthorized") sessionEnded();
-    else if (outcome.state === "answered") {
-      // Where events never get through (some proxies hold them back), this is how the page stays fresh.
-      invalidateAll();
-      connect();
-    } else connectLater();
-  };
-  const expectMore = () => {
-    clearTimeout(quiet_timer);
-    quiet_timer = setTimeout(() => void verify(), QUIET_MS);
-  };
-  const verify = async () => {
-    const verified = source;
-    if (verified === null) return;
-    clearTimeout(quiet_timer);
-    // Something in between holds it back.
-    if (verified.readyState === EventSource.CONNECTING) return connectLater();
-    const outcome = await request<unknown>("GET", SESSION_PATH, { timeout_ms: ANSWER_MS });
-    if (source !== verified) return;
-    const kind = outcome.state === "failed" ? outcome.problem.kind : null;
-    if (kind === "unauthorized") sessionEnded();
-    else if (kind === "unreachable") connectLater();
-    else expectMore();
-  };
-  const onReached = () => {
-    if (!reached.get()) void verify();
-  };
-  const disconnect = () => {
-    clearTimeout(quiet_timer);
-    clearTimeout(timer);
-    timer = undefined;
-    source?.close();
-    source = null;
-  };
+/** Listens while the window is seen, until the returned function is called. */
+export function startLive(sessionId: string): () => void {
+  let leave = () => {};
   const onVisibility = () => {
-    if (document.visibilityState === "hidden") {
-      has_been_away = true;
-      return disconnect();
-    }
+    leave();
+    if (document.visibilityState === "hidden") return;
     invalidateAll();
-    connect();
+    leave = attend(sessionId, null);
   };
-  const onOnline = () => connect();
-  const onOffline = () => liveness.set("offline");
-
   document.addEventListener("visibilitychange", onVisibility);
-  addEventListener("online", onOnline);
-  addEventListener("offline", onOffline);
-  const stopReached = reached.subscribe(onReached);
-  connect();
+  liveness.set("connecting");
+  // All that a page shows at first was answered after the tag: whether anything changed since, the service says.
+  if (document.visibilityState !== "hidden") leave = attend(sessionId, store_tag.get());
   return () => {
-    is_over = true;
-    stopReached();
     document.removeEventListener("visibilitychange", onVisibility);
-    removeEventListener("online", onOnline);
-    removeEventListener("offline", onOffline);
-    disconnect();
+    leave();
   };
 }
 
-/** All that a page shows at first was answered after the tag: whether anything changed since, the service says. */
-function pathSince(tag: string | null): string {
-  return tag === null ? EVENTS_PATH : `${EVENTS_PATH}?since=${tag}`;
-}
+/** One stretch of time in which the window is seen. */
+function attend(sessionId: string, since: string | null): () => void {
+  const attendance = new AbortController();
+  const { signal } = attendance;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isVerifying = false;
+  let heardAtMs = performance.now();
+  const events = hearEvents({ sessionId, since, signal, hear, onFailure: verifyNow });
 
-function heed(topics: readonly Topic[] | null): void {
-  if (topics === null) invalidateAll();
-  else invalidate(topics);
-}
-
-/** Null, which is everything, for an event that this page does not understand. */
-function topicsOf(data: unknown): readonly Topic[] | null {
-  try {
-    const parsed: unknown = JSON.parse(String(data));
-    const topics = isObject(parsed) ? parsed["topics"] : null;
-    return Array.isArray(topics) ? topics.filter(isTopic) : null;
-  } catch {
-    return null;
+  function hear(event: ServiceEvent): void {
+    if (signal.aborted) return;
+    heardAtMs = performance.now();
+    found("live");
+    verifyIn(QUIET_MS);
+    if (event.kind === "ended") void readSession();
+    if (event.kind !== "changed") return;
+    if (event.topics === null) invalidateAll();
+    else invalidate(event.topics);
   }
+
+  function found(state: "live" | "connecting"): void {
+    const wasLost = isLost();
+    lastSignMs.set(serviceNow());
+    liveness.set(state);
+    if (wasLost) invalidateAll();
+  }
+
+  function verifyIn(waitMs: number): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => void verify(), waitMs);
+  }
+
+  function verifyNow(): void {
+    if (!signal.aborted && !isVerifying) verifyIn(0);
+  }
+
+  async function verify(): Promise<void> {
+    isVerifying = true;
+    const askedAtMs = performance.now();
+    const outcome = await request<unknown>("GET", SESSION_PATH, { timeout_ms: ANSWER_MS, signal });
+    isVerifying = false;
+    if (outcome.state === "aborted") return;
+    const problem = outcome.state === "failed" ? outcome.problem : null;
+    if (problem?.kind === "unauthorized") return sessionEnded();
+    if (problem !== null && isSilence(problem)) {
+      if (heardAtMs > askedAtMs) return;
+      liveness.set(navigator.onLine ? "waiting" : "offline");
+      verifyIn(RETRY_MS * (0.5 + Math.random() / 2));
+      return;
+    }
+    const wasLost = isLost();
+    const isHeard = liveness.get() === "live" && performance.now() - heardAtMs < HELD_BACK_MS;
+    found(isHeard ? "live" : "connecting");
+    verifyIn(QUIET_MS);
+    events.revive(wasLost);
+  }
+
+  const onReached = () => {
+    if (!reached.get()) verifyNow();
+  };
+  const stopReached = reached.subscribe(onReached);
+  for (const name of ["online", "offline"] as const) addEventListener(name, verifyNow, { signal });
+  verifyIn(QUIET_MS);
+  return () => {
+    stopReached();
+    clearTimeout(timer);
+    attendance.abort();
+  };
 }
 
-function isTopic(value: unknown): value is Topic {
-  return typeof value === "string" && TOPICS.includes(value);
+/** A proxy answers 502 or 504 for a service that is gone, and a service that stops 503. Too many requests (429) is an answer. */
+function isSilence(problem: Problem): boolean {
+  return problem.kind === "unreachable" || (problem.kind === "refused" && problem.status >= 500);
 }

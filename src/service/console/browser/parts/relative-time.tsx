@@ -1,3 +1,4 @@
+import { isLost } from "../data/liveness.ts";
 import { ahead_ms, serviceNow } from "../data/service-clock.ts";
 import { createStore, useStore } from "../store.ts";
 import { duration } from "./text.ts";
@@ -8,7 +9,8 @@ const now_ms = createStore(serviceNow());
 const tick = () => now_ms.set(serviceNow());
 
 setInterval(() => {
-  if (document.visibilityState === "visible") tick();
+  // Without the service the page shows the past, and time stands still there.
+  if (document.visibilityState === "visible" && !isLost()) tick();
 }, TICK_MS);
 document.addEventListener("visibilitychange", tick);
 ahead_ms.subscribe(tick);

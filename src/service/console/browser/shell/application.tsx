@@ -54,7 +54,7 @@ function accessOf({ active_organization, credential }: SessionView): string {
   return JSON.stringify([active_organization.id, credential?.scopes ?? null]);
 }
 
-const RETRY_MS = 5000;
+const RETRY_MS = 2000;
 
 /** The page is there, the service is not. */
 function Unanswered({ problem }: { readonly problem: Problem }) {
@@ -77,8 +77,8 @@ interface SignedInProps {
 
 /** The console itself. When the session ends it is out of sight, with forms as far as they are filled, until the person is back. */
 function SignedIn({ view, has_ended }: SignedInProps) {
-  const session_id = view.credential?.id;
-  useEffect(() => (has_ended ? undefined : startLive()), [has_ended, session_id]);
+  const sessionId = view.credential?.id ?? "";
+  useEffect(() => (has_ended ? undefined : startLive(sessionId)), [has_ended, sessionId]);
   useEffect(() => (has_ended ? invalidateAll : undefined), [has_ended]);
   useEffect(() => forgetAll, []);
   useLayoutEffect(() => {

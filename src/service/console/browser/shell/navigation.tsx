@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
-import type { Liveness } from "../data/live.ts";
-import { liveness } from "../data/live.ts";
+import type { Liveness } from "../data/liveness.ts";
+import { liveness } from "../data/liveness.ts";
 import { session, sessionView, signOut } from "../data/session.ts";
 import type { NavigationEntry } from "../pages/pages.tsx";
 import { NAVIGATION } from "../pages/pages.tsx";

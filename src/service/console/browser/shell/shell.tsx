@@ -3,6 +3,7 @@ import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from "preact/hoo
 import { pageAt } from "../pages/pages.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { followLinks, usePlace } from "../router.ts";
+import { LostBanner } from "./lost-banner.tsx";
 import { Bar, Side, Tabs } from "./navigation.tsx";
 
 /** What stands around every page: the way past the navigation, the navigation, and the page. */
@@ -29,6 +30,7 @@ export function Shell() {
       <Bar />
       <Side />
       <main ref={main} class="main" id="main" tabIndex={-1}>
+        <LostBanner />
         <Guarded key={path} path={path} />
       </main>
       <Tabs />

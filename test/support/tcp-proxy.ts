@@ -1,0 +1,72 @@
+import { once } from "node:events";
+import { connect, createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+
+/** A proxy of connections, streams too, that can fall silent and come back. */
+export interface TcpProxy extends AsyncDisposable {
+  readonly url: string;
+  /** Nothing passes any more, in either direction, and no connection ends; new ones are accepted and hang. */
+  freeze(): void;
+  /** Everything passes again; what hung is delivered. */
+  thaw(): void;
+  /** Ends every connection and takes none, as a machine does whose service was killed. */
+  refuse(): Promise<void>;
+  /** Takes connections again, at the same address. */
+  listen(): Promise<void>;
+}
+
+export async function startTcpProxy(target: string): Promise<TcpProxy> {
+  const { hostname, port: targetPort } = new URL(target);
+  const sockets = new Set<Socket>();
+  let isFrozen = false;
+  let port = 0;
+
+  const server = createServer((client) => {
+    const upstream = connect(Number(targetPort), hostname);
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on("error", () => {});
+      from.on("data", (chunk: Buffer) => to.write(chunk));
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      if (isFrozen) from.pause();
+    }
+  });
+
+  async function listen(): Promise<void> {
+    server.listen(port, "127.0.0.1");
+    await once(server, "listening");
+    ({ port } = server.address() as AddressInfo);
+  }
+
+  async function refuse(): Promise<void> {
+    if (!server.listening) return;
+    const closed = once(server, "close");
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+
+  await listen();
+  return {
+    get url() {
+      return `http://127.0.0.1:${port}`;
+    },
+    freeze() {
+      isFrozen = true;
+      for (const socket of sockets) socket.pause();
+    },
+    thaw() {
+      isFrozen = false;
+      for (const socket of sockets) socket.resume();
+    },
+    refuse,
+    listen,
+    [Symbol.asyncDispose]: refuse,
+  };
+}
