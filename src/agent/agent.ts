@@ -8,6 +8,7 @@
 import type { RobotManifest } from "../manifest/manifest.ts";
 import type { Log } from "../platform/log.ts";
 import type { Machine } from "../platform/machine.ts";
+import type { RereadScope } from "../fingerprint/fingerprint.ts";
 import { createAlarm } from "./alarm.ts";
 import { createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration.ts";
@@ -33,7 +34,7 @@ export interface Agent {
   /** Stops promptly, in the middle of a request too: the next start repeats it, and setup is an upsert. */
   stop(): void;
   status(): StatusDocument;
-  /** Looks at everything again, as after a file event. */
+  /** Reads everything again. */
   trigger(): void;
   /** Registers now, changed or not, and resolves with what came of it. */
   register(): Promise<StatusDocument>;
@@ -74,6 +75,8 @@ export interface AgentOptions {
 const HANGING_MS = 5000;
 /** Ready is told by then, whatever the disk does: nothing in a boot may wait for a network drive. */
 const PREPARE_LIMIT_MS = 2000;
+/** How often the files are read although nothing moved: a stat can be wrong. A tenth more or less, so that a fleet does not do it at once. */
+const REREAD_MS = 24 * 60 * 60_000;
 /** What is being written when the agent is stopped has so long to get to its end. */
 const STOP_LIMIT_MS = 2000;
 
@@ -97,6 +100,9 @@ export function createAgent(options: AgentOptions): Agent {
   /** When the last run wants to be repeated, and when everything is looked at anyway; monotonic. */
   let step_due_ms = 0;
   let resync_due_ms = 0;
+  /** When the files are next read although nothing moved; monotonic. */
+  let rereadDueMs = 0;
+  let rereadScope: RereadScope = "inherited";
   let preparing = Promise.resolve();
   /** A person asked to register, whatever is registered. */
   let forced = false;
@@ -132,12 +138,34 @@ export function createAgent(options: AgentOptions): Agent {
       // While files are being written the settle timer looks again anyway; a thousand events are one look.
       else if (state !== "settling") alarm.ring();
     },
+    onGone: () => collector.distrust(),
     onMode: () => reporter.mode(watcher.mode()),
   });
 
   function trigger(): void {
     plan_is_stale = true;
     alarm.ring();
+  }
+
+  /** A person asked: nothing that was read before counts. */
+  function look(): void {
+    collector.distrust();
+    trigger();
+  }
+
+  /** Beside the loop, which goes on meanwhile: what an earlier process read right after the start, everything daily. */
+  async function reread(): Promise<void> {
+    const scope = rereadScope;
+    rereadScope = "all";
+    rereadDueMs = clock.monotonic_ms() + REREAD_MS * (0.9 + 0.2 * machine.random.unit());
+    try {
+      const paths = await collector.reread(scope, stopping.signal);
+      if (paths.length === 0) return;
+      log.warn("changed-unseen", { paths });
+      trigger();
+    } catch (error) {
+      if (!stopping.signal.aborted) throw error;
+    }
   }
 
   function status(): StatusDocument {
@@ -272,6 +300,7 @@ export function createAgent(options: AgentOptions): Agent {
         if (woken === "due" && now_ms < step_due_ms) watcher.renew();
         await reconcileWatched();
       }
+      if (now_ms >= rereadDueMs) void reread();
       resync_due_ms = clock.monotonic_ms() + resyncPeriod();
     }
   }
@@ -284,7 +313,7 @@ export function createAgent(options: AgentOptions): Agent {
   function answered(): Promise<void> {
     const answer = Promise.withResolvers<void>();
     waiting.push(answer);
-    trigger();
+    look();
     return answer.promise;
   }
 
@@ -309,7 +338,7 @@ export function createAgent(options: AgentOptions): Agent {
     },
     stop: () => stopping.abort(),
     status,
-    trigger,
+    trigger: look,
     async register() {
       forced = true;
       await answered();

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
-import type { ConfigurationFile, Fingerprinter, Snapshot } from "../fingerprint/fingerprint.ts";
+import type { ConfigurationFile, Fingerprinter, RereadScope, Snapshot } from "../fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../fingerprint/fingerprint.ts";
 import type { Finding } from "../manifest/finding.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
@@ -33,6 +33,10 @@ export interface Collector {
   collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled>;
   /** True when nothing that was collected has moved since: synchronous stats only. Local filesystems only. */
   holds(): boolean;
+  /** Nothing that was read counts any more: the next collect reads everything. */
+  distrust(): void;
+  /** Reads again what seems unchanged, as `Fingerprinter.reread` does; with `all`, the next collect reads the two documents too. */
+  reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]>;
   /** Files whose change calls for another look. */
   paths(): readonly string[];
   /** The configuration in force: the last good one. */
@@ -54,6 +58,7 @@ export interface CollectorOptions {
   readonly configuration: DocumentInput<AgentConfiguration>;
   /** The configuration to start with, read without errors. */
   readonly initial: AgentConfiguration;
+  /** What an earlier process left; null where nothing is to be taken over from it. */
   readonly registration: Registration | null;
   openManifest(path: string, settle_ms: () => number): DocumentInput<RobotManifest>;
   /** The configuration in force is another one now. */
@@ -111,6 +116,11 @@ export function createCollector(options: CollectorOptions): Collector {
     return manifest_wait_ms > 0 ? { kind: "unsettled", wait_ms: manifest_wait_ms, paths: [manifest.path] } : null;
   }
 
+  function distrustDocuments(): void {
+    configuration.distrust();
+    manifest.distrust();
+  }
+
   function listedFiles(): readonly ConfigurationFile[] {
     const { value } = manifest.reading;
     const resolved = value === null ? null : configurationFiles(current, value);
@@ -163,6 +173,14 @@ export function createCollector(options: CollectorOptions): Collector {
       return wanted.kind === "unsettled" ? wanted : { kind: "collected", wanted, machine_id };
     },
     holds: () => configuration.holds() && manifest.holds() && fingerprinter.holds(listedFiles()),
+    distrust() {
+      distrustDocuments();
+      fingerprinter.distrust();
+    },
+    reread(scope, signal) {
+      if (scope === "all") distrustDocuments();
+      return fingerprinter.reread(scope, signal);
+    },
     paths: () => [configuration.path, manifest.path, ...listedFiles().map(({ path }) => path)],
     get configuration() {
       return current;

@@ -27,6 +27,8 @@ export interface DocumentInput<T> {
   refresh(settle: boolean): Promise<number>;
   /** One synchronous stat: true when the file is as it was read. Local filesystems only. */
   holds(): boolean;
+  /** The next `refresh` reads the file, moved or not. */
+  distrust(): void;
 }
 
 export interface DocumentOptions<T> {
@@ -110,6 +112,9 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       } catch (error) {
         return (errorCode(error) ?? "UNKNOWN") === read_version;
       }
+    },
+    distrust() {
+      read_version = null;
     },
   };
 }

@@ -47,7 +47,8 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     machine,
     configuration,
     initial,
-    registration,
+    // A person or an installer wants to know: everything is read.
+    registration: null,
     openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
     onConfiguration() {},
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),

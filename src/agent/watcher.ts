@@ -21,6 +21,8 @@ export interface WatcherOptions {
   readonly events: FileEvents;
   /** Something may have changed. */
   onChange(): void;
+  /** A directory itself went: unmounted, removed or moved. What stands in its place may be another disk with equal timestamps. */
+  onGone(): void;
   /** The mode may have changed. */
   onMode(): void;
 }
@@ -43,7 +45,10 @@ export function createWatcher(options: WatcherOptions): Watcher {
       onEvent(name) {
         if (name !== null && watched.get(directory)?.planned.names.has(name) !== true) return;
         // The directory itself went. What stands in its place now has to be watched anew, even where it has the same inode again.
-        if (name === null) stop(directory);
+        if (name === null) {
+          stop(directory);
+          options.onGone();
+        }
         options.onChange();
       },
       onReady() {

@@ -12,6 +12,7 @@ import type { Trouble } from "./findings.ts";
 import { systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
 import type { Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
+import { findMisjudged } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";
 import { createSettling } from "./settling.ts";
 import { createSightings, sameStat } from "./sightings.ts";
@@ -83,8 +84,14 @@ export interface FingerprintLimits extends SettlingLimits {
   readonly file_limit_bytes: number;
 }
 
+/** The files to read again: those that this process took over from an earlier one and never read, or every file. */
+export type RereadScope = "inherited" | "all";
+
 export interface Fingerprinter {
-  /** Takes over what an earlier process hashed and registered: it stands wherever the file still has its stat. */
+  /**
+   * Takes over what an earlier process hashed and registered. As long as every file still has its stat, that is what the files hold;
+   * once one has not, all are read: no digest is made of what another process read, perhaps before the disk was swapped.
+   */
   remember(files: readonly FileFingerprint[]): void;
   /**
    * One consistent cut of the files, reading only what changed. Not to be called again before it resolved.
@@ -97,6 +104,15 @@ export interface Fingerprinter {
    * For local filesystems only, where a stat cannot hang.
    */
   holds(files: readonly ConfigurationFile[]): boolean;
+  /** Forgets what was hashed: a look at the stats says nothing any more, and the next `collect` reads every file. */
+  distrust(): void;
+  /**
+   * Reads files whose stat says that they are as they were, slowly, beside everything else. The next `collect` reads what proved wrong.
+   *
+   * @returns the paths of the files that hold something else than their stat says.
+   * @throws `signal.reason` when the signal aborts.
+   */
+  reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]>;
 }
 
 /** Looks, pauses and rereads within one collect, before files count as unstable. */
@@ -192,6 +208,7 @@ export function createFingerprinter(
 
       await sightings.look(paths, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
+        if (paths.some((path) => hashOf(state, cut, path) === undefined)) cache.disinherit();
         const restless = wait(waitForRest);
         if (restless !== undefined) return restless;
 
@@ -220,6 +237,20 @@ export function createFingerprinter(
     holds(files) {
       if (last === undefined || last.length !== files.length) return false;
       return last.every((known, index) => known.path === files[index]?.path && known.trusted && stands(disk, known));
+    },
+
+    distrust() {
+      cache.clear();
+      last = undefined;
+    },
+
+    async reread(scope, signal) {
+      const known = [...cache.entries()].filter(([, { inherited }]) => inherited || scope === "all");
+      const misjudged = await findMisjudged(machine, known, signal);
+      for (const [path, hashed] of known) cache.confirm(path, hashed);
+      for (const path of misjudged) cache.forget(path);
+      if (misjudged.length > 0) last = undefined;
+      return misjudged;
     },
   };
 }

@@ -93,5 +93,5 @@ async function judge(
   // The look came before the reading began, so what it proves held then.
   const trusted = sightings.quiet_ms(path) > racyWindow_ms(expected);
   const suspect = expected.size_bytes === 0 || (content !== undefined && !(await parses(path, content)));
-  return { sha256, stat: expected, trusted, suspect };
+  return { sha256, stat: expected, trusted, suspect, inherited: false };
 }

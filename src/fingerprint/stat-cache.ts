@@ -11,6 +11,8 @@ export interface Hashed {
   readonly trusted: boolean;
   /** Empty, or not the JSON or YAML that its name promises: perhaps a writer is half-way through. */
   readonly suspect: boolean;
+  /** Read by an earlier process and not by this one: enough to see that nothing changed, not to register anything by. */
+  readonly inherited: boolean;
 }
 
 /**
@@ -32,9 +34,17 @@ export function racyWindow_ms({ mtime_ns, ctime_ns }: FileStat): number {
 export interface StatCache {
   /** Takes over what another process hashed. */
   remember(files: readonly FileFingerprint[]): void;
+  /** What stands for files that are not read again. */
+  entries(): ReadonlyMap<string, Hashed>;
   /** The hash that stands for a file with this stat without reading it. */
   trusted(path: string, stat: FileStat): Hashed | undefined;
   store(path: string, hashed: Hashed): void;
+  /** Drops what was taken over and not read since. */
+  disinherit(): void;
+  /** This process has read it now, unless the entry is another one by now. */
+  confirm(path: string, hashed: Hashed): void;
+  forget(path: string): void;
+  clear(): void;
   retain(paths: ReadonlySet<string>): void;
 }
 
@@ -43,15 +53,28 @@ export function createStatCache(): StatCache {
   return {
     remember(files) {
       for (const { path, sha256, stat, trusted, suspect } of files) {
-        entries.set(path, { sha256, stat, trusted, suspect });
+        entries.set(path, { sha256, stat, trusted, suspect, inherited: true });
       }
     },
+    entries: () => new Map([...entries].filter(([, { trusted }]) => trusted)),
     trusted(path, stat) {
       const entry = entries.get(path);
       return entry?.trusted === true && sameStat(entry.stat, stat) ? entry : undefined;
     },
     store(path, hashed) {
       entries.set(path, hashed);
+    },
+    disinherit() {
+      for (const [path, { inherited }] of entries) if (inherited) entries.delete(path);
+    },
+    confirm(path, hashed) {
+      if (entries.get(path) === hashed) entries.set(path, { ...hashed, inherited: false });
+    },
+    forget(path) {
+      entries.delete(path);
+    },
+    clear() {
+      entries.clear();
     },
     retain(paths) {
       for (const path of entries.keys()) if (!paths.has(path)) entries.delete(path);

@@ -2,10 +2,20 @@ import { describe, expect, it } from "vitest";
 
 import { checkSilence } from "./convergence.ts";
 import { createRobot } from "./robot.ts";
-import { ALL_FILES, BUNDLE, FILES, FILE_LISTS, PLACES, TABLES, contentOf, manifestText } from "./robot-files.ts";
+import {
+  ALL_FILES,
+  BUNDLE,
+  FILES,
+  FILE_LISTS,
+  PLACES,
+  TABLES,
+  bytesOf,
+  contentOf,
+  manifestText,
+} from "./robot-files.ts";
 import { WAYS } from "./editors.ts";
 import type { WriteOperation } from "./simulated-files.ts";
-import { simulatedMinutes } from "./units.ts";
+import { simulatedHours, simulatedMinutes } from "./units.ts";
 
 /** What registering a change does to the disk, one by one. */
 const SAVE_OPERATIONS = await saveOperations();
@@ -167,6 +177,69 @@ describe("an agent and its files", () => {
     robot.edit(5);
     await world.runFor(simulatedMinutes(2));
     expect(world.failure).toBeNull();
+  });
+
+  describe("a file whose content changes and whose stat does not", () => {
+    /** As a read-only image is swapped for another one with equal timestamps. */
+    async function swapped(kill: boolean) {
+      const robot = await createRobot(29);
+      const { world } = robot;
+      await robot.settle();
+      if (kill) {
+        world.supervised = false;
+        world.kill();
+      }
+      const held = robot.held();
+      world.disk.writeUnseen(world.disk.look(FILES.limits), bytesOf(contentOf(FILES.limits, 3)));
+      world.disturb("limits.yaml is another one");
+      return { robot, world, isRegistered: () => robot.held() !== held };
+    }
+
+    it("is found by the daily reading, without a write or a request on the days when there is nothing", async () => {
+      const { world, isRegistered } = await swapped(false);
+      expect(await world.runUntil(isRegistered, simulatedHours(21))).toBe(false);
+      expect(await world.runUntil(isRegistered, simulatedHours(6))).toBe(true);
+      expect(world.failure).toBeNull();
+      await checkSilence(world);
+      const { posts, writes } = world.counts;
+      await world.runFor(simulatedHours(30));
+      expect(world.counts).toMatchObject({ posts, writes });
+    });
+
+    it("is found after a start, and the start itself takes the last registration for the truth", async () => {
+      const { robot, world, isRegistered } = await swapped(true);
+      world.start();
+      expect(await robot.reach("registered", 1000)).toBe(true);
+      expect(isRegistered()).toBe(false);
+      expect(await world.runUntil(isRegistered, 5000)).toBe(true);
+      expect(world.failure).toBeNull();
+    });
+
+    it("is read before anything is registered that another process did not see", async () => {
+      const { robot, world, isRegistered } = await swapped(true);
+      robot.edit(2, FILES.offsets);
+      await world.runFor(simulatedMinutes(1));
+      world.start();
+      const { posts } = world.counts;
+      expect(await world.runUntil(isRegistered, 5000)).toBe(true);
+      await checkSilence(world);
+      expect(world.counts.posts).toBe(posts + 1);
+      expect(world.failure).toBeNull();
+    });
+
+    it.each(["register", "reload", "trigger"] as const)("is found when a person asks (%s)", async (ask) => {
+      const { world, isRegistered } = await swapped(false);
+      world.scheduler.after(1, null, "somebody asks", () => void world.daemon?.agent?.[ask]());
+      expect(await world.runUntil(isRegistered, 5000)).toBe(true);
+      expect(world.failure).toBeNull();
+    });
+
+    it("is found when the folder that held it goes, as at umount", async () => {
+      const { world, isRegistered } = await swapped(false);
+      world.disk.onChange(world.disk.look("/etc/robot"), null);
+      expect(await world.runUntil(isRegistered, 5000)).toBe(true);
+      expect(world.failure).toBeNull();
+    });
   });
 
   it("scenario 28: a flapping file is capped in rate, and its end is registered", async () => {

@@ -15,7 +15,7 @@ function planOf(directories: Readonly<Record<string, Partial<PlannedDirectory>>>
 /** A watcher over events that the test sends itself. */
 function watcherUnderTest() {
   const listeners = new Map<string, DirectoryListener>();
-  const counts = { changes: 0, modes: 0, started: 0 };
+  const counts = { changes: 0, gone: 0, modes: 0, started: 0 };
   const events: FileEvents = {
     watch(directory, listener) {
       counts.started += 1;
@@ -26,6 +26,7 @@ function watcherUnderTest() {
   const watcher = createWatcher({
     events,
     onChange: () => void (counts.changes += 1),
+    onGone: () => void (counts.gone += 1),
     onMode: () => void (counts.modes += 1),
   });
   return { watcher, listeners, counts };
@@ -36,7 +37,7 @@ describe("watcher", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     listeners.get("/a")?.onEvent("file");
-    expect(counts.changes).toBe(1);
+    expect(counts).toMatchObject({ changes: 1, gone: 0 });
   });
 
   test("an event of a neighbour: none", () => {
@@ -46,11 +47,11 @@ describe("watcher", () => {
     expect(counts.changes).toBe(0);
   });
 
-  test("an event of the directory itself: a change", () => {
+  test("an event of the directory itself: a change, and what was seen there is gone", () => {
     const { watcher, listeners, counts } = watcherUnderTest();
     watcher.follow(planOf({ "/a": {} }));
     listeners.get("/a")?.onEvent(null);
-    expect(counts.changes).toBe(1);
+    expect(counts).toMatchObject({ changes: 1, gone: 1 });
   });
 
   test("ready: a change, because the time before was not watched", () => {

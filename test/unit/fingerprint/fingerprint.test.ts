@@ -220,7 +220,7 @@ describe("remember", () => {
     expect(files.opened).toEqual([]);
   });
 
-  test("a changed file is read, and one whose hash was not trusted", async () => {
+  test("where one file changed, all are read: who knows what became of the others", async () => {
     const { paths, files, clock, fingerprinter } = await robot("a", "b", "c");
     const { files: hashed } = await collect(fingerprinter, paths);
     const restarted = createFingerprinter({ files, clock }, LIMITS);
@@ -230,7 +230,7 @@ describe("remember", () => {
     files.opened.length = 0;
     expect(restarted.holds(listed(...paths))).toBe(false);
     expect((await collect(restarted, paths)).digest).toBe(await digestByTools(...paths));
-    expect(files.opened.toSorted()).toEqual([paths[0], paths[2]]);
+    expect(files.opened.toSorted()).toEqual(paths);
   });
 
   test("with the clock at 1970 an unchanged robot needs no wait", async () => {
@@ -245,6 +245,78 @@ describe("remember", () => {
       snapshot: { read_bytes: 0 },
     });
     expect(clock.sleeps_ms).toEqual([]);
+  });
+});
+
+/** Two files at rest and hashed, one of which then holds something else without a sign of it in its stat. */
+async function betrayed() {
+  const { paths, clock, fingerprinter } = await robot("first", "other");
+  const { files: hashed, digest } = await collect(fingerprinter, paths);
+  const stats = new Map(hashed.map(({ stat: known }) => [known.inode, known]));
+  const frozen = meddledFiles({ changeStat: (seen) => stats.get(seen.inode) ?? seen });
+  await writeFile(paths[0]!, "FIRST");
+  const restarted = createFingerprinter({ files: frozen, clock }, LIMITS);
+  restarted.remember(hashed);
+  return { paths, digest, clock, files: frozen, fingerprinter: restarted };
+}
+
+const NEVER = new AbortController().signal;
+
+describe("reread, distrust", () => {
+  test("what was taken over stands while every stat is as it was, and is read once before anything else is hashed", async () => {
+    const { paths, digest, files, fingerprinter } = await betrayed();
+    expect((await collect(fingerprinter, paths)).digest).toBe(digest);
+    await writeFile(`${paths[1]}.new`, "new");
+    await rename(`${paths[1]}.new`, paths[1]!);
+    expect(snapshotOf(await fingerprinter.collect(listed(...paths), { settle: false })).digest).toBe(
+      await digestByTools(...paths),
+    );
+    expect(files.opened.toSorted()).toEqual(paths);
+  });
+
+  test("distrust: everything is read, and nothing holds before", async () => {
+    const { paths, fingerprinter } = await betrayed();
+    fingerprinter.distrust();
+    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+  });
+
+  test("reread: names the file that holds something else, and the next collect reads that one", async () => {
+    const { paths, files, fingerprinter } = await betrayed();
+    expect(await fingerprinter.reread("inherited", NEVER)).toEqual([paths[0]]);
+    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+    files.opened.length = 0;
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+    expect(files.opened).toEqual([paths[0]]);
+  });
+
+  test("reread: what this process has read itself is read again with `all` alone", async () => {
+    const { paths, files, fingerprinter } = await robot("a", "b");
+    await collect(fingerprinter, paths);
+    files.opened.length = 0;
+    expect(await fingerprinter.reread("inherited", NEVER)).toEqual([]);
+    expect(files.opened).toEqual([]);
+    expect(await fingerprinter.reread("all", NEVER)).toEqual([]);
+    expect(files.opened.toSorted()).toEqual(paths);
+    expect(fingerprinter.holds(listed(...paths))).toBe(true);
+  });
+
+  test("reread: a file that is gone or cannot be read any more is named", async () => {
+    const { paths, fingerprinter } = await robot("a", "b");
+    await collect(fingerprinter, paths);
+    await rm(paths[1]!);
+    expect(await fingerprinter.reread("all", NEVER)).toEqual([paths[1]]);
+  });
+
+  test("reread: takes its time, and ends when it is told to", async () => {
+    const { paths, clock, files, fingerprinter } = await robot(new Uint8Array(4 * 1024 * 1024));
+    await collect(fingerprinter, paths);
+    const before_ms = clock.monotonic_ms();
+    await fingerprinter.reread("all", NEVER);
+    expect(clock.monotonic_ms() - before_ms).toBeCloseTo(500);
+    const reason = new Error("stop");
+    await expect(fingerprinter.reread("all", AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(files.open).toBe(0);
   });
 });
 

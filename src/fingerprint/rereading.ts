@@ -1,0 +1,48 @@
+import type { Clock } from "../platform/clock.ts";
+import type { Files, ReadableFile } from "../platform/files.ts";
+import { hashFiles } from "./hashing.ts";
+import type { Hashed } from "./stat-cache.ts";
+
+/** 8 MiB a second: the robot does not notice, and a gigabyte takes two minutes. */
+const PACE_BYTES_PER_MS = (8 * 1024 * 1024) / 1000;
+
+/**
+ * Reads files again whose stat says that nothing changed, one after the other and slowly.
+ *
+ * A stat can be wrong: a read-only image (squashfs, erofs) swapped for one with equal lengths and timestamps, a store through a memory
+ * mapping, which moves the timestamps only now and then (mmap(2)), a disk that rots.
+ *
+ * @returns the paths of the files that could not be read or hold something else than `known` says.
+ * @throws `signal.reason` when the signal aborts.
+ */
+export async function findMisjudged(
+  { files, clock }: { readonly files: Files; readonly clock: Clock },
+  known: readonly (readonly [path: string, hashed: Hashed])[],
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const paced = paceReads(files, clock, signal);
+  const misjudged: string[] = [];
+  for (const [path, { stat, sha256 }] of known) {
+    await hashFiles(paced, [{ path, expected: stat, keep: false }], {
+      signal,
+      onBytes() {},
+      async onResult(_request, result) {
+        if (result.kind !== "hashed" || result.sha256 !== sha256) misjudged.push(path);
+      },
+    });
+  }
+  return misjudged;
+}
+
+function paceReads(files: Files, clock: Clock, signal: AbortSignal): Files {
+  const paceFile = (file: ReadableFile): ReadableFile => ({
+    stat: () => file.stat(),
+    async read(buffer, position) {
+      const count = await file.read(buffer, position);
+      await clock.sleep(count / PACE_BYTES_PER_MS, signal);
+      return count;
+    },
+    close: () => file.close(),
+  });
+  return { ...files, openForReading: async (path) => paceFile(await files.openForReading(path)) };
+}

@@ -1,0 +1,67 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { resolveFolders } from "../../../src/agent/folders.ts";
+import { collectSettled, openOneShot } from "../../../src/agent/one-shot.ts";
+import { saveRegistration } from "../../../src/agent/registration.ts";
+import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { systemMachine } from "../../../src/platform/machine.ts";
+import {
+  LIMITS,
+  REAL,
+  digestByTools,
+  listed,
+  meddledFiles,
+  snapshotOf,
+  temporaryFolder,
+} from "../fingerprint/machine.ts";
+
+test("openOneShot: reads every file, also one whose stat is as it was registered", async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, "calibration.yaml");
+  await writeFile(path, "offset: 0.120\n");
+  await writeFile(
+    join(folder, "config.yaml"),
+    `service: { url: "http://127.0.0.1:1" }\nrobot: { name: arm-7, region: eu }\nmanifest: ${join(folder, "manifest.yaml")}\n`,
+  );
+  await writeFile(
+    join(folder, "manifest.yaml"),
+    `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ["${path}"]\n`,
+  );
+  const { digest, files } = snapshotOf(
+    await createFingerprinter(REAL, LIMITS).collect(listed(path), { settle: false }),
+  );
+  const request = {
+    name: "arm-7",
+    robot_type_id: "yam.bimanual-joint-position.v1",
+    region: "eu",
+    configuration_digest: digest,
+  };
+  await saveRegistration(systemFiles, folder, {
+    service_url: "http://127.0.0.1:1",
+    machine: null,
+    request,
+    in_doubt: false,
+    files: files.map((file) => ({ ...file, trusted: true })),
+    robot: { ...request, id: "rob_1", created_at: "2026-01-01T00:00:00Z", site: null, labels: {} },
+    registered_at: "2026-01-01T00:00:01Z",
+  });
+
+  // An image with the same timestamps took the place of the first one.
+  await writeFile(path, "offset: 0.180\n");
+  const [known] = files;
+  const swapped = meddledFiles({
+    changeStat: (seen) => (known !== undefined && seen.inode === known.stat.inode ? known.stat : seen),
+  });
+  const opened = await openOneShot({
+    machine: { ...systemMachine({}, process.pid), files: swapped },
+    folders: resolveFolders({ config: join(folder, "config.yaml"), stateDir: folder }, {}),
+    state: "read",
+  });
+  if (opened.kind !== "opened") throw new Error(opened.kind);
+  const { wanted } = await collectSettled(opened.one_shot, new AbortController().signal);
+  expect(opened.one_shot.registration?.request.configuration_digest).toBe(digest);
+  expect(wanted).toMatchObject({ kind: "body", body: { configuration_digest: await digestByTools(path) } });
+});
