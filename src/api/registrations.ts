@@ -17,12 +17,15 @@ export const REGISTRATION_MEMBERS = [
 const moment = z.string();
 const nullableText = z.string().nullable();
 
+const actorSchema = z.object({ id: z.string(), label: nullableText });
+
 const registrationMembers = {
   robot_id: z.string(),
   robot: z.string(),
   configuration_digest: z.string(),
   changed_at: moment,
   registered_at: moment,
+  contested_since: moment.nullable(),
 };
 
 /** What a robot registered with last, as far as a list shows it. */
@@ -40,8 +43,11 @@ export const registrationViewSchema = z.object({
   region: z.string(),
   site: nullableText,
   labels: z.record(z.string(), z.string()),
+  contested_from: z.array(z.object({ address: z.string(), actor: actorSchema })),
   contract: z.record(z.string(), z.unknown()).nullable(),
 });
+
+export type RegistrationView = z.output<typeof registrationViewSchema>;
 
 export const registrationRecordSchema = z.object({
   at: moment,
@@ -50,7 +56,9 @@ export const registrationRecordSchema = z.object({
   robot_type_id: nullableText,
   region: nullableText,
   site: nullableText,
-  actor: z.object({ id: z.string(), label: nullableText }),
+  actor: actorSchema,
+  address: nullableText,
+  contested: z.boolean(),
 });
 
 export type RegistrationRecord = z.output<typeof registrationRecordSchema>;

@@ -143,7 +143,7 @@ function robotsView({ label, site, type, region }: RobotsListFlags, has_digests:
         view.name,
         view.site ?? "",
         shortDigest(registration?.configuration_digest),
-        relativeTime(registration?.changed_at, now_ms),
+        `${relativeTime(registration?.changed_at, now_ms)}${(registration?.contested_since ?? null) === null ? "" : ", contested"}`,
         relativeTime(registration?.registered_at, now_ms),
         view.id,
       ],

@@ -1,5 +1,5 @@
 import { beyondSpec } from "../../api/beyond-spec.ts";
-import type { RegistrationRecord } from "../../api/registrations.ts";
+import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -11,6 +11,7 @@ import { refusePathParameter } from "../path-parameter.ts";
 import { labelsInWords, shortDigest } from "../robot-words.ts";
 import { showContract } from "../show-contract.ts";
 import { showFacts } from "../show-facts.ts";
+import type { Fact } from "../show-facts.ts";
 import { relativeTime } from "../../platform/relative-time.ts";
 
 export interface RobotsShowFlags extends OperatorFlags {
@@ -57,16 +58,9 @@ export async function robotsShow(
   });
 }
 
-interface Registration {
-  readonly configuration_digest: string;
-  readonly changed_at: string;
-  readonly registered_at: string;
-  readonly contract: unknown;
-}
-
 function showRobot(
   robot: RobotView,
-  registration: Registration | null,
+  registration: RegistrationView | null,
   { contract }: RobotsShowFlags,
   terminal: Terminal,
   now_ms: number,
@@ -90,20 +84,42 @@ function showRobot(
             ? "none"
             : "--contract shows it",
       ],
+      ...contestInWords(registration, now_ms),
     ],
     terminal,
   );
 }
 
+/** Where computers register one name in turn, each loses its registration to the other. */
+function contestInWords(registration: RegistrationView | null, nowMs: number): readonly Fact[] {
+  const since = registration?.contested_since ?? null;
+  if (registration === null || since === null) return [];
+  const sources = registration.contested_from.map(({ address, actor }) => `${address} (${actor.label ?? actor.id})`);
+  const began = `since ${relativeTime(since, nowMs)}`;
+  if (sources.length < 2) {
+    return [
+      ["contested", `its registration changes to and fro, ${began}`],
+      ["", `from ${sources.join("")}`],
+      ["", "→ if two computers there have this name, give each a name of its own"],
+    ];
+  }
+  return [
+    ["contested", `${sources.length} computers register this name in turn, ${began}`],
+    ["", `from ${sources.join(" and ")}`],
+    ["", "→ give each of them a name of its own"],
+  ];
+}
+
 function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now_ms: number): void {
   terminal.print(`\n${terminal.style("bold", "registrations")}, newest first`);
   terminal.table(
-    ["when", "digest", "changed", "by"],
-    items.map(({ at, configuration_digest, changed, actor }) => [
+    ["when", "digest", "changed", "by", "from"],
+    items.map(({ at, configuration_digest, changed, actor, address, contested }) => [
       relativeTime(at, now_ms),
       shortDigest(configuration_digest),
-      changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" "),
+      `${changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" ")}${contested ? " (contested)" : ""}`,
       actor.label ?? actor.id,
+      address ?? "",
     ]),
     ["changed", "by"],
   );

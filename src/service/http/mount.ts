@@ -14,6 +14,7 @@ import type { Answer, AnyAnswer } from "./answers.ts";
 import { refuse, refuseInvalid, refuseUnreadable } from "./answers.ts";
 import { arrivalOf } from "./arrival.ts";
 import { readBody } from "./body.ts";
+import { clientAddress } from "./client-address.ts";
 import type { Gate } from "./gate.ts";
 import type { HeldBodies } from "./held-bodies.ts";
 import { routePath } from "./routing.ts";
@@ -210,7 +211,12 @@ function principalOf({ principal }: Admitted): Principal {
 }
 
 function callOf(request: FastifyRequest) {
-  return { path: pathParameters(request), url: request.url, request_id: request.id };
+  return {
+    path: pathParameters(request),
+    url: request.url,
+    request_id: request.id,
+    address: clientAddress(request),
+  };
 }
 
 function pathParameters(request: FastifyRequest): Readonly<Record<string, string>> {

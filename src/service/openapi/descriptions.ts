@@ -6,6 +6,9 @@ interface Words {
   readonly members?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
+const CONTESTED_SINCE =
+  "Since when two computers register this name in turn, each replacing what the other registered; null when none was seen to do so for two days.";
+
 /** By the name of the schema. */
 export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
   RobotSetup: {
@@ -151,10 +154,16 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       robot: { description: "Its name." },
       changed_at: { description: "When anything in it last became other than before." },
       registered_at: { description: "When the robot last registered, changed or not." },
+      contested_since: { description: CONTESTED_SINCE },
     },
   },
   RegistrationView: {
     members: {
+      contested_since: { description: CONTESTED_SINCE },
+      contested_from: {
+        description:
+          "From where the registration was changed lately, newest first, while it is contested: address of the client, and the credential with the label of its key.",
+      },
       changed_at: { description: "When anything in it last became other than before." },
       registered_at: { description: "When the robot last registered, changed or not." },
       contract: { description: "As it was sent; null where there was none." },
@@ -168,6 +177,11 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
           "Members that are other than in the registration before: configuration_digest, robot_type_id, region, site, labels, contract. Null where that is not known.",
       },
       actor: { description: "Credential that sent it. label: of the key; null for a session." },
+      address: { description: "Of the client that sent it; behind a trusted proxy, the one it names." },
+      contested: {
+        description:
+          "Whether it restored what another computer had replaced, as contested_since of the registration tells.",
+      },
     },
   },
   RobotSelector: { description: "All filters that are given must match; at least one is." },

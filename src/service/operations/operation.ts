@@ -30,6 +30,8 @@ export interface Call<Body, Query = null> {
   /** Path and query as they were sent, for links to the next page. */
   readonly url: string;
   readonly request_id: string;
+  /** Of the client. */
+  readonly address: string;
 }
 
 export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<AnyAnswer>;

@@ -2,6 +2,8 @@ import type { PageQuery } from "../../api/pages.ts";
 import { HISTORY_SHOWN } from "../../api/registrations.ts";
 import type { RegistrationSummary } from "../../api/registrations.ts";
 import { answerJson } from "../http/answers.ts";
+import { currentContest } from "../registrations/contest.ts";
+import { contestOf, readSources } from "../store/recent-changes.ts";
 import { findRegistration, listRegistrations } from "../store/registrations.ts";
 import type { RegistrationRow } from "../store/registrations.ts";
 import { readRobotHistory } from "../store/robot-history.ts";
@@ -21,32 +23,36 @@ export function getRobotHistory({ store }: OperationContext): Handler<null> {
 }
 
 /** `GET /v1/robots/{robot}/registration`: everything it registered with last, the contract as it was sent. */
-export function getRegistration({ store }: OperationContext): Handler<null> {
+export function getRegistration({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal: { organization_id }, path }) => {
     const robot = await findRobot(store.reader, organization_id, path["robot"] ?? "");
     const row = robot === undefined ? undefined : await findRegistration(store.reader, organization_id, robot.id);
     if (row === undefined) return UNKNOWN_ROBOT;
     const { robot_type_id, region, site, labels, contract } = row;
-    const members = JSON.stringify({ ...summary(row), robot_type_id, region, site });
+    const registration = summary(row, machine.clock.wall_ms());
+    const contested_from =
+      registration.contested_since === null ? [] : await readSources(store.reader, organization_id, row);
+    const members = JSON.stringify({ ...registration, robot_type_id, region, site, contested_from });
     // Its text, because a contract may hold numbers that no double does.
     return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);
   };
 }
 
 /** `GET /v1/me/registrations`: digest and times of every robot, for lists that show them. */
-export function listOrganizationRegistrations({ store }: OperationContext): Handler<null, PageQuery> {
+export function listOrganizationRegistrations({ store, machine }: OperationContext): Handler<null, PageQuery> {
   return (call) =>
     answerList(call, {
       prefix: "rob",
       around: ITEMS,
       fetch: (range) => listRegistrations(store.reader, call.principal.organization_id, range),
-      view: summary,
+      view: (row) => summary(row, machine.clock.wall_ms()),
     });
 }
 
-function summary(row: RegistrationRow): RegistrationSummary {
+function summary(row: RegistrationRow, now_ms: number): RegistrationSummary {
   const { id: robot_id, name: robot, configuration_digest, updated_at: registered_at } = row;
   // A replica of an earlier release that still runs beside this one enters none.
   const changed_at = row.changed_at === "" ? registered_at : row.changed_at;
-  return { robot_id, robot, configuration_digest, changed_at, registered_at };
+  const contested_since = currentContest(contestOf(row), now_ms)?.since ?? null;
+  return { robot_id, robot, configuration_digest, changed_at, registered_at, contested_since };
 }

@@ -4,9 +4,10 @@ import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
 import type { Authorship } from "../store/audit.ts";
-import { registrationDetails } from "../store/robot-history.ts";
+import { writeChange } from "../store/recent-changes.ts";
+import { registrationDetails, registrationHash } from "../store/robot-history.ts";
 import { findRobot, isRobotName, joinRobots, registrationOf, upsertRobot } from "../store/robots.ts";
-import type { Registered, Registration, RobotIdentity, RobotPart } from "../store/robots.ts";
+import type { Registered, Registration, RobotPart } from "../store/robots.ts";
 import { createListCache } from "./list-cache.ts";
 import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
@@ -37,7 +38,8 @@ export function setupRobot(context: SetupContext, robots_maximum = ROBOTS_MAXIMU
     return register(context, room, {
       organization_id: call.principal.organization_id,
       registration: registrationOf(call.body),
-      identity: { id: newId("rob"), now, audit_id: author.audit_id },
+      id: newId("rob"),
+      address: call.address,
       author,
     });
   };
@@ -48,24 +50,32 @@ type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudg
 interface RegisterWish {
   readonly organization_id: string;
   readonly registration: Registration;
-  readonly identity: RobotIdentity;
+  /** Of a robot that is new. */
+  readonly id: string;
+  readonly address: string;
   readonly author: Authorship;
 }
 
 async function register(
   { store, machine, nudge }: SetupContext,
   room: RobotRoom,
-  { organization_id, registration, identity, author }: RegisterWish,
+  { organization_id, registration, id, address, author }: RegisterWish,
 ): Promise<Answer> {
   const { name, configuration_digest } = registration;
+  const { at: now, audit_id, actor } = author;
   const isFull = await room.isFull(organization_id);
   const details = registrationDetails(registration);
+  const change = { at: now, body: registrationHash(details), address, actor };
+  const identity = { id, now, audit_id, recent_changes: JSON.stringify([change]) };
   const robot = await store.write(async (transaction) => {
     if (isFull && !(await isRobotName(transaction, organization_id, name))) return null;
     const registered = await upsertRobot(transaction, organization_id, registration, identity);
     const { id: subject_id, previous_audit_id: previous_id } = registered;
-    await audit(transaction, author, { action: "robot.setup", subject_id, details, previous_id });
-    return registered;
+    const recent = registered.hasChanged ? await writeChange(transaction, registered, change) : null;
+    const contested = recent?.contest?.at === now;
+    const entry = { ...details, address, ...(contested ? { contested } : {}) };
+    await audit(transaction, author, { action: "robot.setup", subject_id, details: entry, previous_id });
+    return { ...registered, contest: contested ? recent.contest : null };
   });
   if (robot === null) return refuse("Conflict", `An organization has ${room.maximum} robots at most`);
   if (robot.change === "added") room.take(organization_id);
@@ -77,6 +87,10 @@ async function register(
     robot_id: robot.id,
     configuration_digest,
   });
+  if (robot.contest !== null) {
+    const { since } = robot.contest;
+    machine.log.warn("robot_contested", { request_id: author.request_id, robot_id: robot.id, name, address, since });
+  }
   return answerJson(`{"robot":${robot.view}}`);
 }
 

@@ -35,7 +35,7 @@ export interface Authorship {
 export interface AuditEntry {
   readonly action: AuditAction;
   readonly subject_id: string;
-  readonly details: Readonly<Record<string, string | number | null>>;
+  readonly details: Readonly<Record<string, string | number | boolean | null>>;
   /** Of a registration, the entry of the one before. */
   readonly previous_id?: string | null;
 }

@@ -14,6 +14,7 @@ export const MIGRATIONS: Readonly<Record<string, { readonly up: (database: AnyDa
   "0001-robots": { up: createRobots },
   "0002-fleets": { up: createFleets },
   "0003-console": { up: addConsole },
+  "0004-registrations": { up: addRegistrationTrouble },
 };
 
 async function createRobots(database: AnyDatabase): Promise<void> {
@@ -319,4 +320,14 @@ async function addConsoleSessions(database: AnyDatabase): Promise<void> {
     .addColumn("kind", "text", (column) => column.notNull().defaultTo("cli"))
     .execute();
   await database.schema.alterTable("sessions").addColumn("scopes", "text").execute();
+}
+
+/** What tells operators why a registration does not hold. */
+async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
+  await database.schema
+    .alterTable("robots")
+    .addColumn("recent_changes", "text", (column) => column.notNull().defaultTo("[]"))
+    .execute();
+  await database.schema.alterTable("robots").addColumn("contested_since", "text").execute();
+  await database.schema.alterTable("robots").addColumn("contested_at", "text").execute();
 }

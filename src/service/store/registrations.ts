@@ -3,12 +3,17 @@ import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 /** What a robot registered with last, but for its contract, which may be large. */
-export type RegistrationRow = Pick<
-  Tables["robots"],
-  "id" | "name" | "configuration_digest" | "changed_at" | "updated_at"
->;
+export type RegistrationRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
 
-const COLUMNS = ["id", "name", "configuration_digest", "changed_at", "updated_at"] as const;
+const COLUMNS = [
+  "id",
+  "name",
+  "configuration_digest",
+  "changed_at",
+  "updated_at",
+  "contested_since",
+  "contested_at",
+] as const;
 
 /** Of every robot of an organization, oldest robot first. */
 export function listRegistrations(
@@ -23,8 +28,9 @@ export function listRegistrations(
 }
 
 /** All of one robot's registration; `labels` and `contract` are JSON texts. */
-export type WholeRegistrationRow = RegistrationRow &
-  Pick<Tables["robots"], "robot_type_id" | "region" | "site" | "labels" | "contract">;
+export type WholeRegistrationRow = RegistrationRow & Pick<Tables["robots"], (typeof MORE_COLUMNS)[number]>;
+
+const MORE_COLUMNS = ["robot_type_id", "region", "site", "labels", "contract", "recent_changes"] as const;
 
 export function findRegistration(
   reader: Reader,
@@ -33,7 +39,7 @@ export function findRegistration(
 ): Promise<WholeRegistrationRow | undefined> {
   return reader
     .selectFrom("robots")
-    .select([...COLUMNS, "robot_type_id", "region", "site", "labels", "contract"])
+    .select([...COLUMNS, ...MORE_COLUMNS])
     .where("organization_id", "=", organization_id)
     .where("id", "=", robot_id)
     .executeTakeFirst();

@@ -27,7 +27,12 @@ export function registrationDetails(registration: Registration): RegistrationDet
   };
 }
 
-type RegistrationDetails = Readonly<Record<"name" | DetailName, string | null>>;
+/** The same for registrations that are equal in all that was sent, and for no others. */
+export function registrationHash(details: RegistrationDetails): string {
+  return sha256(JSON.stringify(details));
+}
+
+export type RegistrationDetails = Readonly<Record<"name" | DetailName, string | null>>;
 type DetailName = Exclude<Member, "labels" | "contract"> | "labels_sha256" | "contract_sha256";
 
 function sha256(text: string): string {
@@ -38,13 +43,15 @@ const kept = z.string().nullish();
 
 /** Entries of earlier programs say less. */
 const detailsSchema = z.object({
+  address: kept,
+  contested: z.boolean().nullish(),
   configuration_digest: kept,
   robot_type_id: kept,
   region: kept,
   site: kept,
   labels_sha256: kept,
   contract_sha256: kept,
-} satisfies Readonly<Record<DetailName, typeof kept>>);
+} satisfies Readonly<Record<DetailName | "address" | "contested", z.ZodType>>);
 
 type ReadDetails = z.output<typeof detailsSchema>;
 
@@ -90,10 +97,12 @@ export async function readRobotHistory(
     .orderBy("place")
     .execute();
   const details = rows.map((row) => detailsSchema.parse(JSON.parse(row.details)));
-  return rows.slice(0, count).map(({ at, actor, label }, index) => {
+  return rows.slice(0, count).map(({ at, actor: id, label }, index) => {
     const { configuration_digest = null, robot_type_id = null, region = null, site = null } = details[index] ?? {};
+    const { address = null, contested: isContested } = details[index] ?? {};
     const changed = changedMembers(details[index + 1], details[index]);
-    return { at, configuration_digest, changed, robot_type_id, region, site, actor: { id: actor, label } };
+    const [actor, contested] = [{ id, label }, isContested === true];
+    return { at, configuration_digest, changed, robot_type_id, region, site, actor, address, contested };
   });
 }
 

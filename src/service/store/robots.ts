@@ -5,6 +5,7 @@ import type { RobotSetup } from "../../api/robots.ts";
 import { printJson } from "../json/print-json.ts";
 import type { PageRange } from "./page-range.ts";
 import { prepare } from "./prepared.ts";
+import type { RecentChangesRow } from "./recent-changes.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -12,9 +13,11 @@ import type { Tables } from "./tables.ts";
 export type RobotRow = Pick<Tables["robots"], "id" | "view">;
 
 /** What a setup made of a robot. */
-export interface Registered extends RobotRow {
+export interface Registered extends RobotRow, RecentChangesRow {
   /** `added` when the name was new; `refitted` when type, region or contract are other than before, so that fleets judge anew. */
   readonly change: "added" | "replaced" | "refitted";
+  /** Whether anything of it is other than before; not of a new robot. What it has of `RecentChangesRow` does not tell this yet. */
+  readonly hasChanged: boolean;
   /** Audit entry of the registration before. */
   readonly previous_audit_id: string | null;
 }
@@ -52,7 +55,7 @@ export function registrationOf(setup: RobotSetup): Registration {
  * Registers a robot, or replaces the registration of that name: id and created_at stay, everything else is as sent. Two of
  * the same name at once make one robot, whichever replicas they reach.
  *
- * @param identity id and time of a robot that is new, and the audit entry of this registration.
+ * @param identity id, time and first change of a robot that is new, and the audit entry of this registration.
  */
 export async function upsertRobot(
   transaction: Transaction<Tables>,
@@ -63,14 +66,16 @@ export async function upsertRobot(
   const { id, now } = identity;
   const [robot] = await upsert(transaction, { ...registration, ...identity, organization_id });
   if (robot === undefined) throw new Error("A robot was neither added nor replaced");
-  const change = robot.id === id ? "added" : robot.refitted_at === now ? "refitted" : "replaced";
-  return { id: robot.id, view: robot.view, previous_audit_id: robot.previous_audit_id, change };
+  const { refitted_at, changed_at, ...registered } = robot;
+  const change = robot.id === id ? "added" : refitted_at === now ? "refitted" : "replaced";
+  return { ...registered, change, hasChanged: change !== "added" && changed_at === now };
 }
 
 export interface RobotIdentity {
   readonly id: string;
   readonly now: string;
   readonly audit_id: string;
+  readonly recent_changes: string;
 }
 
 /** Looks at every robot of the organization, though only in an index. */
@@ -138,7 +143,7 @@ const VIEW_BEGIN = '{"id":"';
 
 const upsert = prepare<
   Registration & RobotIdentity & { readonly organization_id: string },
-  RobotRow & Pick<Tables["robots"], "refitted_at" | "previous_audit_id">
+  RobotRow & RecentChangesRow & Pick<Tables["robots"], "refitted_at" | "changed_at" | "previous_audit_id">
 >((database, parameter) => {
   const view = (id: unknown, created_at: unknown) =>
     sql<string>`${sql.lit(VIEW_BEGIN)} || ${id} || ${parameter("view_middle")} || ${created_at} || ${parameter("view_end")}`;
@@ -160,6 +165,7 @@ const upsert = prepare<
       refitted_at: parameter("now"),
       changed_at: parameter("now"),
       audit_id: parameter("audit_id"),
+      recent_changes: parameter("recent_changes"),
     })
     .onConflict((conflict) =>
       conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => {
@@ -193,7 +199,8 @@ const upsert = prepare<
         };
       }),
     )
-    .returning(["id", "view", "refitted_at", "previous_audit_id"]);
+    .returning(["id", "view", "refitted_at", "changed_at", "previous_audit_id"])
+    .returning(["recent_changes", "contested_since", "contested_at"]);
 });
 
 const joinAfter = prepare<

@@ -50,6 +50,11 @@ export interface Tables {
     /** Audit entries of its last registration and of the one before; null where there is none. */
     audit_id: string | null;
     previous_audit_id: string | null;
+    /** JSON array of changes, newest first, as registrations/contest.ts judges them. */
+    recent_changes: string;
+    /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
+    contested_since: string | null;
+    contested_at: string | null;
   };
 
   /** One row: when the catalog was last applied. Two who apply one at once wait for each other at it. */

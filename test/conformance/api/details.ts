@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 import { describe, expect, it } from "vitest";
 
 import { COLD, DEAD, OTHER_REGION, PICKY, REGION, ROBOT_TYPE, STEADY } from "./catalog.ts";
@@ -377,6 +379,44 @@ export function detailsConformance(target: () => Target): void {
         actor: { id: key.id, label: "cell 4" },
       });
       expect(items[2]).toMatchObject({ configuration_digest: DIGEST, site: "lab" });
+    });
+
+    it("two computers that register one name in turn are told of, until one of them goes on alone", async () => {
+      const client = await target().organization();
+      const [one, other] = [
+        await client.call("createApiKey", { body: { label: "cell 4", scopes: ["robots:setup"] } }),
+        await client.call("createApiKey", { body: { label: "cell 7", scopes: ["robots:setup"] } }),
+      ];
+      const path = { robot: "r1" };
+      for (const [key, configuration_digest] of [
+        [one, DIGEST],
+        [other, OTHER_DIGEST],
+      ] as const) {
+        await register(client.as(key.api_key), ["r1"], { configuration_digest });
+        const told = await client.call("getRegistration", { path });
+        expect([told.contested_since, told.contested_from]).toEqual([null, []]);
+      }
+      const taken = await client.call("getRegistration", { path });
+      await register(client.as(one.api_key), ["r1"], { configuration_digest: DIGEST });
+      const told = await client.call("getRegistration", { path });
+      expect(told.contested_since).toBe(taken.changed_at);
+      const [first, second] = told.contested_from;
+      expect([first?.actor, second?.actor]).toEqual([
+        { id: one.id, label: "cell 4" },
+        { id: other.id, label: "cell 7" },
+      ]);
+      expect(told.contested_from.map(({ address }) => isIP(address) > 0)).toEqual([true, true]);
+      const { items } = await client.call("listRegistrations");
+      expect(items[0]?.contested_since).toBe(told.contested_since);
+      expect((await historyOf(client, "r1")).map(({ contested }) => contested)).toEqual([true, false, false]);
+    });
+
+    it("a calibration that one computer takes back is no such thing", async () => {
+      const client = await target().organization();
+      for (const configuration_digest of [DIGEST, OTHER_DIGEST, DIGEST]) {
+        await register(client, ["r1"], { configuration_digest });
+      }
+      expect((await client.call("getRegistration", { path: { robot: "r1" } })).contested_since).toBeNull();
     });
 
     it("history: the newest 200, and the last of them still says what changed", async () => {

@@ -228,7 +228,9 @@ const registration = z.strictObject({
   configuration_digest: digest,
   changed_at: time,
   registered_at: time,
+  contested_since: time.nullable(),
 });
+const actor = z.strictObject({ id: z.string(), label: z.string().nullable() });
 const registrationRecord = z.strictObject({
   at: time,
   configuration_digest: digest,
@@ -236,7 +238,9 @@ const registrationRecord = z.strictObject({
   robot_type_id: z.string(),
   region: z.string(),
   site: z.string().nullable(),
-  actor: z.strictObject({ id: z.string(), label: z.string().nullable() }),
+  actor,
+  address: z.string(),
+  contested: z.boolean(),
 });
 
 /** The exact answer of every operation. */
@@ -273,6 +277,7 @@ export const answers = {
     region: z.string(),
     site: z.string().nullable(),
     labels: z.record(z.string(), z.string()),
+    contested_from: z.array(z.strictObject({ address: z.string(), actor })),
     contract: z.record(z.string(), z.unknown()).nullable(),
   }),
   getRobotHistory: z.strictObject({ items: z.array(registrationRecord) }),

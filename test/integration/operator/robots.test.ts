@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
+import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
 import { robotSetupSchema } from "../../../src/api/robots.ts";
 import type { OperatorSite } from "../../support/operator.ts";
 import { openOperatorSite } from "../../support/operator.ts";
@@ -131,7 +132,7 @@ describe("robots show", () => {
     await site.register("mover", { site: "b" });
     const { out } = await site.run("robots", "show", "mover", "--history");
     expect(out).toMatch(
-      /WHEN +DIGEST +CHANGED +BY\nnow +sha256:0{12} +site +bootstrap\nnow +sha256:0{12} +bootstrap\n/,
+      /WHEN +DIGEST +CHANGED +BY +FROM\nnow +sha256:0{12} +site +bootstrap +127.0.0.1\nnow +sha256:0{12} +bootstrap +127.0.0.1\n/,
     );
     const json = JSON.parse((await site.run("robots", "show", "mover", "--history", "--json")).out);
     expect(json).toMatchObject({ name: "mover", history: { items: [{ changed: ["site"] }, { changed: null }] } });
@@ -142,6 +143,34 @@ describe("robots show", () => {
     ["the documented one", () => eleven("robots", "show", "nobody")],
   ])("one that is not there: 6, on %s", async (_what, run) => {
     expect(await run()).toMatchObject({ exit_code: 6, err: expect.stringContaining("[not-found]") });
+  });
+
+  it("of a name that two computers register in turn: since when, from where, and what to do", async () => {
+    const { url } = site.service;
+    const keys = await Promise.all(
+      ["cell 4", "cell 7"].map(async (label) => {
+        const { out } = await site.run("keys", "create", label, "--scope", "robots:setup", "--json");
+        return apiKeyCreatedSchema.parse(JSON.parse(out)).api_key;
+      }),
+    );
+    for (const [index, digit] of ["1", "2", "1"].entries()) {
+      const body = {
+        name: "clone",
+        robot_type_id: ROBOT_TYPE,
+        region: REGION,
+        configuration_digest: `sha256:${digit.repeat(64)}`,
+      };
+      const headers = { authorization: `Bearer ${keys[index % 2]}`, "content-type": "application/json" };
+      const answer = await fetch(`${url}/v1/robots/setup`, { method: "POST", headers, body: JSON.stringify(body) });
+      expect(answer.status).toBe(200);
+    }
+    const { out } = await site.run("robots", "show", "clone", "--history");
+    expect(out).toContain(`contested   2 computers register this name in turn, since now
+            from 127.0.0.1 (cell 4) and 127.0.0.1 (cell 7)
+            → give each of them a name of its own
+`);
+    expect(out).toMatch(/^now +sha256:111111111111 +configuration_digest \(contested\) +cell 4 +127\.0\.0\.1$/m);
+    expect((await site.run("robots", "list", "--digest")).out).toMatch(/^clone .* now, contested /m);
   });
 
   it("the documented service shows it from its list, and says what it does not keep", async () => {

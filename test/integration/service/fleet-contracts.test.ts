@@ -63,7 +63,7 @@ describeOnEachStore("fleets of robots that each have a large contract of their o
         const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW, changed_at: NOW };
         await transaction
           .insertInto("robots")
-          .values({ ...row, ...times, configuration_digest: "", view: "{}" })
+          .values({ ...row, ...times, configuration_digest: "", recent_changes: "[]", view: "{}" })
           .execute();
       }
       for (let index = 0; index < FLEETS; index += 1) {

@@ -85,7 +85,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
           site: "lab",
           labels: { parity: index % 2 === 0 ? "even" : "odd" },
         },
-        identity: { id: newId("rob"), now: iso(0), audit_id: newId("aud") },
+        identity: { id: newId("rob"), now: iso(0), audit_id: newId("aud"), recent_changes: "[]" },
       }));
       await store.write(async (transaction) => {
         for (const { setup, identity } of robots)
@@ -150,7 +150,7 @@ function createReplica(context: OperationContext): Replica {
     scopes: null,
     expires_at: null,
   };
-  const call = { principal, path: {}, query: null, url: "/", request_id: "r", body: null };
+  const call = { principal, path: {}, query: null, url: "/", request_id: "r", address: "10.0.0.4", body: null };
   const answerOf = async (answer: ReturnType<ReturnType<typeof getFleet>>) => {
     const answered = await answer;
     if (!("json" in answered)) throw new Error("a long answer");

@@ -66,7 +66,7 @@ describeOnEachStore("robots", (newStore) => {
     for (let start = 0; start < names.length; start += 500) {
       const jobs = names
         .slice(start, start + 500)
-        .map((name) => ({ name, identity: { id: newId("rob"), now, audit_id: newId("aud") } }));
+        .map((name) => ({ name, identity: { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]" } }));
       await Promise.all(
         jobs.map(({ name, identity }) =>
           store.write((transaction) => upsertRobot(transaction, id, registrationOf(setupOf(name, rest)), identity)),
@@ -138,7 +138,7 @@ describeOnEachStore("robots", (newStore) => {
     const status = async (handler: typeof first, organization_id: string, name: string) => {
       const principal = { organization_id, credential: "api_key", credential_id: "k", key_id: "k" } as const;
       const call = { principal: { ...principal, scopes: null, expires_at: null }, path: {}, query: null, url: "/" };
-      const answer = await handler?.({ ...call, body: setupOf(name), request_id: "r" });
+      const answer = await handler?.({ ...call, body: setupOf(name), request_id: "r", address: "10.0.0.4" });
       return answer !== undefined && "json" in answer ? [answer.status, answer.json] : [];
     };
     for (const name of ["a", "b"]) expect(await status(first, full, name)).toMatchObject([200, expect.anything()]);
@@ -212,7 +212,7 @@ describeOnEachStore("robots", (newStore) => {
       setupOf("arm", { region: "eu", robot_type_id: "aloha" }),
     ].entries()) {
       const now = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
-      const identity = { id: newId("rob"), now, audit_id: newId("aud") };
+      const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]" };
       const { change } = await store.write((transaction) =>
         upsertRobot(transaction, organization_id, registrationOf(setup), identity),
       );

@@ -55,7 +55,7 @@ async function open(): Promise<Store> {
       const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW, changed_at: NOW };
       await transaction
         .insertInto("robots")
-        .values({ ...row, ...times, configuration_digest: "" })
+        .values({ ...row, ...times, configuration_digest: "", recent_changes: "[]" })
         .execute();
       const deployment = { id: newId("dep"), organization_id, robot_id: id, region: "r", status: "active" } as const;
       const model = { model_slug: "a", checkpoint_id: "ckpt_a", generation_id: newId("gen") };

@@ -29,7 +29,14 @@ it("robots of an older store look as if they registered today", async () => {
     );
   }
   await addRobotViews(database);
-  for (const column of ["changed_at", "audit_id", "previous_audit_id"]) {
+  for (const column of [
+    "changed_at",
+    "audit_id",
+    "previous_audit_id",
+    "recent_changes",
+    "contested_since",
+    "contested_at",
+  ]) {
     await sql`alter table robots add column ${sql.ref(column)} text`.execute(database);
   }
   const all = { after: null, rows: 10 };
@@ -38,7 +45,7 @@ it("robots of an older store look as if they registered today", async () => {
   const changes = await database.transaction().execute(async (transaction) => {
     const done: string[] = [];
     for (const setup of setups) {
-      const identity = { id: "rob_9", now: "2027-01-01T00:00:00.000Z", audit_id: "aud_9" };
+      const identity = { id: "rob_9", now: "2027-01-01T00:00:00.000Z", audit_id: "aud_9", recent_changes: "[]" };
       done.push((await upsertRobot(transaction, "org_1", registrationOf(setup), identity)).change);
     }
     return done;

@@ -1,0 +1,68 @@
+import type { Transaction } from "kysely";
+import * as z from "zod";
+
+import type { RegistrationView } from "../../api/registrations.ts";
+import { noteChange, sourcesOf } from "../registrations/contest.ts";
+import type { Change, Contest, RecentChanges } from "../registrations/contest.ts";
+import { prepare } from "./prepared.ts";
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+/** The columns of a robot that tell of its recent changes. */
+export type RecentChangesRow = Pick<Tables["robots"], "recent_changes" | "contested_since" | "contested_at">;
+
+const changesSchema = z.array(z.object({ at: z.string(), body: z.string(), address: z.string(), actor: z.string() }));
+
+/** Whether it still goes on, the time tells. */
+export function contestOf({
+  contested_since: since,
+  contested_at: at,
+}: Pick<RecentChangesRow, "contested_since" | "contested_at">): Contest | null {
+  return since === null || at === null ? null : { since, at };
+}
+
+/** From where a robot's registration was changed lately, newest first. */
+export async function readSources(
+  reader: Reader,
+  organization_id: string,
+  { recent_changes }: Pick<RecentChangesRow, "recent_changes">,
+): Promise<RegistrationView["contested_from"]> {
+  const sources = sourcesOf(readChanges(recent_changes));
+  const ids = sources.map(({ actor }) => actor);
+  const keys = await reader
+    .selectFrom("api_keys")
+    .select(["id", "label"])
+    .where("organization_id", "=", organization_id)
+    .where("id", "in", ids)
+    .execute();
+  const labels = new Map(keys.map(({ id, label }) => [id, label]));
+  return sources.map(({ address, actor: id }) => ({ address, actor: { id, label: labels.get(id) ?? null } }));
+}
+
+function readChanges(recent_changes: string): RecentChanges["changes"] {
+  return changesSchema.parse(JSON.parse(recent_changes));
+}
+
+/** Writes down that a robot's registration changed. Only for those that did: most registrations change nothing. */
+export async function writeChange(
+  transaction: Transaction<Tables>,
+  { id, ...before }: RecentChangesRow & Pick<Tables["robots"], "id">,
+  change: Change,
+): Promise<RecentChanges> {
+  const recent = noteChange({ changes: readChanges(before.recent_changes), contest: contestOf(before) }, change);
+  const { since = null, at = null } = recent.contest ?? {};
+  const recent_changes = JSON.stringify(recent.changes);
+  await update(transaction, { id, recent_changes, contested_since: since, contested_at: at });
+  return recent;
+}
+
+const update = prepare<RecentChangesRow & Pick<Tables["robots"], "id">, never>((database, parameter) =>
+  database
+    .updateTable("robots")
+    .set({
+      recent_changes: parameter("recent_changes"),
+      contested_since: parameter("contested_since"),
+      contested_at: parameter("contested_at"),
+    })
+    .where("id", "=", parameter("id")),
+);
