@@ -61,7 +61,10 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
         { flag: "--models <file>", summary: "offer the models of this catalog (config/models.example.yaml)" },
         { flag: "--no-rate-limit", summary: "let clients ask as often as they like; for measurements" },
         { flag: "--log-level <level>", summary: "what to log (default: info)", choices: LOG_LEVELS },
-        { flag: "--check", summary: "read configuration, certificate and models, tell what is wrong, and end" },
+        {
+          flag: "--check",
+          summary: "read configuration, certificate and models, try the address, tell what is wrong, and end",
+        },
       ],
       examples: [
         "robot-policy-service serve --data /srv/robot-policy --bootstrap-key-file /srv/robot-policy/api-key",

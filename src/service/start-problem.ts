@@ -5,38 +5,56 @@ import type { ListenAddress } from "./listen-address.ts";
 import { storeProblem } from "./store/store-problem.ts";
 import type { StoreLocation } from "./store/store.ts";
 
-const LISTEN_PROBLEMS: ReadonlyMap<string, string> = new Map([
-  ["EADDRINUSE", "Another program listens there."],
-  ["EADDRNOTAVAIL", "This computer does not have that address."],
-  ["ENOTFOUND", "There is no such host."],
-  ["EAI_AGAIN", "The host name could not be resolved."],
+interface ListenProblem {
+  readonly what: string;
+  readonly fix: string;
+}
+
+const CHOOSE_ANOTHER = "Choose another address with --listen HOST:PORT.";
+const UNIT = "systemd/robot-policy-service.service";
+
+const LISTEN_PROBLEMS: ReadonlyMap<string, ListenProblem> = new Map([
+  ["EADDRINUSE", { what: "Another program listens there.", fix: CHOOSE_ANOTHER }],
+  ["EADDRNOTAVAIL", { what: "This computer does not have that address.", fix: CHOOSE_ANOTHER }],
+  ["ENOTFOUND", { what: "There is no such host.", fix: CHOOSE_ANOTHER }],
+  ["EAI_AGAIN", { what: "The host name could not be resolved.", fix: CHOOSE_ANOTHER }],
+  ["EAFNOSUPPORT", { what: "This computer has no addresses of that kind, or withholds them.", fix: CHOOSE_ANOTHER }],
+  [
+    "ERR_SYSTEM_ERROR",
+    {
+      what: "The system withholds the addresses of this computer.",
+      fix: `Under systemd, add AF_NETLINK to RestrictAddressFamilies= of the unit, as in ${UNIT}.`,
+    },
+  ],
 ]);
+
+const PRIVILEGED_PORT: ListenProblem = {
+  what: "Ports below 1024 need the capability CAP_NET_BIND_SERVICE.",
+  fix: `Under systemd, the unit gives it with AmbientCapabilities=, as ${UNIT} does. Otherwise choose a port from 1024 on.`,
+};
 
 /** What a person can do about a service that could not start; null for a bug. */
 export function startProblem(
   error: unknown,
   { store, listen }: { readonly store: StoreLocation; readonly listen: ListenAddress },
 ): Problem | null {
-  const code = errorCode(error);
-  const what = isListenError(error) ? listenProblem(code, listen) : null;
-  if (what === null) return storeProblem(error, store);
-  return {
-    code: "cannot-listen",
-    what,
-    where: formatListenAddress(listen),
-    fix: "Choose another address with --listen HOST:PORT.",
-  };
+  return listenProblem(error, listen) ?? storeProblem(error, store);
 }
+
+/** The same for an error of listening alone. */
+export function listenProblem(error: unknown, listen: ListenAddress): Problem | null {
+  if (!isListenError(error)) return null;
+  const code = errorCode(error) ?? "";
+  const is_privileged = code === "EACCES" && listen.port < 1024 && listen.port !== 0;
+  const problem = is_privileged ? PRIVILEGED_PORT : LISTEN_PROBLEMS.get(code);
+  return problem === undefined ? null : { code: "cannot-listen", ...problem, where: formatListenAddress(listen) };
+}
+
+const LISTEN_CALLS: ReadonlySet<unknown> = new Set(["listen", "bind", "getaddrinfo", "uv_interface_addresses"]);
 
 /** The same codes come from the way to a database, but not from these calls. */
 function isListenError(error: unknown): boolean {
-  if (!(error instanceof Error) || !("syscall" in error)) return false;
-  return error.syscall === "listen" || error.syscall === "bind" || error.syscall === "getaddrinfo";
-}
-
-function listenProblem(code: string | undefined, { port }: ListenAddress): string | null {
-  if (code === "EACCES" && port < 1024 && port !== 0) return "Ports below 1024 need a privilege.";
-  return LISTEN_PROBLEMS.get(code ?? "") ?? null;
+  return error instanceof Error && "syscall" in error && LISTEN_CALLS.has(error.syscall);
 }
 
 export function alreadyInUse(directory: string): Problem {

@@ -1,5 +1,5 @@
 /** systemd/robot-policy-service.service under a systemd that runs it. */
-import { copyFile } from "node:fs/promises";
+import { copyFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -9,10 +9,15 @@ import type { Computer } from "../support/nspawn.ts";
 import { createComputer } from "../support/nspawn.ts";
 import { wroteToJournal } from "../support/nspawn-robot.ts";
 import { BOOKWORM, debianRoot, TRIXIE } from "../support/nspawn-root.ts";
+import type { Site } from "../support/nspawn-site.ts";
 import { openSite, whySkipped } from "../support/nspawn-site.ts";
 import { eventually } from "../support/robot.ts";
 
 const root = join(import.meta.dirname, "../..");
+const OPERATOR = join(root, "src/operator.ts");
+const HOSTNAME = "policy-1";
+/** The first computer's of a site. */
+const OWN_ADDRESS = "10.77.1.1";
 const UNIT = "robot-policy-service.service";
 const PROGRAM = "robot-policy-service";
 /** For a loaded machine, and the first run of all, which makes roots and packages. */
@@ -25,12 +30,11 @@ describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
   (release) => {
     const resources = new AsyncDisposableStack();
     let computer: Computer;
+    let site: Site;
 
     beforeAll(async () => {
-      const site = resources.use(await openSite());
-      computer = resources.use(
-        await createComputer(site, { layers: [await debianRoot(release)], hostname: "policy-1" }),
-      );
+      site = resources.use(await openSite());
+      computer = resources.use(await createComputer(site, { layers: [await debianRoot(release)], hostname: HOSTNAME }));
       const onDisk = (path: string) => site.path(computer.disk(path));
       const words = ["--out", onDisk(`/opt/${PROGRAM}`), "--program", PROGRAM];
       await execute([process.execPath, join(root, "scripts/build.ts"), ...words], { limit_ms: BUILD_LIMIT_MS });
@@ -38,18 +42,20 @@ describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
       await copyFile(join(root, "systemd", UNIT), onDisk(`/etc/systemd/system/${UNIT}`));
       await computer.image.run(`ln -s /opt/${PROGRAM}/${PROGRAM}.cjs /usr/bin/${PROGRAM}`);
       await computer.boot();
-      await computer.write(
-        `/etc/${PROGRAM}/config.yaml`,
-        `listen: 127.0.0.1:8080\ndata: /var/lib/${PROGRAM}\nbootstrap_key_file: /var/lib/${PROGRAM}/bootstrap-key\n`,
-      );
+      await configure("listen: 127.0.0.1:8080");
     }, LIMIT_MS);
 
     afterAll(() => resources.disposeAsync());
 
+    const configure = (lines: string) =>
+      computer.write(
+        `/etc/${PROGRAM}/config.yaml`,
+        `${lines}\ndata: /var/lib/${PROGRAM}\nbootstrap_key_file: /var/lib/${PROGRAM}/bootstrap-key\n`,
+      );
     /** The first line of the answer. Bash speaks TCP; nothing else on a small Debian does. */
-    const get = (path: string) =>
+    const get = (path: string, host = "127.0.0.1", port = 8080) =>
       computer.ask(
-        `timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/8080; printf "GET ${path} HTTP/1.0\\r\\n\\r\\n" >&3; head -1 <&3 | tr -d "\\r"'`,
+        `timeout 20 bash -c 'exec 3<>/dev/tcp/${host}/${port}; printf "GET ${path} HTTP/1.0\\r\\n\\r\\n" >&3; head -1 <&3 | tr -d "\\r"'`,
         { may_fail: true },
       );
     const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
@@ -117,9 +123,79 @@ describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
       expect(Number(/(\d+\.\d)/.exec(security)?.[1])).toBeLessThanOrEqual(2);
     });
 
+    test.each([
+      ["localhost:8080", ["localhost"]],
+      ["0.0.0.0:8080", ["127.0.0.1", OWN_ADDRESS]],
+      ['"[::]:8080"', ["127.0.0.1", "::1", OWN_ADDRESS]],
+      ['"[::1]:8080"', ["::1"]],
+      [`${OWN_ADDRESS}:8080`, [OWN_ADDRESS]],
+      [`${HOSTNAME}:8080`, [HOSTNAME]],
+    ])("listen: %s answers at %j", async (listen, hosts) => {
+      await configure(`listen: ${listen}`);
+      await computer.run(`systemctl restart ${UNIT}`);
+      for (const host of hosts) expect(await get("/readyz", host)).toBe("HTTP/1.1 200 OK");
+    });
+
+    test.each([
+      ["192.0.2.1:8080", /This computer does not have that address/],
+      ["no-such-host.invalid:8080", /no such host|could not be resolved/],
+    ])("listen: %s fails the start, and says why", async (listen, why) => {
+      await configure(`listen: ${listen}`);
+      const { code } = await computer.run(`systemctl restart ${UNIT}`, { may_fail: true });
+      expect(code).not.toBe(0);
+      await wroteToJournal(computer, UNIT, why);
+    });
+
+    test("port 443 with the certificate of an own authority, by the recipe of the README", async () => {
+      const [makeAuthority, makeCertificate, install] = await shellBlocks("### TLS by an authority of your own");
+      const folder = `/etc/${PROGRAM}/tls-recipe`;
+      await site.run(["sh", "-ec", `mkdir -p ${computer.disk(folder)}; cd ${computer.disk(folder)}; ${makeAuthority}`]);
+      const sign = `cd ${computer.disk(folder)}; ${makeCertificate?.replace("192.0.2.10", OWN_ADDRESS)}`;
+      await site.run(["sh", "-ec", sign]);
+      await computer.run(`cd ${folder}; ${install}`);
+      const tls = `/etc/${PROGRAM}/tls`;
+      await configure(`listen: 0.0.0.0:443\ntls: { cert_file: ${tls}/cert.pem, key_file: ${tls}/key.pem }`);
+      await computer.run(`systemctl restart ${UNIT}`);
+      const words = [
+        "robots",
+        "list",
+        "--url",
+        `https://${OWN_ADDRESS}`,
+        "--ca-file",
+        computer.disk(`${folder}/ca.pem`),
+      ];
+      const key_file = computer.disk(`/var/lib/private/${PROGRAM}/bootstrap-key`);
+      const asked = await site.run([process.execPath, OPERATOR, ...words, "--key-file", key_file]);
+      expect(asked.stdout + asked.stderr).toContain("No robots are registered yet");
+
+      const process_id = await show("MainPID");
+      const before = await servedCertificate();
+      await site.run(["sh", "-ec", sign]);
+      await computer.run(`cd ${folder}; ${install?.split("\n")[2]}; systemctl reload ${UNIT}`);
+      await eventually(
+        async () => ((await servedCertificate()) === before ? undefined : true),
+        "the renewed certificate",
+      );
+      expect(await show("MainPID")).toBe(process_id);
+    });
+
+    /** Its fingerprint. */
+    async function servedCertificate(): Promise<string> {
+      const script = `openssl s_client -connect ${OWN_ADDRESS}:443 </dev/null 2>/dev/null | openssl x509 -noout -fingerprint`;
+      return (await site.run(["sh", "-c", script])).stdout;
+    }
+
     test("is stopped within the time that owed answers get", async () => {
       await computer.run(`systemctl stop ${UNIT}`);
       expect(await show("Result")).toBe("success");
     });
   },
 );
+
+/** The shell's blocks of a section of the README, without `sudo`: here everything is done by root. */
+async function shellBlocks(heading: string): Promise<readonly string[]> {
+  const readme = await readFile(join(root, "README.md"), "utf8");
+  const [, section = ""] = readme.split(`${heading}\n`);
+  const [own = ""] = section.split(/^##/m);
+  return [...own.matchAll(/^```sh\n(.*?)\n```$/gms)].map(([, text = ""]) => text.replaceAll("sudo ", ""));
+}

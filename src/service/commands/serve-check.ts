@@ -3,22 +3,25 @@ import { systemFiles } from "../../platform/files.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { readCertificatePair } from "../http/tls.ts";
+import { formatListenAddress } from "../listen-address.ts";
 import { readCatalogFile } from "../models/catalog-file.ts";
 import type { ServiceConfiguration } from "../service.ts";
 import { showFindings } from "../edited-file.ts";
 import { readConfigurationFile } from "./configuration-file.ts";
 import type { ServeFlags } from "./serve-configuration.ts";
+import { tryListen } from "./try-listen.ts";
+import { beyondReachOfUnit, UNIT_CONFIGURATION } from "./unit-reach.ts";
 
 /**
- * `serve --check`: whether the files are good, with the exit code `serve` would have. What only a start can tell is named, not
- * tried: neither the store nor the network is touched.
+ * `serve --check`: whether the files are good and the address can be listened on, with the exit code `serve` would have. What only a
+ * start can tell is named, not tried: the store is not touched.
  */
 export async function check(
   flags: ServeFlags,
   service: ServiceConfiguration,
   { terminal, user_id }: { readonly terminal: Terminal; readonly user_id: number },
 ): Promise<ExitCode> {
-  const { tls, models_file, bootstrap_key_file, store } = service;
+  const { listen, tls, models_file, bootstrap_key_file, store } = service;
   const checked = flags.config === undefined ? ["flags"] : ["configuration"];
   let exit_code: ExitCode = EXIT.ok;
   if (tls !== undefined && tls !== null) {
@@ -39,11 +42,23 @@ export async function check(
   }
   await warnOfReadableSecrets([tls?.key_file, bootstrap_key_file, await urlFileOf(flags)], terminal);
   if (exit_code !== EXIT.ok) return exit_code;
+  const trial = await tryListen(listen);
+  if (trial.state === "refused") {
+    terminal.problem(trial.problem);
+    return EXIT.failed;
+  }
+  if (trial.state === "free") checked.push("address");
   const place = store.kind === "sqlite" ? "the data directory" : "the database";
   const key = typeof bootstrap_key_file === "string" ? ", the bootstrap key" : "";
   terminal.print(`${terminal.style("good", "ok")} ${checked.join(", ")}`);
-  terminal.print(`not checked: whether ${place} can be used${key}, and the address listened on`);
-  if (user_id === 0) terminal.print(NOT_AS_ROOT);
+  terminal.print(`not checked: whether ${place} can be used${key}`);
+  if (trial.state === "taken") {
+    terminal.print(`not checked: the address ${formatListenAddress(listen)}, where a program listens now`);
+  }
+  if (user_id === 0) {
+    terminal.print(NOT_AS_ROOT);
+    if (flags.config === UNIT_CONFIGURATION) await warnOfUnit(service, terminal);
+  }
   return EXIT.ok;
 }
 
@@ -67,8 +82,22 @@ async function warnOfReadableSecrets(paths: readonly (string | null | undefined)
     if (path === null || path === undefined) continue;
     const stat = await systemFiles.stat(path).catch(() => null);
     if (stat === null || (stat.mode & READABLE_BY_ALL) === 0) continue;
-    terminal.note(
-      `${terminal.style("warn", "warning")}: every user of this computer can read ${path}; mend it: chmod o= ${path}`,
-    );
+    warn(`every user of this computer can read ${path}; mend it: chmod o= ${path}`, terminal);
   }
+}
+
+async function warnOfUnit(service: ServiceConfiguration, terminal: Terminal): Promise<void> {
+  const { bootstrap_key_file } = service;
+  // A key that is there is read, not written.
+  const has_key = typeof bootstrap_key_file === "string" && (await isThere(bootstrap_key_file));
+  const written = has_key ? { ...service, bootstrap_key_file: null } : service;
+  for (const text of beyondReachOfUnit(written)) warn(text, terminal);
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return (await systemFiles.stat(path).catch(() => null)) !== null;
+}
+
+function warn(text: string, terminal: Terminal): void {
+  terminal.note(`${terminal.style("warn", "warning")}: ${text}`);
 }

@@ -293,8 +293,8 @@ describe("robot-policy-service serve --config", () => {
     const checked = run("serve", "--check", "--config", good);
     expect(await checked.ended).toBe(0);
     expect(checked.stdout().split("\n")).toEqual([
-      "ok configuration",
-      "not checked: whether the data directory can be used, the bootstrap key, and the address listened on",
+      "ok configuration, address",
+      "not checked: whether the data directory can be used, the bootstrap key",
       ...(isRoot ? [expect.stringContaining("whether the unit's own user can read these files")] : []),
       "",
     ]);
@@ -308,6 +308,24 @@ describe("robot-policy-service serve --config", () => {
     expect(refused.stderr()).toContain("tls-certificate-unreadable");
     expect(refused.stderr()).toContain(`${join(folder, "models.yaml")}:1:`);
     expect(await run("serve", "--config", bad).ended).toBe(3);
+  });
+
+  it.each([
+    ["192.0.2.1:8080", "This computer does not have that address. (192.0.2.1:8080)"],
+    ["no-such-host.invalid:8080", "(no-such-host.invalid:8080)"],
+  ])("--check tells that %s cannot be listened on, as a start would", async (address, told) => {
+    const path = await configure(usual().replace("127.0.0.1:0", address));
+    const [checked, started] = [run("serve", "--check", "--config", path), run("serve", "--config", path)];
+    expect([await checked.ended, await started.ended]).toEqual([1, 1]);
+    expect(checked.stderr()).toContain(told);
+    expect(started.stderr()).toContain(checked.stderr());
+  });
+
+  it("--check beside the running service has nothing against its address", async () => {
+    const { host } = new URL((await listening(serveHere())).url);
+    const checked = run("serve", "--check", "--config", await configure(usual().replace("127.0.0.1:0", host)));
+    expect(await checked.ended).toBe(0);
+    expect(checked.stdout()).toContain(`not checked: the address ${host}, where a program listens now`);
   });
 
   it("--check warns of a secret that everyone can read, and of no other", async () => {
