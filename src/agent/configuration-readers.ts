@@ -15,6 +15,10 @@ export const LABEL_LIMIT = 32;
 export const LABEL_KEY_LIMIT = 64;
 export const LABEL_VALUE_LIMIT = 256;
 export const NAME_LIMIT = 64;
+export const REGION_LIMIT = 256;
+/** Clouds name regions like `us-east1`, `westeurope` and `eu/fra`; those of a site's own servers are its own words. */
+export const REGION_FORM = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/;
+const ADDRESS_WITH_CREDENTIALS = /:\/\/[^/@\s]+@/;
 
 /** Fewest characters that a placeholder of the name template stands for. */
 const PLACEHOLDER_LENGTHS: ReadonlyMap<string, number> = new Map([
@@ -78,9 +82,28 @@ export const absolutePath: Reader<string> = (place) => {
   return undefined;
 };
 
+/** A text that is registered, where every operator can read it: an address with a password in it is not. */
+export function registeredText(maximum: number, minimum = 1): Reader<string> {
+  return (place) => {
+    const written = text(maximum, minimum)(place);
+    if (written === undefined || !ADDRESS_WITH_CREDENTIALS.test(written)) return written;
+    const message = "this address holds a user name or password, and what stands here is registered; leave them out";
+    fail(place, "secret_in_configuration", message);
+    return undefined;
+  };
+}
+
+/** A cloud region's code. What is written is never repeated: who pastes an address here may paste a password with it. */
+export const region: Reader<string> = (place) => {
+  const written = text(REGION_LIMIT)(place);
+  if (written === undefined || REGION_FORM.test(written)) return written;
+  fail(place, "region_format", "expected the code of a region, such as eu-central-1: letters, digits, - _ . and /");
+  return undefined;
+};
+
 /** The name of the robot with placeholders for what differs between robots. */
 export const nameTemplate: Reader<string> = (place) => {
-  const template = text(LONGEST_TEMPLATE)(place);
+  const template = registeredText(LONGEST_TEMPLATE)(place);
   if (template === undefined) return undefined;
   let shortest = codePoints(template);
   for (const [placeholder] of template.matchAll(/\{[^{}]*\}?|\}/g)) {
@@ -124,7 +147,7 @@ export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
     } else if (values.has(name)) {
       check.findings.error("duplicate_name", label.path, entry.key_offset, `label ${shown(name)} is already set`);
     }
-    const value = read(label, text(LABEL_VALUE_LIMIT, 0));
+    const value = read(label, registeredText(LABEL_VALUE_LIMIT, 0));
     if (value !== undefined) values.set(name, value);
   }
   return Object.fromEntries(values);

@@ -4,13 +4,19 @@ import {
   LOG_FORMATS,
   LOG_LEVELS,
   POLL_BOUNDS,
-  REGION_LIMIT,
   RESYNC_BOUNDS,
   SETTLE_BOUNDS,
   SITE_LIMIT,
   TIMEOUT_BOUNDS,
 } from "./configuration.ts";
-import { LABEL_KEY_LIMIT, LABEL_LIMIT, LABEL_VALUE_LIMIT, LONGEST_TEMPLATE } from "./configuration-readers.ts";
+import {
+  LABEL_KEY_LIMIT,
+  LABEL_LIMIT,
+  LABEL_VALUE_LIMIT,
+  LONGEST_TEMPLATE,
+  REGION_FORM,
+  REGION_LIMIT,
+} from "./configuration-readers.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -94,6 +100,7 @@ function robot(): Schema {
         type: "string",
         minLength: 1,
         maxLength: REGION_LIMIT,
+        pattern: REGION_FORM.source,
         description: "Cloud region nearest to the robot.",
       },
       site: {

@@ -14,9 +14,17 @@ import { fieldsOf } from "../manifest/fields.ts";
 import type { Finding } from "../manifest/finding.ts";
 import { FindingList } from "../manifest/finding-list.ts";
 import type { Position } from "../manifest/lines.ts";
-import { boolean, integer, number, oneOf, text } from "../manifest/readers.ts";
+import { boolean, integer, number, oneOf } from "../manifest/readers.ts";
 import { secretOffset } from "../manifest/secrets.ts";
-import { absolutePath, labels, nameTemplate, proxyAddress, serviceUrl } from "./configuration-readers.ts";
+import {
+  absolutePath,
+  labels,
+  nameTemplate,
+  proxyAddress,
+  region,
+  registeredText,
+  serviceUrl,
+} from "./configuration-readers.ts";
 
 export interface AgentConfiguration {
   readonly service: ServiceConfiguration;
@@ -78,7 +86,6 @@ export interface ConfigurationReading {
 export const CONFIGURATION_LIMIT_BYTES = 1_048_576;
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 export const LOG_FORMATS = ["json", "text"] as const;
-export const REGION_LIMIT = 256;
 export const SITE_LIMIT = 128;
 export const TIMEOUT_BOUNDS = { minimum: 1, maximum: 300 } as const;
 export const SETTLE_BOUNDS = { minimum: 0, maximum: 60_000 } as const;
@@ -199,12 +206,12 @@ const readRobot: Reader<RobotConfiguration> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
   const name = fields.optional("name", nameTemplate) ?? DEFAULTS.name;
-  const region = fields.required("region", text(REGION_LIMIT));
-  const site = fields.optional("site", text(SITE_LIMIT)) ?? null;
+  const robot_region = fields.required("region", region);
+  const site = fields.optional("site", registeredText(SITE_LIMIT)) ?? null;
   const robot_labels = fields.optional("labels", labels) ?? {};
   const home = fields.optional("home", absolutePath) ?? null;
   fields.close();
-  return region === undefined ? undefined : { name, region, site, labels: robot_labels, home };
+  return robot_region === undefined ? undefined : { name, region: robot_region, site, labels: robot_labels, home };
 };
 
 const WATCH_DEFAULTS: WatchConfiguration = {

@@ -171,7 +171,7 @@ x-note: whatever
     ["an empty name", `${SERVICE}robot: {region: a, name: " "}\n`, "text_format /robot/name", "2:26"],
     [
       "a region that is too long",
-      `${SERVICE}robot: {region: ${"é".repeat(257)}}\n`,
+      `${SERVICE}robot: {region: ${"e".repeat(257)}}\n`,
       "text_format /robot/region",
       "2:17",
     ],
@@ -179,6 +179,33 @@ x-note: whatever
       "a site that is too long",
       `${SERVICE}robot: {region: a, site: ${"🦾".repeat(129)}}\n`,
       "text_format /robot/site",
+      "2:26",
+    ],
+    ...["https://user:pw@x", "eu central", "-eu", "eu:1", "Zürich"].map(
+      (region) =>
+        [
+          `the region ${region}`,
+          `${SERVICE}robot: {region: "${region}"}\n`,
+          "region_format /robot/region",
+          "2:17",
+        ] as const,
+    ),
+    [
+      "an address with a password as site",
+      `${SERVICE}robot: {region: a, site: https://user:pw@x/y}\n`,
+      "secret_in_configuration /robot/site",
+      "2:26",
+    ],
+    [
+      "an address with a password as label",
+      `${SERVICE}robot: {region: a, labels: {k: https://user@x}}\n`,
+      "secret_in_configuration /robot/labels/k",
+      "2:32",
+    ],
+    [
+      "an address with a password as name",
+      `${SERVICE}robot: {region: a, name: "https://user:pw@x"}\n`,
+      "secret_in_configuration /robot/name",
       "2:26",
     ],
     ["a region left to fill in", `${SERVICE}robot: {region: <region>}\n`, "placeholder /robot/region", "2:17"],
@@ -210,6 +237,7 @@ x-note: whatever
     ["a key of the manifest", `${MINIMAL}robot_type_id: a.b.v1\n`, "unknown_key /robot_type_id", "3:1"],
   ])("readConfiguration: %s", async (_, text, finding, place) => {
     const { findings, configuration } = read(text);
+    expect(findings.map(({ message }) => message).join()).not.toContain("pw@");
     expect(findings.map(({ id, loc }) => `${id} ${loc}`)).toContain(finding);
     expect(findings.map(({ line, column }) => `${line}:${column}`)).toContain(place);
     expect(findings).toHaveLength(1);
