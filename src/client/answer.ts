@@ -86,7 +86,8 @@ function describeRefusal<T>(
   }
   const told = errorBodySchema.safeParse(value);
   const sentence = told.success ? clean(told.data.detail, reading) : "";
-  return sentence === "" ? `status ${answer.status} with ${describeContent(answer)}` : sentence;
+  if (sentence !== "") return sentence;
+  return `status ${answer.status} with ${value === null ? describeContent(answer) : "JSON that gives no reason"}`;
 }
 
 /** The findings of a 422, without `input` and `ctx`: they repeat what was sent, without a bound. */
@@ -122,7 +123,7 @@ function describeContent(answer: HttpAnswer): string {
     return "a web page (a captive portal, or a wrong address?)";
   }
   if (answer.headers["content-encoding"] !== undefined) return "compressed data that was not asked for";
-  return /^text\//i.test(type) ? "plain text" : "something else";
+  return /^text\//i.test(type) ? "plain text" : "data of an unknown kind";
 }
 
 type Json = { readonly kind: "json"; readonly value: unknown } | { readonly kind: "not-json" };

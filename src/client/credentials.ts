@@ -199,7 +199,11 @@ export function parseKey(text: string, source: CredentialSource, where: string):
   if (key.includes("\n")) return bad("key-several-lines", "it has more than one line", rewrite);
   if (/\s/.test(key)) return bad("key-space", "it has a space beside or inside the key", rewrite);
   if (key.length > KEY_LENGTH_LIMIT || !KEY_PATTERN.test(key)) {
-    return bad("key-form", "what is in it is not an API key", "a key looks like sk_live_…: copy it whole");
+    return bad(
+      "key-form",
+      "what is in it is not an API key",
+      "a key begins with sk_ and has no spaces: copy it whole, and nothing else",
+    );
   }
   return { kind: "credential", secret: new Secret(key), source, where };
 }

@@ -26,7 +26,10 @@ const SKEW_WARNING_MS = 5 * MINUTE_MS;
 /** Enough for certificates to seem expired, or not valid yet. */
 const SKEW_FAILURE_MS = DAY_MS;
 
-const SET_CLOCK = "timedatectl set-ntp true; then see: timedatectl status";
+const SET_CLOCK = "sudo timedatectl set-ntp true; then see: timedatectl status";
+/** systemd has nothing then that `set-ntp` could switch on. */
+const INSTALL_TIME_SERVICE =
+  "no time service is installed: sudo apt install systemd-timesyncd; then see: timedatectl status";
 
 /** What the service said to `GET /v1/robots`, with the key where there is one. */
 export interface Answer {
@@ -148,23 +151,24 @@ function judgeAnswer(result: Answer["result"], took_ms: number): Verdict {
  * @param time_service whether it stays right by itself.
  */
 export function checkClock(clock: Clock, answer: Answer | null, time_service: TimeService): Verdict {
+  const set_clock = time_service === "not-installed" ? INSTALL_TIME_SERVICE : SET_CLOCK;
   const now_ms = clock.wall_ms();
   if (now_ms < RELEASED_AT_MS) {
     const what = `the clock says ${new Date(now_ms).toISOString().slice(0, 16)}, before this program was written`;
-    return fail(EXIT.unreachable, what, SET_CLOCK);
+    return fail(EXIT.unreachable, what, set_clock);
   }
   const dated = answer?.dated ?? null;
-  const is_left_alone = time_service === "not-synchronized";
+  const is_left_alone = time_service === "not-synchronized" || time_service === "not-installed";
   if (dated === null) {
-    if (is_left_alone) return warn("plausible, but no time service keeps it right", SET_CLOCK);
+    if (is_left_alone) return warn("plausible, but no time service keeps it right", set_clock);
     return skip("plausible; there is no answer of the service to compare it with");
   }
   const skew_ms = dated.here_ms - dated.service_ms;
   const what = `${describeSkew(Math.abs(skew_ms))} ${skew_ms > 0 ? "ahead of" : "behind"} the service's`;
-  if (Math.abs(skew_ms) > SKEW_FAILURE_MS) return fail(EXIT.unreachable, what, SET_CLOCK);
-  if (Math.abs(skew_ms) > SKEW_WARNING_MS) return warn(what, SET_CLOCK);
+  if (Math.abs(skew_ms) > SKEW_FAILURE_MS) return fail(EXIT.unreachable, what, set_clock);
+  if (Math.abs(skew_ms) > SKEW_WARNING_MS) return warn(what, set_clock);
   const near = `within ${Math.max(1, Math.ceil(Math.abs(skew_ms) / 1000))} s of the service's`;
-  if (is_left_alone) return warn(`${near}, but no time service keeps it so`, SET_CLOCK);
+  if (is_left_alone) return warn(`${near}, but no time service keeps it so`, set_clock);
   return ok(`${near}${time_service === "synchronized" ? ", and a time service keeps it so" : ""}`);
 }
 

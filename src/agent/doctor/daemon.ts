@@ -14,6 +14,7 @@ import { statusProblem } from "../status-problem.ts";
 import type { Vantage } from "../vantage.ts";
 import type { Examined, FailureCode, Verdict } from "./check.ts";
 import { fail, ok, warn } from "./check.ts";
+import type { UnitFacts } from "./unit.ts";
 import { howToStart } from "./unit.ts";
 
 /** The running agent, by what it says of itself through its control socket. */
@@ -27,7 +28,16 @@ export async function checkDaemon(
   const value = answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : null;
   const other = value === null ? null : await findOtherFolders(value, folders, machine.files);
   if (other !== null) return { verdict: warn(other.what, other.fix), value: null };
-  return { verdict: judgeDaemon(answer, version, folders, vantage), value };
+  const facts = await unitFacts(folders, machine.files);
+  return { verdict: judgeDaemon(answer, version, folders, vantage, facts), value };
+}
+
+export async function unitFacts(folders: Folders, files: Files): Promise<UnitFacts> {
+  const hasConfiguration = await files.stat(folders.config_path).then(
+    () => true,
+    () => false,
+  );
+  return { isOfTheseFolders: hasStandardState(folders), hasConfiguration };
 }
 
 /** The kernel's own limit on an environment is larger; nobody's is. */
@@ -59,11 +69,17 @@ function parseEnvironment(text: string): Environment {
   return Object.fromEntries(pairs);
 }
 
-function judgeDaemon(answer: ControlAnswer, version: string, folders: Folders, { unit }: Vantage): Verdict {
+function judgeDaemon(
+  answer: ControlAnswer,
+  version: string,
+  folders: Folders,
+  { unit }: Vantage,
+  facts: UnitFacts,
+): Verdict {
   const path = controlSocketPath(folders);
   switch (answer.kind) {
     case "not-running":
-      return warn(`no agent answers at ${path}; changes are not noticed`, howToStart(unit, hasStandardState(folders)));
+      return warn(`no agent answers at ${path}; changes are not noticed`, howToStart(unit, facts));
     case "denied":
       return warn(`this user may not speak to the agent at ${path}`, howToJoin(folders));
     case "failed":

@@ -13,7 +13,6 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { Folders } from "../folders.ts";
-import { hasStandardState } from "../folders.ts";
 import type { StatusDocument } from "../status.ts";
 import type { Vantage } from "../vantage.ts";
 import { takeVantage } from "../vantage.ts";
@@ -21,7 +20,7 @@ import type { Answer } from "./answering.ts";
 import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
 import type { CheckId, CheckResult, Examination, Examined, Limit, Verdict } from "./check.ts";
 import { CHECK_IDS, fail, ok, skip, startExamination, warn } from "./check.ts";
-import { checkDaemon, readEnvironment } from "./daemon.ts";
+import { checkDaemon, readEnvironment, unitFacts } from "./daemon.ts";
 import { checkConfiguration, checkFiles, checkKey, checkManifest, judgeUser } from "./inputs.ts";
 import { checkDisk, checkState } from "./keeping.ts";
 import { checkDns, checkTcp, dnsLimit, firstHop, tcpLimit } from "./network.ts";
@@ -91,7 +90,9 @@ async function examine(arrival: Arrival): Promise<void> {
     examination.run("disk", local(ward), async () =>
       only(await checkDisk(context, folders, vantage, status?.state_problem ?? null)),
     ),
-    examination.run("unit", local(ward), async () => only(judgeUnit(vantage.unit, hasStandardState(folders)))),
+    examination.run("unit", local(ward), async () =>
+      only(judgeUnit(vantage.unit, await unitFacts(folders, context.machine.files))),
+    ),
     examination
       .run("configuration", local(ward), () => checkConfiguration(context, folders, vantage))
       .then((configuration) => (configuration === null ? withoutConfiguration(ward) : configured(ward, configuration))),

@@ -1,19 +1,22 @@
 import type { RunProgram } from "../../platform/programs.ts";
 
 /** Whether something keeps the clock right: the kernel's own word (adjtimex(2)), which any time service sets. */
-export type TimeService = "synchronized" | "not-synchronized" | "unknown";
+export type TimeService = "synchronized" | "not-synchronized" | "not-installed" | "unknown";
 
 const ASK_LIMIT_MS = 4000;
 
 export async function askTimeService(runProgram: RunProgram): Promise<TimeService> {
-  const result = await runProgram(["timedatectl", "show", "--property=NTPSynchronized"], { limit_ms: ASK_LIMIT_MS });
+  const result = await runProgram(["timedatectl", "show", "--property=NTPSynchronized", "--property=CanNTP"], {
+    limit_ms: ASK_LIMIT_MS,
+  });
   if (result.kind !== "ended" || result.exit_code !== 0) return "unknown";
-  switch (result.stdout.trim()) {
-    case "NTPSynchronized=yes":
-      return "synchronized";
-    case "NTPSynchronized=no":
-      return "not-synchronized";
-    default:
-      return "unknown";
-  }
+  return readTimeService(result.stdout);
+}
+
+/** @param shown by `timedatectl show`: a line `NAME=VALUE` for each property. */
+export function readTimeService(shown: string): TimeService {
+  const lines = new Set(shown.split("\n").map((line) => line.trim()));
+  if (lines.has("NTPSynchronized=yes")) return "synchronized";
+  if (!lines.has("NTPSynchronized=no")) return "unknown";
+  return lines.has("CanNTP=no") ? "not-installed" : "not-synchronized";
 }

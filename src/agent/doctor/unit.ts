@@ -6,12 +6,16 @@ import { fail, ok, skip, warn } from "./check.ts";
 
 const LOG = `journalctl -u ${SERVICE_NAME} -n 50`;
 
-/**
- * The unit as systemd holds it: there, switched on, running, and not starting over and over.
- *
- * @param is_unit_of_these_folders false for an agent with folders of its own, which somebody runs without a unit.
- */
-export function judgeUnit(found: FoundUnit, is_unit_of_these_folders: boolean): Verdict {
+/** What the unit is judged by, beside systemd's own word. */
+export interface UnitFacts {
+  /** False for an agent with folders of its own, which somebody runs without a unit. */
+  readonly isOfTheseFolders: boolean;
+  /** The file is there, whatever is in it: without it systemd skips the start. */
+  readonly hasConfiguration: boolean;
+}
+
+/** The unit as systemd holds it: there, switched on, running, and not starting over and over. */
+export function judgeUnit(found: FoundUnit, facts: UnitFacts): Verdict {
   switch (found.kind) {
     case "no-systemd":
       return skip("this machine does not run systemd");
@@ -20,16 +24,16 @@ export function judgeUnit(found: FoundUnit, is_unit_of_these_folders: boolean): 
     case "unit":
       break;
   }
-  if (!is_unit_of_these_folders) return skip("an agent with folders of its own has no unit");
+  if (!facts.isOfTheseFolders) return skip("an agent with folders of its own has no unit");
   const { unit } = found;
-  return judgeLoaded(unit) ?? judgeActive(unit);
+  return judgeLoaded(unit) ?? judgeActive(unit, facts);
 }
 
 /** What brings an agent up that is down. */
-export function howToStart(found: FoundUnit, is_unit_of_these_folders: boolean): string {
-  if (!is_unit_of_these_folders) return "robot-policy-agent run, with the same folders";
+export function howToStart(found: FoundUnit, facts: UnitFacts): string {
+  if (!facts.isOfTheseFolders) return "robot-policy-agent run, with the same folders";
   if (found.kind !== "unit") return "robot-policy-agent run, under what starts services here";
-  const verdict = judgeUnit(found, true);
+  const verdict = judgeUnit(found, facts);
   return "remedy" in verdict ? verdict.remedy : `systemctl restart ${SERVICE_NAME}`;
 }
 
@@ -60,7 +64,7 @@ function judgeLoaded({ load_state, unit_file_state, needs_reload }: ServiceUnit)
     : null;
 }
 
-function judgeActive(unit: ServiceUnit): Verdict {
+function judgeActive(unit: ServiceUnit, { hasConfiguration }: UnitFacts): Verdict {
   const { active_state, sub_state, restarts, unit_file_state } = unit;
   const is_enabled = unit_file_state !== "disabled";
   switch (active_state) {
@@ -75,7 +79,7 @@ function judgeActive(unit: ServiceUnit): Verdict {
       if (unit.condition_failed)
         return warn(
           "it was not started: the configuration was not there when that was tried",
-          `once it is there (robot-policy-agent init): systemctl start ${SERVICE_NAME}`,
+          `${hasConfiguration ? "it is there now" : "write it with robot-policy-agent init, then"}: systemctl start ${SERVICE_NAME}`,
         );
       return warn(
         `it is not running${is_enabled ? "" : ", and not started with the robot"}`,

@@ -418,7 +418,7 @@ describe("the way to the service", () => {
             (day) => `the certificate is valid from ${dates}, and the clock of this machine says ${day}`,
           ),
         );
-        expect(check("tls")?.remedy).toContain("timedatectl set-ntp true");
+        expect(check("tls")?.remedy).toContain("if the clock is wrong, set it: see the check `clock`");
       },
     );
 

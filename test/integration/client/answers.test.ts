@@ -174,6 +174,16 @@ test.each([
     { kind: "refused", status: 500, detail: "status 500 with plain text" },
   ],
   [
+    "JSON of another service",
+    raw("500 No", '{"error": {"message": "boom"}}', "content-type: application/json"),
+    { kind: "refused", status: 500, detail: "status 500 with JSON that gives no reason" },
+  ],
+  [
+    "bytes of any kind",
+    raw("500 No", "\u0001\u0002", "content-type: application/octet-stream"),
+    { kind: "refused", status: 500, detail: "status 500 with data of an unknown kind" },
+  ],
+  [
     "a refusal without a body",
     head("503 No", "content-length: 0"),
     { kind: "refused", status: 503, detail: /empty body/ },

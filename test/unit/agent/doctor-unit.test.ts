@@ -30,12 +30,14 @@ InaccessiblePaths=
 StatusText=Registered as arm=7
 `;
 
-function judge(changes: Readonly<Record<string, string>>) {
+const here = { isOfTheseFolders: true, hasConfiguration: true };
+
+function judge(changes: Readonly<Record<string, string>>, hasConfiguration = true) {
   const text = Object.entries(changes).reduce(
     (lines, [name, value]) => lines.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=${value}`),
     RUNNING,
   );
-  return judgeUnit({ kind: "unit", unit: parseUnit(text) }, true);
+  return judgeUnit({ kind: "unit", unit: parseUnit(text) }, { isOfTheseFolders: true, hasConfiguration });
 }
 
 describe("credentialsOfUnit: where the key is that systemd handed over", () => {
@@ -62,8 +64,8 @@ describe("howToStart: what brings up an agent that is down", () => {
     ["with a masked unit", unit(masked), true, "systemctl unmask robot-policy-agent"],
     ["with a stopped unit", unit(stopped), true, "systemctl start robot-policy-agent"],
     ["that runs, and is not heard", unit(RUNNING), true, "systemctl restart robot-policy-agent"],
-  ] as const)("%s", (_name, found, is_of_these_folders, command) => {
-    expect(howToStart(found, is_of_these_folders)).toBe(command);
+  ] as const)("%s", (_name, found, isOfTheseFolders, command) => {
+    expect(howToStart(found, { isOfTheseFolders, hasConfiguration: true })).toBe(command);
   });
 });
 
@@ -123,10 +125,19 @@ describe("judgeUnit", () => {
     expect(judge({ LoadState: "masked", UnitFileState })).toMatchObject({ remedy });
   });
 
+  test.each([
+    ["is there now", true, "it is there now: systemctl start robot-policy-agent"],
+    ["is not there yet", false, "write it with robot-policy-agent init, then: systemctl start robot-policy-agent"],
+  ])("a unit that was skipped for want of a configuration, which %s", (_name, hasConfiguration, remedy) => {
+    expect(judge({ ActiveState: "inactive", ConditionResult: "no" }, hasConfiguration)).toMatchObject({ remedy });
+  });
+
   test("no systemd, and an agent that somebody runs by hand: nothing to judge", () => {
-    expect(judgeUnit({ kind: "no-systemd" }, true).status).toBe("skip");
-    expect(judgeUnit({ kind: "unit", unit: parseUnit(RUNNING) }, false).status).toBe("skip");
-    expect(judgeUnit({ kind: "silent", detail: "no answer" }, true).status).toBe("warn");
+    expect(judgeUnit({ kind: "no-systemd" }, here).status).toBe("skip");
+    expect(judgeUnit({ kind: "unit", unit: parseUnit(RUNNING) }, { ...here, isOfTheseFolders: false }).status).toBe(
+      "skip",
+    );
+    expect(judgeUnit({ kind: "silent", detail: "no answer" }, here).status).toBe("warn");
   });
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 
 import { RELEASED_AT_MS } from "../../../src/platform/release.ts";
 import { checkClock, judgeKey } from "../../../src/agent/doctor/answering.ts";
+import { readTimeService } from "../../../src/agent/doctor/time-service.ts";
 import type { Verdict } from "../../../src/agent/doctor/check.ts";
 import { CHECK_IDS, fail, ok, startExamination } from "../../../src/agent/doctor/check.ts";
 import type { Registration } from "../../../src/agent/registration.ts";
@@ -123,12 +124,32 @@ describe("checkClock", () => {
     ["unknown", "skip"],
     ["synchronized", "skip"],
     ["not-synchronized", "warn"],
+    ["not-installed", "warn"],
   ] as const)(
     "checkClock: a plausible one cannot be judged alone; a time service that is %s: %s",
     (service, status) => {
       expect(checkClock(clockAt("2030-01-01T00:00:00Z"), null, service).status).toBe(status);
     },
   );
+
+  test.each([
+    ["NTPSynchronized=yes\nCanNTP=yes\n", "synchronized"],
+    ["CanNTP=yes\nNTPSynchronized=no\n", "not-synchronized"],
+    ["CanNTP=no\nNTPSynchronized=no\n", "not-installed"],
+    // Set by a program that systemd does not know.
+    ["CanNTP=no\nNTPSynchronized=yes\n", "synchronized"],
+    ["", "unknown"],
+  ])("readTimeService: %j is %s", (shown, service) => {
+    expect(readTimeService(shown)).toBe(service);
+  });
+
+  test("checkClock: where no time service is installed, the remedy names the package", () => {
+    for (const now of ["1970-01-01T00:01:00Z", "2030-01-01T00:00:00Z"]) {
+      expect(checkClock(clockAt(now), null, "not-installed")).toMatchObject({
+        remedy: expect.stringContaining("sudo apt install systemd-timesyncd"),
+      });
+    }
+  });
 
   test("checkClock: the day this program was written is in the past", () => {
     expect(RELEASED_AT_MS).toBeLessThan(Date.now());
