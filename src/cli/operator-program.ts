@@ -52,10 +52,10 @@ export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
   },
   groups: {
     robots: "see the registered robots, and register others",
-    fleets: "see, make and update fleets of robots",
+    fleets: "see, create and update fleets of robots",
     models: "see the models of the catalog",
-    deployments: "see and stop what runs where",
-    keys: "make, list and revoke API keys",
+    deployments: "see and retire what runs where",
+    keys: "create, list and revoke API keys",
     contexts: "the services that are known here; alone it lists them",
   },
   alone: { contexts: "list" },

@@ -108,7 +108,7 @@ export const fleetRows: readonly OperatorRow[] = [
   },
   {
     name: "fleets create",
-    summary: "make a fleet of robots that share a model",
+    summary: "create a fleet of robots that share a model",
     flags: [
       { flag: "--from <file>", summary: "YAML file that says it, or - for stdin; flags replace what it says" },
       { flag: "--name <name>", summary: "name of the fleet" },
@@ -137,7 +137,7 @@ export const fleetRows: readonly OperatorRow[] = [
     summary: "roll another model out to a fleet; the old one serves until the new one is ready",
     argument: "FLEET MODEL",
     names: ["fleets", "models"],
-    flags: [...WAIT_FLAGS, DRY_RUN_FLAG],
+    flags: [...WAIT_FLAGS, YES_FLAG, DRY_RUN_FLAG],
     examples: ["robot-policy fleets update-model packing pi1 --wait --timeout 1h"],
     load: async () => (await import("../operator/commands/fleets-update-model.ts")).fleetsUpdateModel,
   },
@@ -152,6 +152,7 @@ export const deployRows: readonly OperatorRow[] = [
     flags: [
       { flag: "--robot <robot>", summary: "the robot, by name or id", repeats: true, names: "robots" },
       ...WAIT_FLAGS,
+      YES_FLAG,
       DRY_RUN_FLAG,
     ],
     examples: ["robot-policy deploy pi0.5 --robot arm-7 --wait"],

@@ -34,13 +34,13 @@ export const deploymentRows: readonly OperatorRow[] = [
     load: async () => (await import("../operator/commands/deployments.ts")).deploymentsShow,
   },
   {
-    name: "deployments stop",
-    summary: "stop one deployment, by its id or the robot it runs on",
+    name: "deployments retire",
+    summary: "retire one deployment, by its id or the robot it runs on",
     argument: "DEPLOYMENT",
     names: ["deployments"],
-    flags: [DRY_RUN_FLAG],
-    examples: ["robot-policy deployments stop arm-7", "robot-policy deployments stop arm-7 --dry-run"],
-    load: async () => (await import("../operator/commands/deployments.ts")).deploymentsStop,
+    flags: [YES_FLAG, DRY_RUN_FLAG],
+    examples: ["robot-policy deployments retire arm-7", "robot-policy deployments retire arm-7 --dry-run"],
+    load: async () => (await import("../operator/commands/deployments-retire.ts")).deploymentsRetire,
   },
 ];
 
@@ -68,7 +68,7 @@ export const modelRows: readonly OperatorRow[] = [
 export const organizationRows: readonly OperatorRow[] = [
   {
     name: "keys create",
-    summary: "make an API key; it is shown this once, or written to a file of its own",
+    summary: "create an API key; it is shown this once, or written to a file of its own",
     argument: "LABEL",
     flags: [
       {

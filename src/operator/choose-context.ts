@@ -33,5 +33,5 @@ export async function chooseContext(
 const NO_CONTEXT: Problem = {
   code: "no-context",
   what: "no context is current",
-  fix: "name one; robot-policy contexts list shows what there is, robot-policy login --url URL makes one",
+  fix: "name one; robot-policy contexts list shows what there is, robot-policy login --url URL creates one",
 };

@@ -227,7 +227,7 @@ function inOperatorsWords(loaded: LoadedCredential): LoadedCredential {
   if (loaded.kind === "credential") return loaded;
   switch (loaded.code) {
     case "key-missing":
-      return { ...loaded, fix: "correct the path; robot-policy keys create LABEL --out FILE makes a key in a file" };
+      return { ...loaded, fix: "correct the path; robot-policy keys create LABEL --out FILE creates a key in a file" };
     case "key-owner":
       return { ...loaded, what: "the key file belongs to another user" };
     default:

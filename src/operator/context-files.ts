@@ -187,7 +187,7 @@ async function findExposure(files: Files, paths: readonly string[], user_id: num
 }
 
 function missing(name: string): FoundContext {
-  const fix = "robot-policy contexts list shows what there is; robot-policy contexts add NAME --url URL makes one";
+  const fix = "robot-policy contexts list shows what there is; robot-policy contexts add NAME --url URL creates one";
   return { kind: "no-context", problem: { code: "context-missing", what: `there is no context named ${name}`, fix } };
 }
 

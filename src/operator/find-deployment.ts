@@ -30,12 +30,16 @@ export async function findDeployment(service: Service, name: string, terminal: T
   if (result.kind !== "ok") return isUnknownOperation(result) ? name : service.failed(result);
   const deployments = itemsIn(result.value);
   if (deployments.some(({ id }) => id === name)) return name;
-  const current = deployments.filter((each) => isCurrent(each) && (each.robot === name || each.robot_id === name));
-  const newest = current.at(-1);
-  if (newest !== undefined) return newest.id;
+  const current = currentOn(name, deployments);
+  if (current !== undefined) return current.id;
   const what = `no deployment has the id ${name}, and none runs on a robot of that name`;
   terminal.problem({ code: "not-found", what, fix: "robot-policy deployments list shows what runs where" });
   return EXIT.rejected;
+}
+
+/** What runs on the robot of this name or id. */
+export function currentOn(robot: string, deployments: readonly DeploymentView[]): DeploymentView | undefined {
+  return deployments.findLast((each) => isCurrent(each) && (each.robot === robot || each.robot_id === robot));
 }
 
 /** One that failed still stands for its robot until another takes its place. */

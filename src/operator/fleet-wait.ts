@@ -16,7 +16,7 @@ export interface WaitedFleet extends Ended {
 }
 
 /**
- * Waits for a fleet that was made or updated.
+ * Waits for a fleet that was created or updated.
  *
  * @param endOf whether what is waited for has come, or will not come by itself.
  */
@@ -66,7 +66,7 @@ export async function waitForFleet(
 
 const DONE: Ended = { exit_code: EXIT.ok, problem: null };
 
-/** For a fleet that was made: ready, or it needs a person. */
+/** For a fleet that was created: ready, or it needs a person. */
 export function endOfCreation({ name, status, blocker, robots, active_model }: FleetView): Ended | null {
   switch (status) {
     case "ready":

@@ -38,7 +38,7 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
       ["estimate", estimateInWords(fleet)],
       ["mode", `${fleet.readiness_mode}, at most ${fleet.peak_active_robots} active at a time`],
       ["members", details === null ? "" : selectionInWords(details.selection)],
-      ["made", relativeTime(details?.created_at, now_ms)],
+      ["created", relativeTime(details?.created_at, now_ms)],
       ["updated", relativeTime(details?.updated_at, now_ms)],
     ],
     terminal,
@@ -52,7 +52,7 @@ function selectionInWords(selection: FleetDetails["selection"]): string {
   const told = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>
     value === null ? [] : [`${name}=${value}`],
   );
-  return `${told.join(", ")}, as of the day it was made`;
+  return `${told.join(", ")}, as of the day it was created`;
 }
 
 function showMembers(members: readonly FleetMemberView[], terminal: Terminal): void {

@@ -22,7 +22,7 @@ export async function contextsList(flags: OperatorFlags, context: OperatorContex
     return EXIT.ok;
   }
   if (found.length === 0) {
-    terminal.note("There are no contexts yet; robot-policy login --url URL makes one.");
+    terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
     return EXIT.ok;
   }
   const now_ms = machine.clock.wall_ms();

@@ -3,8 +3,12 @@ import type { DeploymentView } from "../../api/deployments.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { ConfirmFlags } from "../confirm.ts";
+import { personToAsk, refusedBy } from "../confirm.ts";
+import { deploymentInWords } from "../deployment-words.ts";
 import { isUnknownOperation } from "../failure.ts";
-import { lookAtDeployment } from "../find-deployment.ts";
+import { currentOn, listDeployments, lookAtDeployment } from "../find-deployment.ts";
+import { itemsIn } from "../listed.ts";
 import { refuseMissingOperation } from "../missing-operation.ts";
 import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
@@ -13,7 +17,7 @@ import type { Service } from "../service.ts";
 import type { Ended, WaitFlags } from "../wait.ts";
 import { waitTimeout, waitUntilEnded } from "../wait.ts";
 
-export interface DeployFlags extends WaitFlags {
+export interface DeployFlags extends WaitFlags, ConfirmFlags {
   readonly robot?: readonly string[];
   readonly dryRun?: boolean;
 }
@@ -41,6 +45,8 @@ export async function deploy(
   const body = { model, robot };
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRequest(operations.createDeployment, { body }, flags.json === true);
+    const refused = await refusedReplacement(robot, service, flags, context);
+    if (refused !== null) return refused;
     const result = await service.call(operations.createDeployment, { body });
     if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
     const waited =
@@ -51,6 +57,25 @@ export async function deploy(
     else terminal.print(inWords(waited.deployment.value, body, terminal));
     return waited.exit_code;
   });
+}
+
+/** Null where nothing is replaced, or may be. */
+async function refusedReplacement(
+  robot: string,
+  service: Service,
+  flags: DeployFlags,
+  context: OperatorContext,
+): Promise<ExitCode | null> {
+  const person = personToAsk(flags, context);
+  if (person === null) return null;
+  const { terminal, machine } = context;
+  const deployments = await listDeployments(service);
+  // A service that does not list them decides by itself.
+  if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
+  const replaced = currentOn(robot, itemsIn(deployments.value));
+  if (replaced === undefined) return null;
+  terminal.note(`This retires ${deploymentInWords(replaced, machine.clock.wall_ms())}.`);
+  return refusedBy(person, "Replace it?", terminal);
 }
 
 async function waitForDeployment(
@@ -101,7 +126,7 @@ function endOf({ status, id, last_error_code }: DeploymentView): Ended | null {
       return { exit_code: EXIT.rejected, problem: { code, what: `the deployment ${id} failed`, fix } };
     }
     case "retired": {
-      const what = `the deployment ${id} was stopped, or another took its place`;
+      const what = `the deployment ${id} was retired, or another took its place`;
       const fix = "robot-policy deployments list shows what runs where";
       return { exit_code: EXIT.conflict, problem: { code: "retired", what, fix } };
     }

@@ -1,4 +1,3 @@
-import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -63,39 +62,6 @@ export async function deploymentsShow(
   });
 }
 
-export interface DeploymentsStopFlags extends OperatorFlags {
-  readonly dryRun?: boolean;
-}
-
-/** `deployments stop ID`: by its id, or by the robot it runs on. */
-export async function deploymentsStop(
-  flags: DeploymentsStopFlags,
-  context: OperatorContext,
-  name: string | undefined,
-): Promise<ExitCode> {
-  const { terminal } = context;
-  if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
-  return withService(flags, context, async (service) => {
-    const id = await findDeployment(service, name, terminal);
-    if (typeof id === "number") return id;
-    const input = { parameters: { deployment_id: id } };
-    if (flags.dryRun === true) return service.showRequest(beyondSpec.retireDeployment, input, flags.json === true);
-    const result = await service.call(beyondSpec.retireDeployment, input);
-    if (result.kind !== "ok") {
-      if (!isUnknownOperation(result)) return service.failed(result);
-      const fix = "deploy another model for the robot: a new deployment takes the place of the old one";
-      return refuseMissingOperation("does not stop deployments", fix, terminal);
-    }
-    const { value, document } = result.value;
-    if (flags.json === true) terminal.json(document);
-    else
-      terminal.print(
-        `${value.model ?? "The deployment"} is stopped on ${value.robot ?? name} (${value.id}, ${value.status}).`,
-      );
-    return EXIT.ok;
-  });
-}
-
 function isWanted(deployment: DeploymentView, { robot, model, status, all }: DeploymentsListFlags): boolean {
   if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
   if (model !== undefined && deployment.model !== model && deployment.subject_id !== model) return false;
@@ -152,7 +118,7 @@ function showDeployment(deployment: DeploymentView, terminal: Terminal, now_ms: 
       ["region", deployment.region ?? ""],
       ["endpoint", deployment.endpoint_url ?? ""],
       ["generation", deployment.active_generation_id ?? ""],
-      ["made", relativeTime(deployment.created_at, now_ms)],
+      ["created", relativeTime(deployment.created_at, now_ms)],
       ["active", relativeTime(deployment.activated_at, now_ms)],
       ["retired", relativeTime(deployment.retired_at, now_ms)],
     ],

@@ -69,12 +69,12 @@ export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorCo
     const result = await service.call(operations.createFleet, { body });
     if (result.kind !== "ok")
       return service.failed(result, { body, places, tell: tellUnmatched(from_flags.selection) });
-    const made = result.value;
-    if (flags.json !== true) terminal.note(`The fleet ${made.value.name} is made (${made.value.id}).`);
+    const created = result.value;
+    if (flags.json !== true) terminal.note(`The fleet ${created.value.name} is created (${created.value.id}).`);
     const waited =
       flags.wait === true
-        ? await waitForFleet(service, made, endOfCreation, timeout_ms, context)
-        : { exit_code: EXIT.ok, fleet: made };
+        ? await waitForFleet(service, created, endOfCreation, timeout_ms, context)
+        : { exit_code: EXIT.ok, fleet: created };
     if (flags.json === true) terminal.json(waited.fleet.document);
     else showFleet(waited.fleet.value, null, terminal, machine.clock.wall_ms());
     return waited.exit_code;
@@ -149,10 +149,10 @@ function tellUnmatched(selection: WrittenFleet["selection"]): NonNullable<Sent["
   };
 }
 
-/** Robots that are named before a fleet of them is made. */
+/** Robots that are named before a fleet of them is created. */
 const NAMED_ROBOTS = 12;
 
-/** Tells who the members will be; an exit code where the service would refuse them. A service without previews says so when the fleet is made. */
+/** Tells who the members will be; an exit code where the service would refuse them. A service without previews says so when the fleet is created. */
 async function preview(
   service: Service,
   { selection, subject }: FleetBody,

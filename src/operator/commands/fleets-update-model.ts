@@ -2,8 +2,11 @@ import { operations } from "../../api/api.ts";
 import type { FleetView } from "../../api/fleets.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { ConfirmFlags } from "../confirm.ts";
+import { personToAsk, refusedBy } from "../confirm.ts";
 import { findFleet } from "../find-fleet.ts";
 import { endOfCreation, endOfUpdate, waitForFleet } from "../fleet-wait.ts";
+import { countsInWords } from "../fleet-words.ts";
 import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { flagPlaces } from "../places.ts";
@@ -11,7 +14,7 @@ import { showFleet } from "../show-fleet.ts";
 import type { WaitFlags } from "../wait.ts";
 import { waitTimeout } from "../wait.ts";
 
-export interface FleetsUpdateModelFlags extends WaitFlags {
+export interface FleetsUpdateModelFlags extends WaitFlags, ConfirmFlags {
   readonly dryRun?: boolean;
 }
 
@@ -33,6 +36,8 @@ export async function fleetsUpdateModel(
     const body = { subject: model };
     const input = { parameters: { fleet_id: found.value.id }, body };
     if (flags.dryRun === true) return service.showRequest(operations.updateFleetModel, input, flags.json === true);
+    const refused = await refusedUpdate(found.value, flags, context);
+    if (refused !== null) return refused;
     const result = await service.call(operations.updateFleetModel, input);
     if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
     const asked = result.value;
@@ -45,6 +50,20 @@ export async function fleetsUpdateModel(
     else showFleet(waited.fleet.value, null, terminal, machine.clock.wall_ms());
     return waited.exit_code;
   });
+}
+
+/** Null where the fleet may be updated. */
+async function refusedUpdate(
+  { name, subject, robots, update }: FleetView,
+  flags: FleetsUpdateModelFlags,
+  context: OperatorContext,
+): Promise<ExitCode | null> {
+  const person = personToAsk(flags, context);
+  if (person === null) return null;
+  const { terminal } = context;
+  terminal.note(`This updates ${name}, which works with ${subject}: ${countsInWords(robots)}.`);
+  if (update !== null && update !== undefined) terminal.note(`It takes the place of the update to ${update.subject}.`);
+  return refusedBy(person, "Update it?", terminal);
 }
 
 function startInWords({ name, update, subject }: FleetView, model: string): string {

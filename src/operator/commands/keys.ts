@@ -57,7 +57,7 @@ export interface KeysCreateFlags extends OperatorFlags {
 
 const CREATE_PLACES = flagPlaces({ label: "LABEL", scopes: "--scope", expires_at: "--expires" });
 
-/** `keys create`: makes a key, and shows it this once, or writes it to a file of its own without showing it. */
+/** `keys create`: creates a key, and shows it this once, or writes it to a file of its own without showing it. */
 export async function keysCreate(
   flags: KeysCreateFlags,
   context: OperatorContext,
@@ -133,7 +133,7 @@ function withoutKey(document: unknown): object {
   return Object.fromEntries(Object.entries(document).filter(([name]) => name !== "api_key"));
 }
 
-/** Nobody has the key that was made; it must not go on working. */
+/** Nobody has the key that was created; it must not go on working. */
 async function giveUpKey(
   service: Service,
   { id }: ApiKeyView,

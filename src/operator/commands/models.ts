@@ -86,7 +86,10 @@ function showModel(model: ModelView, terminal: Terminal, now_ms: number): void {
       `needs ${name.replaceAll("_", " ")}`,
       inWords(value),
     ]);
-    showFacts([["made", relativeTime(created_at, now_ms)], ["regions", regions?.join(" ") ?? ""], ...needs], terminal);
+    showFacts(
+      [["created", relativeTime(created_at, now_ms)], ["regions", regions?.join(" ") ?? ""], ...needs],
+      terminal,
+    );
   }
 }
 

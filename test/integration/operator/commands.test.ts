@@ -226,7 +226,7 @@ describe("--dry-run", () => {
       null,
     ],
     [
-      ["deployments", "stop", "dep_01jz0000000000000000000000"],
+      ["deployments", "retire", "dep_01jz0000000000000000000000"],
       "DELETE",
       "/v1/me/deployments/dep_01jz0000000000000000000000",
       null,
@@ -244,7 +244,7 @@ describe("--dry-run", () => {
 });
 
 describe("deployments", () => {
-  it("list, show and stop: by the robot it runs on", async () => {
+  it("list, show and retire: by the robot it runs on", async () => {
     await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
     expect((await site.run("deployments", "list")).out).toMatch(
       /^arm-1 +pi0\.5 +active +us-west-2 +(?:now|\d+ s ago) +dep_\w+$/m,
@@ -254,13 +254,51 @@ describe("deployments", () => {
     );
     const { items } = JSON.parse((await site.run("deployments", "list", "--model", "pi0.5", "--json")).out);
     expect((await site.run("deployments", "show", "arm-1")).out).toContain(items[0].id);
-    expect(await site.run("deployments", "stop", "arm-1")).toMatchObject({ exit_code: 0 });
+    expect(await site.run("deployments", "retire", "arm-1")).toMatchObject({ exit_code: 0 });
     expect((await site.run("deployments", "list")).err).toContain("--all shows what was");
     expect((await site.run("deployments", "list", "--status", "retired")).out).toContain(items[0].id);
-    expect(await site.run("deployments", "stop", "arm-1")).toMatchObject({
+    expect(await site.run("deployments", "retire", "arm-1")).toMatchObject({
       exit_code: 6,
       err: expect.stringContaining("[not-found]"),
     });
+  });
+});
+
+describe("a person at the terminal is asked before", () => {
+  const type = (answer: string, ...words: string[]) =>
+    site.runWith({ environment: whole(), answers: [answer] }, ...words);
+  const statuses = async () =>
+    JSON.parse((await site.run("deployments", "list", "--robot", "arm-2", "--all", "--json")).out).items.map(
+      ({ model, status }: { model: string; status: string }) => `${model} ${status}`,
+    );
+
+  it("a deployment takes the place of another, and before it is retired", async () => {
+    expect((await type("n", "deploy", "pi0.5", "--robot", "arm-2")).err).toBe("");
+    expect(await type("n", "deploy", "picky-vla", "--robot", "arm-2")).toMatchObject({
+      exit_code: 1,
+      err: expect.stringMatching(/^This retires pi0\.5 on arm-2 \(active for \d+ s\)\.\nReplace it\? \[y\/N\]/),
+    });
+    expect(await statuses()).toEqual(["pi0.5 active"]);
+    expect((await type("y", "deploy", "picky-vla", "--robot", "arm-2")).exit_code).toBe(0);
+    expect(await type("n", "deployments", "retire", "arm-2")).toMatchObject({
+      exit_code: 1,
+      err: expect.stringMatching(/^This retires picky-vla on arm-2 \(/),
+    });
+    expect(await statuses()).toEqual(["pi0.5 retired", expect.stringMatching(/^picky-vla (?!retired)/)]);
+    expect(await type("n", "deployments", "retire", "arm-2", "--yes")).toMatchObject({
+      exit_code: 0,
+      out: expect.stringMatching(/^picky-vla on arm-2 is retired \(dep_\w+\)\.\n$/),
+      err: "",
+    });
+  });
+
+  it("a fleet is updated", async () => {
+    await site.run("fleets", "create", "--name", "asked", "--model", "pi0.5", "--robot", "arm-2");
+    expect(await type("", "fleets", "update-model", "asked", "picky-vla")).toMatchObject({
+      exit_code: 1,
+      err: expect.stringMatching(/^This updates asked, which works with pi0\.5: .* of 1\.\nUpdate it\? \[y\/N\]/),
+    });
+    expect((await type("Y", "fleets", "update-model", "asked", "picky-vla")).exit_code).toBe(0);
   });
 });
 
@@ -268,7 +306,7 @@ describe("usage", () => {
   it("is the ledger, its sums, and comma-separated values", async () => {
     await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-3" });
     ahead_ms = 5_400_000;
-    await site.run("deployments", "stop", "arm-3");
+    await site.run("deployments", "retire", "arm-3");
     const { items } = JSON.parse((await site.run("usage", "--json")).out);
     expect(items.length).toBeGreaterThan(0);
     expect((await site.run("usage", "--by", "robot")).out).toMatch(/^arm-3 +1\.5 h +█{20}$/m);
@@ -443,7 +481,7 @@ describe("a service that has only what is documented", () => {
     [["models", "list"], 6, "this service does not list its models"],
     [["deployments", "list"], 6, "this service does not list its deployments"],
     [["deployments", "show", "dep_01jz0000000000000000000000"], 6, "this service does not show deployments"],
-    [["deployments", "stop", "dep_01jz0000000000000000000000"], 6, "this service does not stop deployments"],
+    [["deployments", "retire", "dep_01jz0000000000000000000000"], 6, "this service does not retire deployments"],
     [["keys", "list"], 0, "bootstrap"],
     [["keys", "create", "there"], 0, "sk_rps_"],
     [["keys", "revoke", "there"], 0, "is revoked"],

@@ -38,7 +38,7 @@ describe("fleets create", () => {
       0,
       expect.stringMatching(/^ready {2}ready {2}fleet_\w+\n█{20} {2}2 ready of 2\n/),
     ]);
-    expect(err).toMatch(/^2 robots: arm-1, arm-2\nThe fleet ready is made \(fleet_\w+\)\.\n/);
+    expect(err).toMatch(/^2 robots: arm-1, arm-2\nThe fleet ready is created \(fleet_\w+\)\.\n/);
     // The end is told by the fleet itself, once.
     expect(err).not.toContain("ready is ready");
   });
@@ -82,7 +82,7 @@ describe("fleets create", () => {
   it("interrupted while it waits: 130", async () => {
     const interrupt = new AbortController();
     const onOutput = (text: string) => {
-      if (text.includes("is made")) interrupt.abort();
+      if (text.includes("is created")) interrupt.abort();
     };
     const cut = ["fleets", "create", "--name", "cut", "--model", DEAD.slug, ...ARMS, "--wait"];
     const ran = await site.runWith({ ...surroundings(site.urls.whole), signal: interrupt.signal, onOutput }, ...cut);
