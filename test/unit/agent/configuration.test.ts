@@ -181,15 +181,12 @@ x-note: whatever
       "text_format /robot/site",
       "2:26",
     ],
-    ...["https://user:pw@x", "eu central", "-eu", "eu:1", "Zürich"].map(
-      (region) =>
-        [
-          `the region ${region}`,
-          `${SERVICE}robot: {region: "${region}"}\n`,
-          "region_format /robot/region",
-          "2:17",
-        ] as const,
-    ),
+    ...["https://user:pw@x", "eu central", "-eu", "eu:1", "Zürich"].map((region): [string, string, string, string] => [
+      `the region ${region}`,
+      `${SERVICE}robot: {region: "${region}"}\n`,
+      "region_format /robot/region",
+      "2:17",
+    ]),
     [
       "an address with a password as site",
       `${SERVICE}robot: {region: a, site: https://user:pw@x/y}\n`,
