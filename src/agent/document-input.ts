@@ -1,7 +1,9 @@
 import type { Finding } from "../manifest/finding.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { View } from "../fingerprint/sightings.ts";
+import { createSightings, sameView, viewNow } from "../fingerprint/sightings.ts";
 import { readBounded } from "../platform/durable-file.ts";
-import type { Files, FileStat } from "../platform/files.ts";
+import type { Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
 
 /** What a reader made of a document's bytes. */
@@ -45,29 +47,25 @@ export interface DocumentOptions<T> {
 const READ_LIMIT_BYTES = 1024 * 1024 + 4096;
 
 export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInput<T> {
-  const { files, clock, path } = options;
+  const { files, path } = options;
+  const sightings = createSightings(options);
   // Nothing is wrong with a file that was not looked at yet.
   let reading: Reading<T> = { findings: [], value: null, locate: () => ({ line: 1, column: 1 }) };
-  let read_version: string | null = null;
-  let seen: { readonly version: string; readonly since_ms: number } | null = null;
+  /** What `reading` was made of, as long as a look can tell that it still is so. */
+  let known: View | null = null;
 
-  async function look(): Promise<{ version: string; stat: FileStat | null; code: string }> {
-    try {
-      const stat = await files.stat(path);
-      return { version: versionOf(stat), stat, code: "" };
-    } catch (error) {
-      const code = errorCode(error) ?? "UNKNOWN";
-      return { version: code, stat: null, code };
-    }
+  async function look(): Promise<View> {
+    await sightings.look([path], undefined);
+    return sightings.view(path) ?? { kind: "hidden", code: "UNKNOWN" };
   }
 
-  async function readNow(stat: FileStat | null, code: string): Promise<Reading<T> | "failed"> {
-    if (stat === null) return describeFailure(path, code, options.missing_fix);
-    if (stat.kind !== "file") return unreadable("file_not_regular", `${path} is not a regular file`);
+  async function readNow(view: View): Promise<Reading<T> | "failed"> {
+    if (view.kind === "hidden") return describeFailure(path, view.code, options.missing_fix);
+    if (view.stat.kind !== "file") return unreadable("file_not_regular", `${path} is not a regular file`);
     try {
       const bytes = await readBounded(files, path, READ_LIMIT_BYTES);
       if (bytes === "too-large")
-        return unreadable("too_large", `${path} is ${stat.size_bytes} bytes; the limit is 1048576`);
+        return unreadable("too_large", `${path} is ${view.stat.size_bytes} bytes; the limit is 1048576`);
       return await options.read(bytes);
     } catch (error) {
       reading = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missing_fix);
@@ -81,61 +79,32 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       return reading;
     },
     async refresh(settle) {
-      const { version, stat, code } = await look();
-      if (version === read_version) return 0;
-      const now_ms = clock.monotonic_ms();
-      if (seen?.version !== version) seen = { version, since_ms: now_ms };
+      const view = await look();
+      if (known !== null && sameView(view, known)) return 0;
       if (settle) {
-        const wait_ms = stillIn(stat, now_ms - seen.since_ms, clock.wall_ms(), options.settle_ms());
+        const wait_ms = Math.ceil(options.settle_ms() - sightings.quiet_ms(path));
         if (wait_ms > 0) return wait_ms;
       }
-      const next = await readNow(stat, code);
+      const isTrustworthy = sightings.isTrustworthy(path);
+      const next = await readNow(view);
       // Written while it was read: what was read may be half of it.
-      const after = await look();
-      if (after.version !== version) {
-        // Who does not wait is told why there is nothing.
+      if (!sameView(await look(), view)) {
+        // Without waiting, there is nothing to show but why.
         if (!settle) reading = unreadable("file_unstable", `${path} is being written; try again`);
         return Math.max(1, options.settle_ms());
       }
-      if (next === "failed") {
-        // Perhaps in passing (EIO, EMFILE): the same file is worth another look.
-        read_version = null;
-        return 0;
-      }
+      known = null;
+      // Perhaps in passing (EIO, EMFILE): the same file is worth another look.
+      if (next === "failed") return 0;
       reading = next;
-      read_version = version;
+      if (isTrustworthy) known = view;
       return 0;
     },
-    holds() {
-      try {
-        return versionOf(files.statNow(path)) === read_version;
-      } catch (error) {
-        return (errorCode(error) ?? "UNKNOWN") === read_version;
-      }
-    },
+    holds: () => known !== null && sameView(viewNow(files, path), known),
     distrust() {
-      read_version = null;
+      known = null;
     },
   };
-}
-
-/** Milliseconds until a file has held still long enough: by its own stamps, or as long as this process has watched it. */
-function stillIn(stat: FileStat | null, watched_ms: number, wall_ms: number, settle_ms: number): number {
-  const watched_left_ms = settle_ms - watched_ms;
-  if (stat === null) return Math.max(0, watched_left_ms);
-  // A whole second may be any moment of it, on filesystems that keep no fractions.
-  const changed_ns = stat.mtime_ns > stat.ctime_ns ? stat.mtime_ns : stat.ctime_ns;
-  const coarseness_ms = stat.ctime_ns % 1_000_000_000n === 0n ? 1000 : 0;
-  const changed_ms = Number(changed_ns / 1000n) / 1000 + coarseness_ms;
-  const age_ms = wall_ms - changed_ms;
-  if (age_ms >= settle_ms) return 0;
-  // A stamp from the future says nothing; the clock was set.
-  const stamped_left_ms = age_ms >= 0 ? settle_ms - age_ms : settle_ms;
-  return Math.max(0, Math.min(watched_left_ms, stamped_left_ms));
-}
-
-function versionOf(stat: FileStat): string {
-  return `${stat.kind} ${stat.device}:${stat.inode} ${stat.size_bytes} ${stat.mtime_ns} ${stat.ctime_ns}`;
 }
 
 function describeFailure(path: string, code: string, missing_fix: string): Reading<never> {

@@ -15,8 +15,8 @@ import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";
 import { createSettling } from "./settling.ts";
-import { createSightings, sameStat } from "./sightings.ts";
-import { RACY_MS, createStatCache } from "./stat-cache.ts";
+import { RACY_MS, createSightings, sameView, viewNow } from "./sightings.ts";
+import { createStatCache } from "./stat-cache.ts";
 
 /** A file of the manifest's list. */
 export interface ConfigurationFile {
@@ -160,6 +160,8 @@ export function createFingerprinter(
     return Math.ceil(Math.max(0, ...pauses));
   }
 
+  const stands = ({ path, stat }: FileFingerprint) => sameView(viewNow(disk, path), { kind: "seen", stat });
+
   async function troublesOf(paths: readonly string[]): Promise<readonly Trouble[]> {
     const troubles = await Promise.all(
       paths.map(async (path) => {
@@ -236,7 +238,7 @@ export function createFingerprinter(
 
     holds(files) {
       if (last === undefined || last.length !== files.length) return false;
-      return last.every((known, index) => known.path === files[index]?.path && known.trusted && stands(disk, known));
+      return last.every((known, index) => known.path === files[index]?.path && known.trusted && stands(known));
     },
 
     distrust() {
@@ -253,15 +255,6 @@ export function createFingerprinter(
       return misjudged;
     },
   };
-}
-
-function stands(disk: Files, { path, stat }: FileFingerprint): boolean {
-  try {
-    return sameStat(disk.statNow(path), stat);
-  } catch {
-    // Missing or unreadable: not as it was.
-    return false;
-  }
 }
 
 function unsettled(paths: readonly string[], wait_ms: (path: string) => number): Collected | undefined {

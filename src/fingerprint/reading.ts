@@ -8,7 +8,6 @@ import { isParsable, parses } from "./parses.ts";
 import type { Sightings } from "./sightings.ts";
 import { sameStat } from "./sightings.ts";
 import type { Hashed, StatCache } from "./stat-cache.ts";
-import { racyWindow_ms } from "./stat-cache.ts";
 
 /** What one collect has read so far. */
 export interface Cut {
@@ -91,7 +90,7 @@ async function judge(
   { sha256, content }: Extract<HashResult, { kind: "hashed" }>,
 ): Promise<Hashed> {
   // The look came before the reading began, so what it proves held then.
-  const trusted = sightings.quiet_ms(path) > racyWindow_ms(expected);
+  const trusted = sightings.isTrustworthy(path);
   const suspect = expected.size_bytes === 0 || (content !== undefined && !(await parses(path, content)));
   return { sha256, stat: expected, trusted, suspect, inherited: false };
 }

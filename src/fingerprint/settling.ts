@@ -1,5 +1,5 @@
 import type { Clock } from "../platform/clock.ts";
-import { RACY_MS } from "./stat-cache.ts";
+import { RACY_MS } from "./sightings.ts";
 
 export interface SettlingLimits {
   /** How long a file must hold still before it is read. */

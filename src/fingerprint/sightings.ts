@@ -2,6 +2,18 @@ import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
 
+/**
+ * Timestamps come from the kernel's tick, at most 10 ms long, so two writes within one leave the same stat. Like git's index
+ * (Documentation/technical/racy-git), what was read that close to the last change is not trusted to stand for the file.
+ */
+export const RACY_MS = 20;
+
+/** The same for filesystems that keep whole or even seconds only (ext3, FAT). */
+const RACY_WHOLE_SECONDS_MS = 2000;
+
+const SECOND_NS = 1_000_000_000n;
+const HUNDREDTH_NS = SECOND_NS / 100n;
+
 /** What a look at a path showed: a file, or why there is none to see. */
 export type View =
   | { readonly kind: "seen"; readonly stat: FileStat }
@@ -18,6 +30,8 @@ export interface Sightings {
    * this process has seen it so, whichever proves more.
    */
   quiet_ms(path: string): number;
+  /** True when every change after the last look shows in a stat: what is read then stands for the file until its stat moves. */
+  isTrustworthy(path: string): boolean;
   /** Forgets every path but these. */
   retain(paths: ReadonlySet<string>): void;
 }
@@ -69,6 +83,23 @@ export function createSightings({ files, clock }: { readonly files: Files; reado
     sightings.set(path, { view, since_ms: clock.monotonic_ms(), seen: before, changed_after_ms });
   }
 
+  function quiet_ms(path: string): number {
+    const sighting = sightings.get(path);
+    if (sighting === undefined) return 0;
+    const { view, since_ms, seen, changed_after_ms } = sighting;
+    const seen_ms = Math.max(0, seen.monotonic_ms - since_ms);
+    if (view.kind === "hidden") return seen_ms;
+    const changed_ns = changedAt_ns(view.stat);
+    // Any moment of what the timestamp rounds to: meanwhile the file may change without a sign of it.
+    const coarseness_ms = coarsenessOf_ms(view.stat);
+    const changed_ms = Number(changed_ns / 1000n) / 1000 + coarseness_ms;
+    const watched_ms = seen_ms - coarseness_ms;
+    if (changed_ms < misdated_before_ms) return watched_ms;
+    // The clock of a file server may be behind; a change that was seen to happen is no older than that.
+    const dated_ms = Math.min(seen.wall_ms - changed_ms, seen.monotonic_ms - changed_after_ms);
+    return Math.max(watched_ms, dated_ms);
+  }
+
   return {
     async look(paths, signal) {
       signal?.throwIfAborted();
@@ -76,19 +107,10 @@ export function createSightings({ files, clock }: { readonly files: Files; reado
       signal?.throwIfAborted();
     },
     view: (path) => sightings.get(path)?.view,
-    quiet_ms(path) {
-      const sighting = sightings.get(path);
-      if (sighting === undefined) return 0;
-      const { view, since_ms, seen, changed_after_ms } = sighting;
-      const seen_ms = Math.max(0, seen.monotonic_ms - since_ms);
-      if (view.kind === "hidden") return seen_ms;
-      const changed_ms = changedAt_ms(view.stat);
-      // Within a whole second a file may change without a sign of it.
-      const watched_ms = seen_ms - coarseness_ms(view.stat);
-      if (changed_ms < misdated_before_ms) return watched_ms;
-      // The clock of a file server may be behind; a change that was seen to happen is no older than that.
-      const dated_ms = Math.min(seen.wall_ms - changed_ms, seen.monotonic_ms - changed_after_ms);
-      return Math.max(watched_ms, dated_ms);
+    quiet_ms,
+    isTrustworthy(path) {
+      const view = sightings.get(path)?.view;
+      return view?.kind === "hidden" || (view !== undefined && quiet_ms(path) > racyWindow_ms(view.stat));
     },
     retain(paths) {
       for (const path of sightings.keys()) if (!paths.has(path)) sightings.delete(path);
@@ -108,7 +130,7 @@ export function sameStat(one: FileStat, other: FileStat): boolean {
   );
 }
 
-function sameView(one: View, other: View): boolean {
+export function sameView(one: View, other: View): boolean {
   if (one.kind === "seen") return other.kind === "seen" && sameStat(one.stat, other.stat);
   return other.kind === "hidden" && one.code === other.code;
 }
@@ -117,18 +139,43 @@ async function viewOf(files: Files, path: string): Promise<View> {
   try {
     return { kind: "seen", stat: await files.stat(path) };
   } catch (error) {
-    const code = errorCode(error);
-    if (code === undefined) throw error;
-    return { kind: "hidden", code };
+    return hidden(error);
   }
 }
 
-function changedAt_ms({ mtime_ns, ctime_ns }: FileStat): number {
-  const changed_ns = mtime_ns > ctime_ns ? mtime_ns : ctime_ns;
-  // A whole second may be any moment of it.
-  return Number(changed_ns / 1000n) / 1000 + coarseness_ms({ ctime_ns });
+/** A look without leaving the thread. Local filesystems only, where a stat cannot hang. */
+export function viewNow(files: Files, path: string): View {
+  try {
+    return { kind: "seen", stat: files.statNow(path) };
+  } catch (error) {
+    return hidden(error);
+  }
 }
 
-function coarseness_ms({ ctime_ns }: Pick<FileStat, "ctime_ns">): number {
-  return ctime_ns % 1_000_000_000n === 0n ? 1000 : 0;
+function hidden(error: unknown): View {
+  const code = errorCode(error);
+  if (code === undefined) throw error;
+  return { kind: "hidden", code };
+}
+
+function changedAt_ns({ mtime_ns, ctime_ns }: FileStat): bigint {
+  return mtime_ns > ctime_ns ? mtime_ns : ctime_ns;
+}
+
+/**
+ * What the time of the last change may be rounded to, as far as it shows: FAT keeps even seconds, old ext filesystems whole ones. Where
+ * ctime has nanoseconds, a whole second is a date that somebody put back. FAT's may be that of the creation, in hundredths of a second
+ * (Linux before 5.19).
+ */
+function coarsenessOf_ms(stat: FileStat): number {
+  if (stat.ctime_ns % HUNDREDTH_NS !== 0n) return 0;
+  const changed_ns = changedAt_ns(stat);
+  if (changed_ns % (2n * SECOND_NS) === 0n) return 2000;
+  return changed_ns % SECOND_NS === 0n ? 1000 : 0;
+}
+
+/** How long a file must have been as it is before what is read of it may be trusted. */
+function racyWindow_ms({ mtime_ns, ctime_ns }: FileStat): number {
+  const hasWholeSeconds = mtime_ns % SECOND_NS === 0n || ctime_ns % SECOND_NS === 0n;
+  return hasWholeSeconds ? RACY_WHOLE_SECONDS_MS : RACY_MS;
 }

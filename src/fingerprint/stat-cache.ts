@@ -15,21 +15,6 @@ export interface Hashed {
   readonly inherited: boolean;
 }
 
-/**
- * Timestamps come from the kernel's tick, at most 10 ms long, so two writes within one leave the same stat. Like git's index
- * (Documentation/technical/racy-git), a hash taken that close to the last change is not trusted to stand for the file.
- */
-export const RACY_MS = 20;
-
-/** The same for filesystems that keep whole or even seconds only (ext3, FAT). */
-const RACY_WHOLE_SECONDS_MS = 2000;
-
-/** How long a file must have been as it is before a hash taken of it may be trusted. */
-export function racyWindow_ms({ mtime_ns, ctime_ns }: FileStat): number {
-  const has_whole_seconds = mtime_ns % 1_000_000_000n === 0n || ctime_ns % 1_000_000_000n === 0n;
-  return has_whole_seconds ? RACY_WHOLE_SECONDS_MS : RACY_MS;
-}
-
 /** The hashes of files by path, each valid as long as the file keeps its stat. */
 export interface StatCache {
   /** Takes over what another process hashed. */

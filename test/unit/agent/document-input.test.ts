@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { DocumentInput } from "../../../src/agent/document-input.ts";
 import { createDocumentInput } from "../../../src/agent/document-input.ts";
+import type { FileStat } from "../../../src/platform/files.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 
 const SETTLE_MS = 500;
@@ -17,14 +18,21 @@ let stopped_ms = 0;
 let later_ms = 0;
 let reads = 0;
 let document: DocumentInput<string>;
+/** What the filesystem keeps of a timestamp. */
+let rounding = (stat: FileStat) => stat;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "document-input-"));
   path = join(folder, "document.yaml");
   later_ms = 0;
   reads = 0;
+  rounding = (seen) => seen;
   document = createDocumentInput({
-    files: systemFiles,
+    files: {
+      ...systemFiles,
+      stat: async (seen) => rounding(await systemFiles.stat(seen)),
+      statNow: (seen) => rounding(systemFiles.statNow(seen)),
+    },
     clock: {
       wall_ms: () => stopped_ms + later_ms,
       monotonic_ms: () => stopped_ms + later_ms,
@@ -71,11 +79,54 @@ describe("document input", () => {
   });
 
   test("an unchanged file is not read again", async () => {
-    await writeFile(path, "one");
+    await write("one");
+    later_ms = 60_000;
     await document.refresh(false);
     await document.refresh(false);
     expect(reads).toBe(1);
     expect(document.holds()).toBe(true);
+  });
+
+  test("an unchanged file is read again when it is not to be trusted", async () => {
+    await write("one");
+    later_ms = 60_000;
+    await document.refresh(true);
+    document.distrust();
+    expect(document.holds()).toBe(false);
+    await document.refresh(true);
+    expect(reads).toBe(2);
+  });
+
+  test.each([
+    ["the kernel's tick", 0],
+    ["a whole second", 1000],
+    ["an even second, as on FAT", 2000],
+  ])("two edits of equal length within %s: the second is read too", async (_what, granularity_ms) => {
+    const round = (time_ns: bigint) => {
+      const step_ns = BigInt(Math.max(granularity_ms, 10)) * 1_000_000n;
+      return (time_ns / step_ns) * step_ns + (granularity_ms === 0 ? 1n : 0n);
+    };
+    rounding = (seen) => ({ ...seen, mtime_ns: round(seen.mtime_ns), ctime_ns: round(seen.ctime_ns) });
+    await write("one");
+    later_ms = 5;
+    await document.refresh(false);
+    expect(document.reading.value).toBe("one");
+    expect(document.holds()).toBe(false);
+    await writeFile(path, "two");
+    await document.refresh(false);
+    expect(document.reading.value).toBe("two");
+    later_ms = 60_000;
+    await document.refresh(true);
+    expect(document.holds()).toBe(true);
+  });
+
+  test("where timestamps are even seconds, an edit is waited for until another one would show", async () => {
+    rounding = (seen) => ({ ...seen, mtime_ns: 4_000_000_000n, ctime_ns: 4_000_000_000n });
+    stopped_ms = 4000;
+    await writeFile(path, "one");
+    expect(await document.refresh(true)).toBe(2000 + SETTLE_MS);
+    later_ms = 2000 + SETTLE_MS;
+    expect(await document.refresh(true)).toBe(0);
   });
 
   test("a replaced file is noticed and read again", async () => {

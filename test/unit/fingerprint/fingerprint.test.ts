@@ -166,14 +166,16 @@ describe("collect: trust in stats", () => {
 
   test.each([
     ["nanoseconds, by the wall clock", 1.5, 30, true],
-    ["whole seconds, young", 0, 2500, false],
-    ["whole seconds, old: the last write may be a second younger than it says", 0, 3500, true],
+    ["whole seconds, young", 1000, 2500, false],
+    ["whole seconds, old: the last write may be a second younger than it says", 1000, 3500, true],
+    ["even seconds, young", 0, 3500, false],
+    ["even seconds, old: the last write may be two seconds younger than it says", 0, 4500, true],
   ])("%s", async (_what, fraction, age_ms, trusted) => {
     const folder = await temporaryFolder();
     const path = join(folder, "x.conf");
     await writeFile(path, "x");
     const clock = new SteppedClock();
-    const base = BigInt(Math.floor(clock.wall_ms() / 1000)) * 1_000_000_000n + BigInt(fraction * 1e6);
+    const base = BigInt(Math.floor(clock.wall_ms() / 2000)) * 2_000_000_000n + BigInt(fraction * 1e6);
     const files = meddledFiles({ changeStat: (seen) => ({ ...seen, mtime_ns: base, ctime_ns: base }) });
     clock.setWall(Number(base / 1_000_000n) + age_ms);
     const fingerprinter = createFingerprinter({ files, clock }, LIMITS);

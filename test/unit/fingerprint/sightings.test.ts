@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { sameStat } from "../../../src/fingerprint/sightings.ts";
-import { RACY_MS, racyWindow_ms } from "../../../src/fingerprint/stat-cache.ts";
+import { RACY_MS, createSightings, sameStat } from "../../../src/fingerprint/sightings.ts";
 import type { FileStat } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { SteppedClock } from "./machine.ts";
 
 const STAT: FileStat = {
   kind: "file",
@@ -34,12 +35,51 @@ describe("sameStat", () => {
   });
 });
 
-describe("racyWindow_ms", () => {
+describe("sightings: how long a file has been as it is", () => {
+  const SECOND_NS = 1_000_000_000n;
+  const NANOSECONDS = 5n * SECOND_NS + 1n;
+  const WHOLE_SECOND = 5n * SECOND_NS;
+  const EVEN_SECOND = 6n * SECOND_NS;
+
+  /** @param age_ms since the moment that the newer timestamp names. */
+  async function lookedAt(stamps: Partial<FileStat>, age_ms: number) {
+    const stat = { ...STAT, ...stamps };
+    const newest_ns = stat.mtime_ns > stat.ctime_ns ? stat.mtime_ns : stat.ctime_ns;
+    const clock = new SteppedClock();
+    clock.setWall(Number(newest_ns / 1_000_000n) + age_ms);
+    const sightings = createSightings({ clock, files: { ...systemFiles, stat: async () => stat } });
+    await sightings.look(["/file"], undefined);
+    return { clock, sightings };
+  }
+
   test.each([
-    [{}, RACY_MS],
-    [{ mtime_ns: 4_000_000_000n }, 2000],
-    [{ ctime_ns: 5_000_000_000n }, 2000],
-  ])("%o → %i ms", (change, expected) => {
-    expect(racyWindow_ms({ ...STAT, ...change })).toBe(expected);
+    ["nanoseconds", { mtime_ns: NANOSECONDS, ctime_ns: NANOSECONDS }, 3000],
+    ["whole seconds: up to one younger than it says", { mtime_ns: WHOLE_SECOND, ctime_ns: WHOLE_SECOND }, 2000],
+    ["even seconds, as FAT has them: up to two", { mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, 1000],
+    ["FAT, whose ctime is the creation", { mtime_ns: EVEN_SECOND, ctime_ns: WHOLE_SECOND + 10_000_000n }, 1000],
+    ["a date in the future, on a file of today", { mtime_ns: EVEN_SECOND, ctime_ns: NANOSECONDS }, 3000],
+    ["an older date put back on a file of today", { mtime_ns: 2n * SECOND_NS, ctime_ns: NANOSECONDS }, 3000],
+  ])("%s", async (_what, stamps, quiet_ms) => {
+    const { sightings } = await lookedAt(stamps, 3000);
+    expect(sightings.quiet_ms("/file")).toBeCloseTo(quiet_ms, 0);
+  });
+
+  test.each([
+    ["nanoseconds", { mtime_ns: NANOSECONDS, ctime_ns: NANOSECONDS }, RACY_MS],
+    ["whole seconds", { mtime_ns: WHOLE_SECOND, ctime_ns: WHOLE_SECOND }, 3000],
+    ["even seconds", { mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, 4000],
+  ])("what is read may stand for the file: %s", async (_what, stamps, age_ms) => {
+    const young = await lookedAt(stamps, age_ms - 1);
+    expect(young.sightings.isTrustworthy("/file")).toBe(false);
+    const old = await lookedAt(stamps, age_ms + 1);
+    expect(old.sightings.isTrustworthy("/file")).toBe(true);
+  });
+
+  test("with a clock that is behind, by what this process has seen", async () => {
+    const { clock, sightings } = await lookedAt({ mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, -1e9);
+    expect(sightings.quiet_ms("/file")).toBeLessThanOrEqual(0);
+    clock.step(2500);
+    await sightings.look(["/file"], undefined);
+    expect(sightings.quiet_ms("/file")).toBe(500);
   });
 });
