@@ -3,6 +3,8 @@ import type { CommandRow, FlagRow } from "./command-table.ts";
 
 /** Every flag any command of robot-policy takes. */
 export interface CommandFlags extends OperatorFlags {
+  readonly wide?: boolean;
+  readonly columns?: string;
   readonly watch?: boolean;
   readonly interval?: string;
   readonly dryRun?: boolean;
@@ -48,8 +50,15 @@ export interface CommandFlags extends OperatorFlags {
 
 export type OperatorRow = CommandRow<CommandFlags, OperatorContext>;
 
+/** Of every table with many columns. */
+export const COLUMN_FLAGS: readonly FlagRow[] = [
+  { flag: "--wide", summary: "show every column in full, however narrow the terminal is" },
+  { flag: "--columns <names>", summary: "show these columns alone, in this order, such as name,id" },
+];
+
 /** Of every list. */
 export const LIST_FLAGS: readonly FlagRow[] = [
+  ...COLUMN_FLAGS,
   { flag: "--watch", summary: "show it again and again: in place on a terminal, a line per change elsewhere" },
   { flag: "--interval <seconds>", summary: "time between two looks with --watch, 1 to 3600 (default: 2)" },
 ];

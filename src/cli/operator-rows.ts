@@ -1,7 +1,7 @@
 import { API_KEY_SCOPES } from "../api/api-keys.ts";
 import { DEPLOYMENT_STATUSES } from "../api/deployments.ts";
 import type { OperatorRow } from "./operator-flags.ts";
-import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
+import { COLUMN_FLAGS, DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
 
 /** Models, and what runs where. */
 export const deploymentRows: readonly OperatorRow[] = [
@@ -115,6 +115,7 @@ export const organizationRows: readonly OperatorRow[] = [
       { flag: "--until <when>", summary: "up to then, written in the same ways" },
       { flag: "--by <what>", summary: "sums by robot, model or day", choices: ["robot", "model", "day"] },
       { flag: "--csv", summary: "comma-separated values, for a spreadsheet" },
+      ...COLUMN_FLAGS,
     ],
     examples: [
       "robot-policy usage --since 30d --by robot",

@@ -1,3 +1,4 @@
+import type { TableLayout } from "../platform/terminal.ts";
 import { cutToWidth, padToWidth, textWidth } from "./text-width.ts";
 
 const GAP = "  ";
@@ -8,14 +9,14 @@ const READABLE_COLUMN = 40;
 
 /**
  * Lines of a table that is at most `columns` wide: where the cells are wider, the columns of `prose` give way a little, the widest
- * first, then the `spare` ones are left out, then prose gives way as far as it can. Where that is not enough, each row becomes a block of
+ * first, then the `spare` ones are hidden, then prose gives way as far as it can. Where that is not enough, each row becomes a block of
  * `HEADER  cell` lines, which the terminal may wrap; empty cells have none.
  *
  * Columns that have nothing in any row are left out.
  *
  * @param headers empty texts for a list of names and values.
  * @param prose headers of the columns that may be cut. No other is: half an id, digest or time is of no use.
- * @param spare headers of the columns that are left out where it would not fit otherwise, the last first.
+ * @param spare headers of the columns that are hidden where it would not fit otherwise, the last first.
  */
 export function layOutTable(
   headers: readonly string[],
@@ -23,12 +24,13 @@ export function layOutTable(
   columns: number,
   prose: readonly string[],
   spare: readonly string[] = [],
-): readonly string[] {
+): TableLayout {
   const titles = headers.map((header) => header.toUpperCase());
   const is_list = headers.every((header) => header === "");
   const lines = is_list ? rows : [titles, ...rows];
   const natural = headers.map((_, index) => widest(lines.map((row) => row[index] ?? "")));
-  if (is_list) return lines.map((row) => layOutRow(row, natural));
+  const all = (laidOut: readonly string[]): TableLayout => ({ lines: laidOut, hidden: [] });
+  if (is_list) return all(lines.map((row) => layOutRow(row, natural)));
   const without = (column: number) => (row: readonly string[]) => row.toSpliced(column, 1);
   const empty = headers.findIndex((_, index) => rows.length > 0 && rows.every((row) => (row[index] ?? "") === ""));
   if (empty !== -1) return layOutTable(without(empty)(headers), rows.map(without(empty)), columns, prose, spare);
@@ -36,10 +38,11 @@ export function layOutTable(
   const least = spare.findLast((header) => headers.includes(header));
   const narrowest = least === undefined ? NARROWEST_COLUMN : READABLE_COLUMN;
   const widths = shrink(natural, columns - GAP.length * (headers.length - 1), yielding, narrowest);
-  if (widths !== null) return lines.map((row) => layOutRow(row, widths));
-  if (least === undefined) return layOutBlocks(titles, rows);
+  if (widths !== null) return all(lines.map((row) => layOutRow(row, widths)));
+  if (least === undefined) return all(layOutBlocks(titles, rows));
   const leave = without(headers.indexOf(least));
-  return layOutTable(leave(headers), rows.map(leave), columns, prose, spare);
+  const narrower = layOutTable(leave(headers), rows.map(leave), columns, prose, spare);
+  return { ...narrower, hidden: headers.filter((header) => header === least || narrower.hidden.includes(header)) };
 }
 
 /** Takes from the widest of the `yielding` columns until all fit; null where that would make one narrower than `narrowest`. */

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 
 import { maskProblem } from "../manifest/secrets.ts";
-import type { Problem, Terminal } from "../platform/terminal.ts";
+import type { Problem, TableLayout, Terminal } from "../platform/terminal.ts";
 import { visible } from "../platform/visible.ts";
 import { layOutTable } from "./table.ts";
 import { cutToWidth, textWidth, wrapToWidth } from "./text-width.ts";
@@ -70,15 +70,16 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     output.write(`${visibleBut(seal, text).replaceAll(seal, SGR_START)}\n`);
   }
 
-  function tableLines(
+  function layOut(
     headers: readonly string[],
     rows: readonly (readonly string[])[],
     prose: readonly string[] = [],
     spare: readonly string[] = [],
-  ): readonly string[] {
+    columns: number = room(),
+  ): TableLayout {
     // Escaped before it is laid out: what is drawn has the width that was measured.
     const cells = rows.map((row) => row.map((cell) => visibleBut(seal, cell.replaceAll(/[\n\t]/g, " "))));
-    return layOutTable(headers, cells, room(), prose, spare);
+    return layOutTable(headers, cells, columns, prose, spare);
   }
 
   /** A line that the terminal would wrap, or scroll away, could not be drawn over. */
@@ -107,9 +108,11 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
     },
     json: (value) => printJson(value, 2),
     jsonLine: (value) => printJson(value, 0),
-    tableLines,
-    table(headers, rows, prose, spare) {
-      for (const row of tableLines(headers, rows, prose, spare)) line(stdout, row);
+    layOutTable: layOut,
+    table(headers, rows, prose, spare, columns) {
+      const { lines, hidden } = layOut(headers, rows, prose, spare, columns);
+      for (const each of lines) line(stdout, each);
+      return hidden;
     },
     interactive: is_interactive,
     draw(lines) {

@@ -2,6 +2,7 @@ import type { RobotContract } from "../api/contract.ts";
 import { robotContractSchema } from "../api/contract.ts";
 import { CONTRACT_SCHEMA } from "../api/robot-terms.ts";
 import type { Terminal } from "../platform/terminal.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "./list-columns.ts";
 import { showFacts } from "./show-facts.ts";
 
 /** A contract for a person: tables where it is of the kind that this project makes, else its JSON. */
@@ -46,7 +47,7 @@ type Axis = RobotContract["state_axes"][number] & { readonly max_step?: number |
 /** Numbered as they lie in the vector. */
 function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): void {
   terminal.print(`\n${terminal.style("bold", title)}, in vector order`);
-  terminal.table(
+  const hidden = terminal.table(
     ["#", "axis", "unit", "range", "step", "robot's own"],
     axes.map(({ name, unit, range, max_step, native }, index) => [
       String(index),
@@ -59,4 +60,5 @@ function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): voi
     [],
     ["robot's own", "step"],
   );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
 }

@@ -2,6 +2,7 @@ import type { FleetDetails, FleetMemberView } from "../api/fleet-details.ts";
 import type { FleetView } from "../api/fleets.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { blockerOf, countsAsBar, countsInWords, estimateInWords, statusInWords } from "./fleet-words.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "./list-columns.ts";
 import { showFacts } from "./show-facts.ts";
 import { relativeTime, shortDuration } from "../platform/relative-time.ts";
 
@@ -82,7 +83,7 @@ function showEndpoints({ endpoints, generations }: FleetDetails, terminal: Termi
   if (endpoints.length === 0) return;
   const subjects = new Map(generations.map(({ generation_id, subject }) => [generation_id, subject]));
   terminal.print("");
-  terminal.table(
+  const hidden = terminal.table(
     ["endpoint", "for", "health", "since", "checked", "last failure"],
     endpoints.map(({ region, generation_id, status, since, checked_at, detail }) => [
       region,
@@ -95,6 +96,7 @@ function showEndpoints({ endpoints, generations }: FleetDetails, terminal: Termi
     ["last failure", "for"],
     ["checked"],
   );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
 }
 
 function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now_ms: number): void {
@@ -118,7 +120,7 @@ function minute(iso: string): string {
 
 function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, now_ms: number): void {
   terminal.print("");
-  terminal.table(
+  const hidden = terminal.table(
     ["generation", "model", "status", "asked for", "active"],
     generations
       .slice(0, SHOWN.generations)
@@ -132,5 +134,6 @@ function showGenerations(generations: FleetDetails["generations"], terminal: Ter
     ["model"],
     ["generation"],
   );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
   if (generations.length > SHOWN.generations) terminal.print(`and ${generations.length - SHOWN.generations} earlier`);
 }

@@ -1,14 +1,16 @@
 import type { CallResult } from "../client/client.ts";
 import { createBackoff } from "../platform/retry.ts";
-import type { ExitCode } from "../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { Failure } from "./failure.ts";
 import { failureInWords } from "./failure.ts";
+import type { ListView } from "./list-columns.ts";
+import { hiddenInWords } from "./list-columns.ts";
 import type { Listed } from "./listed.ts";
 import { itemsIn } from "./listed.ts";
 import type { OperatorContext } from "./operator.ts";
 import type { Service } from "./service.ts";
-import type { ListFlags, ListView } from "./show-list.ts";
+import type { ListFlags } from "./show-list.ts";
 
 /** Seconds between two looks. */
 export const INTERVAL_S = { default: 2, minimum: 1, maximum: 3600 } as const;
@@ -80,8 +82,7 @@ function createView<Item>(view: ListView<Item>, flags: ListFlags, context: Opera
   return (listed: Listed<Item>) => {
     const now_ms = machine.clock.wall_ms();
     if (flags.json !== true && terminal.interactive) {
-      const rows = itemsIn(listed).map((item) => view.row(item, now_ms));
-      terminal.draw(rows.length === 0 ? [view.empty] : terminal.tableLines(view.headers, rows, view.prose, view.spare));
+      terminal.draw(linesOf(view, itemsIn(listed), now_ms, terminal));
       return;
     }
     const rows = new Map(
@@ -104,6 +105,19 @@ function createView<Item>(view: ListView<Item>, flags: ListFlags, context: Opera
     }
     before = rows;
   };
+}
+
+function linesOf<Item>(
+  view: ListView<Item>,
+  items: readonly Item[],
+  nowMs: number,
+  terminal: Terminal,
+): readonly string[] {
+  if (items.length === 0) return [view.empty];
+  const rows = items.map((item) => view.row(item, nowMs));
+  const { lines, hidden } = terminal.layOutTable(view.headers, rows, view.prose, view.spare);
+  // Before the rows: of a long list the end is not seen.
+  return hidden.length === 0 ? lines : [terminal.style("dim", hiddenInWords(hidden, "--columns")), ...lines];
 }
 
 function tellChanges(

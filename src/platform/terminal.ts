@@ -19,21 +19,26 @@ export interface Terminal {
   jsonLine(value: unknown): void;
   /**
    * Rows under headers, fitted to the terminal, on stdout. Where they are too wide, only the columns that `prose` names are cut, and
-   * those that `spare` names left out, the last first.
+   * those that `spare` names hidden, the last first.
+   *
+   * @param columns how wide it may be, where that is not the width of the terminal.
+   * @returns the headers of the hidden columns, in the order of the table.
    */
   table(
     headers: readonly string[],
     rows: readonly (readonly string[])[],
     prose?: readonly string[],
     spare?: readonly string[],
-  ): void;
-  /** The same as text, a line each, for what is drawn over. */
-  tableLines(
+    columns?: number,
+  ): readonly string[];
+  /** The same as text, for what is drawn over. */
+  layOutTable(
     headers: readonly string[],
     rows: readonly (readonly string[])[],
     prose?: readonly string[],
     spare?: readonly string[],
-  ): readonly string[];
+    columns?: number,
+  ): TableLayout;
   /** Whether a person looks on, and text can be drawn over. */
   readonly interactive: boolean;
   /**
@@ -49,6 +54,12 @@ export interface Terminal {
   progress(label: string, fraction: number): void;
   /** Styles for emphasis, for text that is shown by this terminal; plain text comes back unchanged where colour is off. */
   style(style: "good" | "bad" | "warn" | "dim" | "bold", text: string): string;
+}
+
+export interface TableLayout {
+  readonly lines: readonly string[];
+  /** Headers of the columns that there was no room for, in the order of the table. */
+  readonly hidden: readonly string[];
 }
 
 /** A failure a person can act on. An entry without a remedy is unfinished. */

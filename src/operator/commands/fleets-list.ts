@@ -5,7 +5,8 @@ import { remarkOf, statusInWords } from "../fleet-words.ts";
 import { keepListed } from "../listed.ts";
 import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
-import type { ListFlags, ListView } from "../show-list.ts";
+import type { ListView } from "../list-columns.ts";
+import type { ListFlags } from "../show-list.ts";
 import { showList } from "../show-list.ts";
 
 export interface FleetsListFlags extends ListFlags {

@@ -12,7 +12,8 @@ import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { flagPlaces } from "../places.ts";
 import type { Service } from "../service.ts";
-import type { ListFlags, ListView } from "../show-list.ts";
+import type { ListView } from "../list-columns.ts";
+import type { ListFlags } from "../show-list.ts";
 import { showList } from "../show-list.ts";
 
 const keysView: ListView<ApiKeyView> = {

@@ -10,7 +10,8 @@ import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
 import type { Fact } from "../show-facts.ts";
 import { showFacts } from "../show-facts.ts";
-import type { ListFlags, ListView } from "../show-list.ts";
+import type { ListView } from "../list-columns.ts";
+import type { ListFlags } from "../show-list.ts";
 import { showList } from "../show-list.ts";
 import { relativeTime } from "../../platform/relative-time.ts";
 

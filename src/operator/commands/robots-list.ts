@@ -3,6 +3,7 @@ import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { RegistrationSummary } from "../../api/registrations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
 import type { CallResult } from "../../client/client.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
@@ -12,9 +13,10 @@ import { withService } from "../operator.ts";
 import { labelsInWords, shortDigest } from "../robot-words.ts";
 import { readLabels } from "../selection-flags.ts";
 import type { Service } from "../service.ts";
-import type { ListFlags, ListView } from "../show-list.ts";
+import type { ListView } from "../list-columns.ts";
+import { namedColumns } from "../list-columns.ts";
+import type { ListFlags } from "../show-list.ts";
 import { showList } from "../show-list.ts";
-import { relativeTime } from "../../platform/relative-time.ts";
 
 const ROBOT_ORDERS = ["name", "type", "region", "site", "added", "changed"] as const;
 
@@ -39,7 +41,9 @@ export async function robotsList(flags: RobotsListFlags, context: OperatorContex
   const labels = readLabels(flags.label ?? [], terminal);
   if (labels === null) return EXIT.usage;
   const order = ROBOT_ORDERS.find((each) => each === flags.sort) ?? null;
-  const needs_registrations = flags.digest === true || order === "changed";
+  const named = namedColumns(flags);
+  const needs_registrations =
+    flags.digest === true || order === "changed" || REGISTRATION_COLUMNS.some((column) => named.includes(column));
   return withService(flags, context, async (service) => {
     let has_registrations = needs_registrations;
     const load = async (): Promise<CallResult<Listed<ListedRobot>>> => {
@@ -127,41 +131,49 @@ function sortBy(
   return order === "changed" ? sorted.toReversed() : sorted;
 }
 
-function robotsView({ label, site, type, region }: RobotsListFlags, has_digests: boolean): ListView<ListedRobot> {
-  const is_filtered = [label, site, type, region].some((flag) => flag !== undefined);
-  const common = {
-    id: ({ view }: ListedRobot) => view.id,
-    empty: is_filtered ? "No robot matches." : "No robots are registered yet.",
-  };
-  if (has_digests) {
-    return {
-      ...common,
-      headers: ["name", "site", "digest", "changed", "registered", "id"],
-      prose: ["name", "site"],
-      spare: ["id", "registered"],
-      row: ({ view, registration }, now_ms) => [
-        view.name,
-        view.site ?? "",
-        shortDigest(registration?.configuration_digest),
-        `${relativeTime(registration?.changed_at, now_ms)}${(registration?.contested_since ?? null) === null ? "" : ", contested"}`,
-        relativeTime(registration?.registered_at, now_ms),
-        view.id,
-      ],
-    };
-  }
+/** Cells by their headers. */
+const CELLS = {
+  name: ({ view }) => view.name,
+  type: ({ view }) => view.robot_type_id,
+  region: ({ view }) => view.region,
+  site: ({ view }) => view.site ?? "",
+  added: ({ view }, nowMs) => relativeTime(view.created_at, nowMs),
+  labels: ({ view }) => labelsInWords(view),
+  digest: ({ registration }) => shortDigest(registration?.configuration_digest),
+  changed: ({ registration }, nowMs) =>
+    `${relativeTime(registration?.changed_at, nowMs)}${(registration?.contested_since ?? null) === null ? "" : ", contested"}`,
+  registered: ({ registration }, nowMs) => relativeTime(registration?.registered_at, nowMs),
+  id: ({ view }) => view.id,
+} as const satisfies Record<string, (robot: ListedRobot, nowMs: number) => string>;
+
+type Column = keyof typeof CELLS;
+
+/** These need the registrations, which the list of robots does not have. */
+const REGISTRATION_COLUMNS: readonly Column[] = ["digest", "changed", "registered"];
+const EVERY_COLUMN: readonly Column[] = [
+  "name",
+  "type",
+  "region",
+  "site",
+  "added",
+  "labels",
+  ...REGISTRATION_COLUMNS,
+  "id",
+];
+const USUAL_COLUMNS: readonly Column[] = ["name", "type", "region", "site", "added", "labels", "id"];
+const DIGEST_COLUMNS: readonly Column[] = ["name", "site", ...REGISTRATION_COLUMNS, "id"];
+
+function robotsView(flags: RobotsListFlags, hasDigests: boolean): ListView<ListedRobot> {
+  const { label, site, type, region, columns } = flags;
+  const isFiltered = [label, site, type, region].some((flag) => flag !== undefined);
+  const usual = hasDigests ? DIGEST_COLUMNS : USUAL_COLUMNS;
+  const headers = columns === undefined ? usual : EVERY_COLUMN;
   return {
-    ...common,
-    headers: ["name", "type", "region", "site", "added", "labels", "id"],
+    headers,
     prose: ["name", "site", "labels"],
-    spare: ["region", "added", "id"],
-    row: (robot, now_ms) => [
-      robot.view.name,
-      robot.view.robot_type_id,
-      robot.view.region,
-      robot.view.site ?? "",
-      relativeTime(robot.view.created_at, now_ms),
-      labelsInWords(robot.view),
-      robot.view.id,
-    ],
+    spare: hasDigests ? ["id", "registered"] : ["region", "added", "id"],
+    row: (robot, nowMs) => headers.map((header) => CELLS[header](robot, nowMs)),
+    id: ({ view }) => view.id,
+    empty: isFiltered ? "No robot matches." : "No robots are registered yet.",
   };
 }

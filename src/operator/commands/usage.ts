@@ -1,17 +1,21 @@
 import { operations } from "../../api/api.ts";
+import type { UsageRecord } from "../../api/usage.ts";
 import { csvLine } from "../../platform/csv.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { ColumnFlags, ListView } from "../list-columns.ts";
+import { withColumns } from "../list-columns.ts";
 import { documentOf, itemsIn, keepListed } from "../listed.ts";
 import { loadUsageSums } from "../load-usage-sums.ts";
 import type { SummedUsage } from "../load-usage-sums.ts";
 import { readMoment } from "../moments.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
+import { showRows } from "../show-list.ts";
 import { isWithin, quantityInWords, RECORD_MEMBERS, recordCells, SUMS_BY, sumUsage } from "../usage-sums.ts";
 import type { Period, SumsBy } from "../usage-sums.ts";
 
-export interface UsageFlags extends OperatorFlags {
+export interface UsageFlags extends OperatorFlags, ColumnFlags {
   readonly since?: string;
   readonly until?: string;
   readonly by?: string;
@@ -30,6 +34,11 @@ export async function usage(flags: UsageFlags, context: OperatorContext): Promis
     terminal.problem({ code: "usage", what: "--csv and --json are two forms", fix: "give one of them" });
     return EXIT.usage;
   }
+  const view = withColumns(RECORDS, flags);
+  if ("code" in view) {
+    terminal.problem(view);
+    return EXIT.usage;
+  }
   const by = SUMS_BY.find((each) => each === flags.by);
   return withService(flags, context, async (service) => {
     if (by !== undefined) {
@@ -42,34 +51,38 @@ export async function usage(flags: UsageFlags, context: OperatorContext): Promis
     if (result.kind !== "ok") return service.failed(result);
     const listed = keepListed(result.value, (record) => isWithin(record, period));
     if (flags.json === true) terminal.json(documentOf(listed));
-    else showRecords(itemsIn(listed), flags, context);
+    else showRecords(view, itemsIn(listed), flags, context);
     return EXIT.ok;
   });
 }
 
-type Records = Parameters<typeof sumUsage>[0];
+const RECORDS: ListView<UsageRecord> = {
+  headers: ["period", "robot", "model", "quantity", "deployment"],
+  prose: ["robot", "model"],
+  spare: ["deployment"],
+  row: (record) => [
+    minuteOf(record.period_start ?? record.created_at ?? ""),
+    record.robot ?? "",
+    record.model_slug ?? "",
+    quantityInWords(record.quantity ?? 0, record.unit ?? ""),
+    record.deployment_id ?? "",
+  ],
+  id: ({ id }) => id,
+  empty: "Nothing was used in this time.",
+};
 
-function showRecords(records: Records, { csv }: UsageFlags, { terminal }: OperatorContext): void {
-  if (csv === true) {
+function showRecords(
+  view: ListView<UsageRecord>,
+  records: readonly UsageRecord[],
+  flags: UsageFlags,
+  context: OperatorContext,
+): void {
+  const { terminal } = context;
+  if (flags.csv === true) {
     terminal.print([RECORD_MEMBERS, ...records.map(recordCells)].map(csvLine).join("\n"));
     return;
   }
-  if (records.length === 0) {
-    terminal.note("Nothing was used in this time.");
-    return;
-  }
-  terminal.table(
-    ["period", "robot", "model", "quantity", "deployment"],
-    records.map((record) => [
-      minuteOf(record.period_start ?? record.created_at ?? ""),
-      record.robot ?? "",
-      record.model_slug ?? "",
-      quantityInWords(record.quantity ?? 0, record.unit ?? ""),
-      record.deployment_id ?? "",
-    ]),
-    ["robot", "model"],
-    ["deployment"],
-  );
+  showRows(view, records, flags, context);
   for (const { unit, quantity } of sumUsage(records, null)) {
     terminal.note(`In all ${quantityInWords(quantity, unit)}. Times are UTC.`);
   }

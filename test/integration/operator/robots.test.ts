@@ -92,6 +92,44 @@ describe("robots list", () => {
     expect(out).toMatch(/ADDED +LABELS\narm-1 +.* cell=4 team=a\n$/);
   });
 
+  it("says which columns a narrow terminal has no room for, and --wide shows them", async () => {
+    const at80 = { environment: whole(), columns: 80 };
+    const narrow = await site.runWith(at80, "robots", "list");
+    expect(narrow.out.split("\n")[0]).toMatch(/^NAME +TYPE +REGION +SITE +ADDED +LABELS$/);
+    expect(narrow.err).toBe("1 column hidden: id; --wide or --columns\n");
+    const narrower = await site.runWith({ ...at80, columns: 60 }, "robots", "list");
+    expect(narrower.err).toBe("2 columns hidden: added, id; --wide or --columns\n");
+    const wide = await site.runWith(at80, "robots", "list", "--wide");
+    expect([wide.out.split("\n")[0], wide.err]).toEqual([expect.stringMatching(/ID$/), ""]);
+    // Nothing is hidden from a program.
+    expect((await site.run("robots", "list")).err).toBe("");
+  });
+
+  it("--columns: those alone, in that order, each with something in every row", async () => {
+    const { out, err } = await site.runWith(
+      { environment: whole(), columns: 80 },
+      "robots",
+      "list",
+      "--columns",
+      "digest, name,ID,labels",
+      "--sort",
+      "name",
+    );
+    expect(out).toMatch(
+      /^DIGEST +NAME +ID +LABELS\n(?:sha256:\w{12} +arm-1 +rob_\w{26} +cell=4 team=a\n)[^]*sha256:0{12} +cart +rob_\w{26} +-\n$/,
+    );
+    expect(err).toBe("");
+  });
+
+  it.each([
+    ["nmae", "--columns 'nmae' is no column of this list [usage]\n  → did you mean name?"],
+    ["name,weight_in_tons", "is no column of this list [usage]\n  → it has name, type, region, site, added, labels, "],
+    [",", "--columns '' is no column of this list"],
+  ])("--columns %s is a mistake of usage", async (columns, told) => {
+    const { exit_code, err } = await site.run("robots", "list", "--columns", columns);
+    expect([exit_code, err]).toEqual([2, expect.stringContaining(told)]);
+  });
+
   it("a label without = is refused before anything is sent", async () => {
     const { exit_code, err } = await site.run("robots", "list", "--label", "cell");
     expect([exit_code, err]).toEqual([2, expect.stringContaining("--label 'cell' is no name=value")]);

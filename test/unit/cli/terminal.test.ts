@@ -230,7 +230,9 @@ describe("what others wrote", () => {
     const { terminal, out } = open();
     terminal.print(terminal.style("bold", name));
     expect(out()).toBe(`\u001B[1m${shown}\u001B[22m\n`);
-    const [, row = ""] = terminal.tableLines(
+    const {
+      lines: [, row = ""],
+    } = terminal.layOutTable(
       ["name", "site"],
       [
         [name, "x"],
@@ -365,25 +367,38 @@ describe("draw", () => {
 
 test("table: a narrow terminal does without the spare columns, the last first, before it is taken apart", () => {
   const rows = [["arm-1", "hall-2", "i".repeat(30)]];
-  const lines = (columns: number) =>
-    open({ columns }).terminal.tableLines(["name", "site", "id"], rows, [], ["site", "id"])[0];
-  expect([50, 20, 10, 3].map(lines)).toEqual(["NAME   SITE    ID", "NAME   SITE", "NAME", "NAME  arm-1"]);
+  const layout = (columns: number) =>
+    open({ columns }).terminal.layOutTable(["name", "site", "id"], rows, [], ["site", "id"]);
+  expect([50, 20, 10, 3].map((columns) => layout(columns).lines[0])).toEqual([
+    "NAME   SITE    ID",
+    "NAME   SITE",
+    "NAME",
+    "NAME  arm-1",
+  ]);
+  expect([50, 20, 10].map((columns) => layout(columns).hidden)).toEqual([[], ["id"], ["site", "id"]]);
 });
 
 test("table: the spare columns leave before what a person reads is cut to a few words", () => {
-  const remark = "10 of 12 robots cannot run smolvla, which needs another type of robot";
+  const reason = "10 of 12 robots cannot run smolvla, which needs another type of robot";
   const line = (columns: number) =>
-    open({ columns }).terminal.tableLines(
-      ["name", "remark", "id"],
-      [["night", remark, "i".repeat(30)]],
-      ["remark"],
+    open({ columns }).terminal.layOutTable(
+      ["name", "reason", "id"],
+      [["night", reason, "i".repeat(30)]],
+      ["reason"],
       ["id"],
-    )[1];
+    ).lines[1];
   expect([120, 90, 60].map(line)).toEqual([
-    `night  ${remark}  ${"i".repeat(30)}`,
+    `night  ${reason}  ${"i".repeat(30)}`,
     `night  10 of 12 robots cannot run smolvla, which needs an…  ${"i".repeat(30)}`,
     "night  10 of 12 robots cannot run smolvla, which needs anot…",
   ]);
+});
+
+test("table: as wide as it is told to be, whatever the terminal", () => {
+  const { terminal, out } = open({ columns: 20 });
+  const cells = ["arm-1", "hall-2", "i".repeat(30)];
+  const hidden = terminal.table(["name", "site", "id"], [cells], ["site"], ["id"], Number.POSITIVE_INFINITY);
+  expect([hidden, out()]).toEqual([[], expect.stringContaining(`\n${cells.join("  ")}\n`)]);
 });
 
 test("table: a column that has nothing in any row is left out, and no other with it", () => {
@@ -392,7 +407,7 @@ test("table: a column that has nothing in any row is left out, and no other with
     ["", "arm-2", "", "rob_2"],
   ];
   const lines = (columns: number) =>
-    open({ columns }).terminal.tableLines(["", "name", "site", "id"], rows, [], ["id", "site"]);
+    open({ columns }).terminal.layOutTable(["", "name", "site", "id"], rows, [], ["id", "site"]).lines;
   expect([80, 8].map(lines)).toEqual([
     ["NAME   ID", "arm-1  rob_1", "arm-2  rob_2"],
     ["NAME", "arm-1", "arm-2"],
