@@ -1,4 +1,5 @@
 import { errorCode } from "../platform/files.ts";
+import type { LogStream } from "../platform/log-output.ts";
 import type { Questions } from "../platform/questions.ts";
 import { EXIT } from "../platform/terminal.ts";
 import { openQuestions } from "./questions.ts";
@@ -14,6 +15,8 @@ export interface ProcessContext {
   readInput(limit_bytes: number): Promise<string | "too-large">;
   /** A secret from stdin; a person at the terminal is asked and sees nothing of it. null when the person gave up. */
   readSecret(prompt: string, limit_length: number): Promise<string | "too-large" | null>;
+  /** For a log; everything else goes to the terminal. */
+  readonly stderr: LogStream;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
   onHangup(callback: () => void): void;
@@ -66,6 +69,7 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
       const { stdin, stderr } = own;
       return readSecret({ stdin, stderr, interrupt: stop, signal: stopping.signal }, prompt, limit_length);
     },
+    stderr: own.stderr,
     environment: own.env,
     signal: stopping.signal,
     onHangup(callback) {
@@ -100,11 +104,18 @@ async function readInput(
  * a minute, and `process.exit` alone would cut off what a pipe has not taken yet.
  */
 export async function endProcess(own: NodeJS.Process, exit_code: number): Promise<void> {
-  await Promise.all([own.stdout, own.stderr].map(written));
+  await Promise.all([written(own.stdout), Promise.race([written(own.stderr), stalled()])]);
   // A write that failed is told a turn later.
   await new Promise((resolve) => setImmediate(resolve));
   // Set where the output was lost.
   exitNow(own, Number(own.exitCode ?? exit_code));
+}
+
+/** A log's reader that has stalled may never take the rest. */
+const FLUSH_LIMIT_MS = 1000;
+
+function stalled(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, FLUSH_LIMIT_MS).unref());
 }
 
 /** A command that was told to stop, and that the disk does not let: later than any that does so by itself. */

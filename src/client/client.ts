@@ -13,7 +13,8 @@ import type { RobotSetup } from "../api/robots.ts";
 import type { RobotView } from "../api/robot-views.ts";
 import { operationUrl } from "./address.ts";
 import type { Credential, CredentialProblem } from "./credentials.ts";
-import { sendRequest } from "./send-request.ts";
+import { loadLate } from "./load-late.ts";
+import { sendRequest, unreachable } from "./send-request.ts";
 import type { ServiceAccess } from "./send-request.ts";
 import type { UnreachableReason } from "./transport.ts";
 
@@ -81,6 +82,11 @@ export function createClient(options: ClientOptions): ServiceClient {
       const sent = await sendRequest(options, request, secret, signal);
       if (sent.kind === "unreachable") return sent;
       // Loaded with the first answer: the schemas would cost a start a third of its time (10 ms), and most starts need none.
+      try {
+        await loadLate(() => import("zod"));
+      } catch (error) {
+        return unreachable(error, secret);
+      }
       const { readAnswer } = await import("./answer.ts");
       const { keptRobotAnswerSchema: schema } = await import("./kept-robot.ts");
       return readAnswer(sent.answer, { schema, url, wall_ms: sent.wall_ms, secret });

@@ -47,10 +47,18 @@ export async function sendRequest(
     const answer = await access.transport.send({ method, url, headers, body, timeouts, answer_limit_bytes }, signal);
     return { kind: "answered", answer, wall_ms: access.clock.wall_ms() };
   } catch (error) {
-    if (!(error instanceof TransportError)) throw error;
-    const detail = secret === null ? error.message : secret.redactFrom(error.message);
-    return { kind: "unreachable", reason: error.reason, code: error.code, detail };
+    return unreachable(error, secret);
   }
+}
+
+/** @throws the error itself where it is a bug. */
+export function unreachable(
+  error: unknown,
+  secret: Secret | null,
+): Extract<CallResult<never>, { kind: "unreachable" }> {
+  if (!(error instanceof TransportError)) throw error;
+  const detail = secret === null ? error.message : secret.redactFrom(error.message);
+  return { kind: "unreachable", reason: error.reason, code: error.code, detail };
 }
 
 /** The headers of every request, in the order they are sent. */

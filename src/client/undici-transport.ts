@@ -1,6 +1,7 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Files } from "../platform/files.ts";
 import type { Environment } from "./proxy.ts";
+import { loadLate } from "./load-late.ts";
 import type { Transport } from "./transport.ts";
 
 export interface UndiciTransportOptions {
@@ -25,14 +26,23 @@ export interface UndiciTransportOptions {
 export function createUndiciTransport(options: UndiciTransportOptions): Transport {
   const closing = new AbortController();
   let sender: Promise<Transport["send"]> | null = null;
+
+  function loaded(): Promise<Transport["send"]> {
+    sender ??= load(options).catch((error: unknown) => {
+      sender = null;
+      throw error;
+    });
+    return sender;
+  }
+
   return {
     async send(request, signal) {
-      sender ??= load(options);
-      const send = await sender;
+      const send = await loaded();
       return send(request, AbortSignal.any([signal, closing.signal]));
     },
     prepare() {
-      sender ??= load(options);
+      // What fails now is told by the request.
+      loaded().catch(() => {});
     },
     async close() {
       closing.abort();
@@ -41,6 +51,7 @@ export function createUndiciTransport(options: UndiciTransportOptions): Transpor
 }
 
 async function load(options: UndiciTransportOptions): Promise<Transport["send"]> {
+  await loadLate(() => import("undici"));
   const { createSender } = await import("./sender.ts");
   return createSender(options);
 }

@@ -1,6 +1,10 @@
-import { spawn } from "node:child_process";
+import { ChildProcess, spawn } from "node:child_process";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 
 import systemdNotify from "systemd-notify";
+
+import { errorCode } from "./files.ts";
+import { visible } from "./visible.ts";
 
 /** What the service manager is told. Every method returns at once and never throws: a lost notification must not harm the robot. */
 export interface Notify {
@@ -25,6 +29,7 @@ const silent: Notify = { ready() {}, status() {}, stopping() {}, watchdog() {}, 
 
 /** STATUS lines longer than this help nobody who reads `systemctl status`. */
 const STATUS_LIMIT = 256;
+const RETRY_MS = 1000;
 
 /** Talks to systemd where NOTIFY_SOCKET is set; elsewhere all of it is a no-op. */
 export function createNotify(environment: NotifyEnvironment, process_id: number): Notify {
@@ -33,51 +38,94 @@ export function createNotify(environment: NotifyEnvironment, process_id: number)
   // One systemd-notify(1) at a time, so that a status never overtakes a newer one; of waiting statuses only the last counts.
   let sending = false;
   let waiting_status: string | null = null;
+  let pinging = false;
 
-  function send(message: () => Promise<unknown>): void {
+  async function send(message: () => Promise<Delivery>): Promise<void> {
     sending = true;
-    void message()
-      .catch(() => {})
-      .then(() => {
-        sending = false;
-        const text = waiting_status;
-        waiting_status = null;
-        if (text !== null) send(async () => sendStatus(text));
-      });
+    await insist(message);
+    sending = false;
+    const text = waiting_status;
+    waiting_status = null;
+    if (text !== null) sendStatus(text);
+  }
+
+  function sendStatus(text: string): void {
+    void send(() => notify([`--pid=${process_id}`, `--status=${oneLine(text)}`]));
+  }
+
+  async function ping(): Promise<void> {
+    pinging = true;
+    await insist(() => notify(["WATCHDOG=1"]));
+    pinging = false;
   }
 
   return {
     ready(status) {
       // Started before this returns: what the program does next would delay it.
-      send(async () => systemdNotify({ ready: true, status: oneLine(status), pid: process_id }));
+      void send(() => tellReady(oneLine(status), process_id));
     },
     status(text) {
       if (sending) waiting_status = text;
-      else send(async () => sendStatus(text));
+      else sendStatus(text);
     },
     stopping: () => void notify(["STOPPING=1"]),
-    watchdog: () => void notify(["WATCHDOG=1"]),
+    watchdog() {
+      if (!pinging) void ping();
+    },
     watchdog_ms: watchdogPeriod(environment, process_id),
   };
+}
 
-  /** Not by the npm package: where a process cannot be had (EMFILE) its error has no listener, and would end the agent. */
-  function sendStatus(text: string): Promise<void> {
-    return notify([`--pid=${process_id}`, `--status=${oneLine(text)}`]);
+/** `no-process` where the machine had none to give (EMFILE, EAGAIN, ENOMEM), which may be over in a moment. */
+type Delivery = "ended" | "no-process";
+
+/** A READY that is lost would have the manager end the program, a sign of life as well. */
+async function insist(message: () => Promise<Delivery>): Promise<void> {
+  while ((await message()) === "no-process") {
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS).unref());
   }
 }
 
+async function tellReady(status: string, pid: number): Promise<Delivery> {
+  // Where no pipe is to be had the package fails before it listens to its child, whose error would end the program.
+  subscribe(CHILDREN, listenToErrors);
+  const told = systemdNotify({ ready: true, status, pid });
+  unsubscribe(CHILDREN, listenToErrors);
+  try {
+    await told;
+    return "ended";
+  } catch (error) {
+    // What systemd-notify(1) itself complains of comes as text.
+    return error instanceof Error ? deliveryAfter(error) : "ended";
+  }
+}
+
+/** Each new process of this one (`node:diagnostics_channel`, "child_process"). */
+const CHILDREN = "child_process";
+
+function listenToErrors(message: unknown): void {
+  if (typeof message !== "object" || message === null || !("process" in message)) return;
+  if (message.process instanceof ChildProcess) message.process.on("error", () => {});
+}
+
 /** Runs systemd-notify(1), which takes any VAR=VALUE; resolves when it has ended, and never rejects. */
-async function notify(words: readonly string[]): Promise<void> {
+async function notify(words: readonly string[]): Promise<Delivery> {
   try {
     const child = spawn("systemd-notify", words, { stdio: "ignore" });
     child.unref();
-    await new Promise<void>((resolve) => {
-      child.once("error", () => resolve());
-      child.once("close", () => resolve());
+    return await new Promise((resolve) => {
+      child.once("error", (error) => resolve(deliveryAfter(error)));
+      child.once("close", () => resolve("ended"));
     });
   } catch {
     // ENOMEM is thrown, not emitted.
+    return "no-process";
   }
+}
+
+function deliveryAfter(error: Error): Delivery {
+  // Where there is no systemd-notify(1) there will be none later.
+  return errorCode(error) === "ENOENT" ? "ended" : "no-process";
 }
 
 function watchdogPeriod(environment: NotifyEnvironment, process_id: number): number | null {
@@ -89,5 +137,5 @@ function watchdogPeriod(environment: NotifyEnvironment, process_id: number): num
 }
 
 function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ").slice(0, STATUS_LIMIT);
+  return visible(text.replaceAll(/\s+/g, " ").slice(0, STATUS_LIMIT));
 }

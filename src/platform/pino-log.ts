@@ -1,5 +1,7 @@
 import type { Logger } from "pino";
 
+import { jsonLine, LINE_SETTINGS, textLine } from "./log-line.ts";
+import type { LogOutput } from "./log-output.ts";
 import type { Log } from "./log.ts";
 
 export interface LogOptions {
@@ -14,17 +16,16 @@ export interface AdjustableLog extends Log {
 
 type Line = readonly [level: keyof Log, event: string, fields: Readonly<Record<string, unknown>>];
 
-/** stderr: stdout belongs to the results of commands. */
-const DESCRIPTOR = 2;
 /** Lines that wait for pino to load; more would mean that it never does. */
 const WAITING_LIMIT = 1000;
 
-/**
- * A log over pino, which is loaded once the program has had the time to start: the first lines wait for it.
- * Writes are synchronous, so that a line is out before the process is.
- */
-export function createLog(first: LogOptions): AdjustableLog {
+/** A log over pino, which is loaded once the program has had the time to start: the first lines wait for it. */
+export function createLog(
+  first: LogOptions,
+  openOutput: (onDropped: (lines: number) => void) => LogOutput,
+): AdjustableLog {
   const waiting: Line[] = [];
+  const output = openOutput((lines) => write("warn", "log-lines-dropped", { lines }));
   let options = first;
   let logger: Logger | null = null;
   let loading = false;
@@ -43,13 +44,19 @@ export function createLog(first: LogOptions): AdjustableLog {
     loading = true;
     setImmediate(() => {
       const opening = options;
-      void openLogger(opening).then((opened) => {
-        // Adjusted meanwhile.
-        if (opening !== options) return load();
-        logger = opened;
-        loading = false;
-        for (const line of waiting.splice(0)) write(...line);
-      });
+      openLogger(opening, output).then(
+        (opened) => {
+          // Adjusted meanwhile.
+          if (opening !== options) return load();
+          logger = opened;
+          loading = false;
+          for (const line of waiting.splice(0)) write(...line);
+        },
+        () => {
+          // No descriptor left to read it by (EMFILE): the next line tries again.
+          loading = false;
+        },
+      );
     });
   }
 
@@ -61,33 +68,14 @@ export function createLog(first: LogOptions): AdjustableLog {
     adjust(next) {
       if (next.level === options.level && next.format === options.format) return;
       options = next;
-      // The next line opens it anew; both would write to the same descriptor, which stays open.
+      // The next line opens it anew, over the same output.
       logger = null;
     },
   };
 }
 
-async function openLogger({ level, format }: LogOptions): Promise<Logger> {
-  const { destination, pino } = await import("pino");
-  const output = destination({ dest: DESCRIPTOR, sync: true });
-  // A full disk or a reader that is gone loses lines, not the program.
-  output.on("error", () => {});
-  const settings = {
-    level,
-    // journald knows process and host.
-    base: null,
-    messageKey: "event",
-    timestamp: () => `,"time":"${new Date().toISOString()}"`,
-    formatters: { level: (label: string) => ({ level: label }) },
-  };
-  return format === "json" ? pino(settings, output) : pino(settings, { write: (line) => output.write(toText(line)) });
-}
-
-/** `12:00:00 warn unreachable reason=timeout`: the same line for people, who are served best by one that fits the terminal. */
-function toText(line: string): string {
-  const { level, time, event, ...fields }: Record<string, unknown> = JSON.parse(line);
-  const pairs = Object.entries(fields).map(
-    ([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`,
-  );
-  return `${String(time).slice(11, 19)} ${String(level).padEnd(5)} ${[event, ...pairs].join(" ")}\n`;
+async function openLogger({ level, format }: LogOptions, output: LogOutput): Promise<Logger> {
+  const { pino } = await import("pino");
+  const toLine = format === "json" ? jsonLine : textLine;
+  return pino({ level, ...LINE_SETTINGS }, { write: (line) => output.write(toLine(line)) });
 }

@@ -1,21 +1,13 @@
 import { pino } from "pino";
-import type { DestinationStream } from "pino";
 
+import { jsonLine, LINE_SETTINGS } from "../platform/log-line.ts";
+import type { LogOutput } from "../platform/log-output.ts";
 import type { Log } from "../platform/log.ts";
 import type { LogLevel } from "./log-level.ts";
 
 /** Structured log lines, one JSON object each: `event` says what changed, the other fields say to what. */
-export function createLog(level: LogLevel, destination: DestinationStream): Log {
-  const logger = pino(
-    {
-      level,
-      base: null,
-      messageKey: "event",
-      timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-    },
-    destination,
-  );
+export function createLog(level: LogLevel, output: LogOutput): Log {
+  const logger = pino({ level, ...LINE_SETTINGS }, { write: (line) => output.write(jsonLine(line)) });
   return {
     debug: (event, fields) => logger.debug(fields ?? {}, event),
     info: (event, fields) => logger.info(fields ?? {}, event),

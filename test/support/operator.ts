@@ -116,6 +116,7 @@ export async function runOperator(surroundings: Surroundings, words: readonly st
     readInput: async (limit_bytes) => (Buffer.byteLength(input) > limit_bytes ? "too-large" : input),
     environment,
     signal,
+    stderr: process.stderr,
     onHangup() {},
     process_id: process.pid,
     user_id: process.getuid?.() ?? 0,

@@ -1,3 +1,4 @@
+import type { LogStream } from "../../platform/log-output.ts";
 import type { Machine } from "../../platform/machine.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import type { FolderOptions } from "../folders.ts";
@@ -11,6 +12,8 @@ export interface CommandContext {
   readonly signal: AbortSignal;
   /** Calls back at each SIGHUP. */
   onHangup(callback: () => void): void;
+  /** For a log; everything else goes to the terminal. */
+  readonly stderr: LogStream;
   readonly version: string;
   readonly process_id: number;
   readonly user_id: number;

@@ -9,6 +9,7 @@ import { controlSocketPath, resolveFolders } from "../folders.ts";
 import { lockState } from "../lock.ts";
 import { openConfiguration, openManifest, openState } from "../open.ts";
 import { trackFiles } from "../pending-files.ts";
+import { openLogOutput } from "../../platform/log-output.ts";
 import { createLog } from "../../platform/pino-log.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
@@ -47,7 +48,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
     return EXIT.failed;
   }
 
-  const log = createLog(initial.log);
+  const log = createLog(initial.log, (onDropped) => openLogOutput(context.stderr, onDropped));
   const agent = createAgent({
     machine,
     pending,

@@ -1,15 +1,11 @@
-import { destination } from "pino";
-
 import { systemClock } from "../../platform/clock.ts";
 import { systemFiles } from "../../platform/files.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { createLog } from "../log.ts";
 import type { ServiceMachine } from "../machine.ts";
 
-const STANDARD_ERROR = 2;
-
 /** The machine of a command that does one thing and ends: what it has to say it says on the terminal, the log keeps silent. */
 export function commandMachine(): ServiceMachine {
-  const log = createLog("silent", destination({ fd: STANDARD_ERROR, sync: true }));
+  const log = createLog("silent", { write() {} });
   return { clock: systemClock, files: systemFiles, random: systemRandom, log };
 }

@@ -1,7 +1,7 @@
-import { destination } from "pino";
-
 import { systemClock } from "../../platform/clock.ts";
 import { systemFiles } from "../../platform/files.ts";
+import type { LogStream } from "../../platform/log-output.ts";
+import { openLogOutput } from "../../platform/log-output.ts";
 import type { Log } from "../../platform/log.ts";
 import { createNotify } from "../../platform/notify.ts";
 import type { Notify } from "../../platform/notify.ts";
@@ -28,6 +28,8 @@ export interface ServeOptions extends ServeFlags {
 /** What every command is given: who it speaks to, when it is to stop, and what it may take from its process. */
 export interface CommandContext {
   readonly terminal: Terminal;
+  /** For the log; everything else goes to the terminal. */
+  readonly stderr: LogStream;
   readonly signal: AbortSignal;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly process_id: number;
@@ -35,8 +37,6 @@ export interface CommandContext {
   /** Calls back at each SIGHUP. */
   onHangup(callback: () => void): void;
 }
-
-const STANDARD_ERROR = 2;
 
 /**
  * Runs the service until it is told to stop. Prints `{"event":"listening","url":…}` on one line of stdout once it accepts
@@ -68,7 +68,8 @@ async function run(
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const log = createLog(log_level, destination({ fd: STANDARD_ERROR, sync: true }));
+  const output = openLogOutput(context.stderr, (lines) => log.warn("log_lines_dropped", { lines }));
+  const log: Log = createLog(log_level, output);
   const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
   await using service = createService(configuration, machine);
   const started = await service.start();

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -94,6 +95,15 @@ describe("endProcess", () => {
     ]);
     expect(await program.ended()).toBe(0);
     expect(program.output()).toBe("");
+  });
+
+  test("endProcess: a log that nobody reads does not hold the process", async () => {
+    await using program = start(`
+      process.stderr.write("x".repeat(3_000_000));
+      void endProcess(process, 3);`);
+    program.child.stderr?.pause();
+    const [code] = await once(program.child, "exit");
+    expect(code).toBe(3);
   });
 
   test("endProcess: everything is written, and what is still open does not hold the process", async () => {

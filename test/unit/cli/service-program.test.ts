@@ -21,6 +21,7 @@ function run(...argv: string[]): Promise<number> {
     openQuestions: () => null,
     readInput,
     readSecret: async () => null,
+    stderr: process.stderr,
     environment: {},
     onHangup() {},
     process_id: 1,

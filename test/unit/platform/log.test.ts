@@ -1,0 +1,91 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import type { LogOptions } from "../../../src/platform/pino-log.ts";
+import { createLog } from "../../../src/platform/pino-log.ts";
+import { endWithTest } from "../../support/children.ts";
+import { execute } from "../../support/execute.ts";
+
+/** The line that a log in this format makes of one event, without its time. */
+async function lineOf(format: LogOptions["format"], fields: Readonly<Record<string, unknown>>): Promise<string> {
+  const written = Promise.withResolvers<string>();
+  createLog({ level: "info", format }, () => ({ write: written.resolve })).warn("finding", fields);
+  const line = await written.promise;
+  return line.replace(/"time":"[^"]+",|^[\d:]+ /, "");
+}
+
+const LINK = "x\n12:00:00 info  registered robot=evil\u001B[2J\u202Eabc";
+
+test.each([
+  [
+    "json",
+    { path: LINK },
+    String.raw`{"level":"warn","path":"x\n12:00:00 info  registered robot=evil\u001b[2J\u202eabc","event":"finding"}`,
+  ],
+  ["text", { path: LINK }, String.raw`warn  finding path="x\n12:00:00 info  registered robot=evil\u001b[2J\u202eabc"`],
+  ["text", { id: "file_missing", where: "/etc/a.yaml:3:1" }, "warn  finding id=file_missing where=/etc/a.yaml:3:1"],
+  ["text", { detail: "no robot=b", lines: 3, empty: "" }, 'warn  finding detail="no robot=b" lines=3 empty=""'],
+] as const)(
+  "createLog: as %s a stranger's text neither begins a line nor adds a field: %j",
+  async (format, fields, expected) => {
+    expect(await lineOf(format, fields)).toBe(`${expected}\n`);
+  },
+);
+
+test.each(["json", "text"] as const)("createLog: as %s a line is bounded, and holds no key", async (format) => {
+  const key = "sk_live_0123456789abcdef";
+  const long = "N".repeat(900_000);
+  const line = await lineOf(format, { detail: `not ${key}`, robot: { id: key }, name: long, list: [long] });
+  expect(line).not.toContain(key);
+  expect(line.length).toBeLessThan(10_000);
+});
+
+const output_path = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log-output.ts"));
+const log_path = JSON.stringify(join(import.meta.dirname, "../../../src/platform/pino-log.ts"));
+
+/** Writes 5,000 lines of a kilobyte while nobody reads them, and one more when it is told to. */
+const CHATTY = `
+  import { createLog } from ${log_path};
+  import { openLogOutput } from ${output_path};
+  const log = createLog({ level: "info", format: "json" }, (onDropped) => openLogOutput(process.stderr, onDropped));
+  log.info("first");
+  while (process.stderr.bytesWritten === 0) await new Promise(setImmediate);
+  for (let index = 0; index < 5000; index += 1) log.info("told", { text: "x".repeat(1000) });
+  console.log(process.stderr.writableLength);
+  process.stdin.once("data", () => log.info("last")).once("end", () => process.exit());`;
+
+test("createLog: a reader that stalls holds nobody up; what it missed is counted", async () => {
+  const child = spawn(process.execPath, ["--input-type=module", "-e", CHATTY], { stdio: "pipe" });
+  endWithTest(child);
+  expect(Number(await once(child.stdout, "data"))).toBeLessThan(1_000_000);
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    log += chunk;
+  });
+  await expect.poll(() => log, { timeout: 10_000 }).toContain("log-lines-dropped");
+  child.stdin.write("\n");
+  await expect.poll(() => log, { timeout: 10_000 }).toContain('"event":"last"');
+  child.stdin.end();
+  await once(child, "exit");
+  const lines = log
+    .trimEnd()
+    .split("\n")
+    .map((line): { event: string; lines?: number } => JSON.parse(line));
+  const [dropped, ...again] = lines.filter(({ event }) => event === "log-lines-dropped");
+  expect(again).toEqual([]);
+  expect(lines.filter(({ event }) => event === "told").length + (dropped?.lines ?? 0)).toBe(5000);
+  expect(dropped?.lines).toBeGreaterThan(1000);
+});
+
+test("openLogOutput: a disk that is full loses lines, not the program", async () => {
+  const script = `
+    import { openLogOutput } from ${output_path};
+    const output = openLogOutput(process.stderr, () => {});
+    for (const line of ["a\\n", "b\\n"]) output.write(line);
+    console.log("alive");`;
+  const words = ["-c", 'exec "$@" 2>/dev/full', "sh", process.execPath, "--input-type=module", "-e", script];
+  const { stdout } = await execute(["sh", ...words]);
+  expect(stdout).toBe("alive\n");
+});
