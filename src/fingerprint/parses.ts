@@ -1,7 +1,11 @@
+import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
 
-/** JSON.parse of this much takes some tens of milliseconds and a few times the size in memory. */
-const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
+import { isJson } from "./is-json.ts";
+import { isXml } from "./is-xml.ts";
+
+/** To look through this much takes some tens of milliseconds. */
+const TEXT_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /**
  * The syntax tree of a YAML text takes about 600 times its size and 1 ms per KB, on the thread that answers the watchdog.
@@ -9,10 +13,27 @@ const JSON_LIMIT_BYTES = 4 * 1024 * 1024;
  */
 const YAML_LIMIT_BYTES = 128 * 1024;
 
+type Format = "json" | "yaml" | "xml";
+
+const FORMATS: ReadonlyMap<string, Format> = new Map([
+  [".json", "json"],
+  [".yaml", "yaml"],
+  [".yml", "yaml"],
+  [".xml", "xml"],
+  [".urdf", "xml"],
+  [".xacro", "xml"],
+  [".srdf", "xml"],
+  [".sdf", "xml"],
+  [".world", "xml"],
+  [".mjcf", "xml"],
+  [".launch", "xml"],
+]);
+
 /** True when `parses` has an opinion about such a file. */
 export function isParsable(path: string, size_bytes: number): boolean {
-  const limit_bytes = { json: JSON_LIMIT_BYTES, yaml: YAML_LIMIT_BYTES, other: 0 }[formatOf(path)];
-  return size_bytes > 0 && size_bytes <= limit_bytes;
+  const format = formatOf(path);
+  if (format === undefined || size_bytes === 0) return false;
+  return size_bytes <= (format === "yaml" ? YAML_LIMIT_BYTES : TEXT_LIMIT_BYTES);
 }
 
 /**
@@ -22,40 +43,26 @@ export function isParsable(path: string, size_bytes: number): boolean {
  * because ROS and OpenCV files have them. JSON with comments is not JSON.
  */
 export async function parses(path: string, content: Uint8Array): Promise<boolean> {
-  const text = decode(content);
-  if (text === undefined) return false;
   switch (formatOf(path)) {
     case "json":
-      return isJson(text);
+      // Not UTF-8, as when the last character is half written.
+      return isUtf8(content) && isJson(content);
     case "yaml":
-      return isYaml(text);
-    case "other":
+      return isUtf8(content) && (await isYaml(new TextDecoder().decode(content)));
+    case "xml":
+      return isUtf16(content) || isXml(Buffer.from(content).toString("latin1"));
+    case undefined:
       return true;
   }
 }
 
-function formatOf(path: string): "json" | "yaml" | "other" {
-  const extension = extname(path).toLowerCase();
-  if (extension === ".json") return "json";
-  return extension === ".yaml" || extension === ".yml" ? "yaml" : "other";
+function formatOf(path: string): Format | undefined {
+  return FORMATS.get(extname(path).toLowerCase());
 }
 
-/** Without its byte order mark; undefined when the bytes are not UTF-8, as when the last character is half written. */
-function decode(content: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(content);
-  } catch {
-    return undefined;
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+/** By its byte order mark. Its markup is not that of ASCII, and not judged. */
+function isUtf16([first, second]: Uint8Array): boolean {
+  return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
 
 async function isYaml(text: string): Promise<boolean> {

@@ -1,8 +1,9 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { isParsable, parses } from "../../../src/fingerprint/parses.ts";
 
-const WHOLE: readonly (readonly [what: string, path: string, text: string])[] = [
+const WHOLE: readonly (readonly [what: string, path: string, text: string | Uint8Array])[] = [
   ["JSON", "/a.json", '{"a": 1}\n'],
   ["JSON with a byte order mark", "/a.JSON", '\uFEFF{"a": 1}'],
   ["JSON that is a number", "/a.json", "1"],
@@ -14,6 +15,25 @@ const WHOLE: readonly (readonly [what: string, path: string, text: string])[] = 
   ["YAML with anchors, merges and an open alias", "/a.yaml", "a: &x {b: 1}\nc: {<<: *x}\nd: *gone\n"],
   ["YAML with a repeated key", "/a.yaml", "a: 1\na: 2\n"],
   ["YAML that is a comment", "/a.yaml", "# nothing yet\n"],
+  ["JSON with every kind of value", "/a.json", ' {"a\\"": [-1.5e+3, true, false, null, {}, []], "ü": "}"} \n'],
+  [
+    "a robot description",
+    "/arm.urdf",
+    '\uFEFF<?xml version="1.0"?>\n<!-- <a> -->\n<robot name="a>b"><link/>\n</robot>\n<!-- end -->\n',
+  ],
+  [
+    "macros of one",
+    "/arm.xacro",
+    '<robot xmlns:xacro="http://ros.org/x">${2 > 1}<xacro:if value="$(arg a)" ></xacro:if></robot >',
+  ],
+  [
+    "XML with declarations of its own",
+    "/a.xml",
+    '<!DOCTYPE a [ <!-- don\'t --> <!ENTITY b "c>"> ] ><a>&b;<![CDATA[</b>]]></a>',
+  ],
+  ["XML with a document type", "/a.sdf", '<!DOCTYPE a SYSTEM "a.dtd"><a></a>'],
+  ["XML in Latin-1", "/a.xml", Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>\xE4</a>', "latin1")],
+  ["XML in UTF-16", "/a.xml", Buffer.from("\uFEFF<a>", "utf16le")],
   ["any other text", "/a.ini", "{"],
   ["a name that only ends like one", "/json", "{"],
 ];
@@ -23,6 +43,25 @@ const HALF: readonly (readonly [what: string, path: string, text: string | Uint8
   ["JSON and the tail of an older, longer JSON", "/a.json", '{"a": 1}}'],
   ["blanks instead of JSON", "/a.json", "  \n"],
   ["JSON with comments", "/a.json", '{"a": 1} // yes'],
+  ["JSON with a comma too many", "/a.json", "[1, ]"],
+  ["JSON with a comma too few", "/a.json", "[1 2]"],
+  ["JSON with a value in place of a key", "/a.json", "{1: 2}"],
+  ["JSON with brackets that cross", "/a.json", '{"a": [1}]'],
+  ["JSON with half a word", "/a.json", "[tru]"],
+  ["JSON with half a number", "/a.json", "[1.]"],
+  ["JSON with a line break in a text", "/a.json", '"a\nb"'],
+  ["two JSON texts", "/a.json", "{}{}"],
+  ["brackets in brackets without end", "/a.json", `${"[".repeat(2_000_000)}${"]".repeat(2_000_000)}`],
+  ["tags in tags without end", "/a.xml", `${"<a>".repeat(600_000)}${"</a>".repeat(600_000)}`],
+  ["a robot description cut between elements", "/arm.urdf", "<robot><link></link>"],
+  ["a robot description and the tail of an older, longer one", "/arm.urdf", "<robot></robot></link></robot>"],
+  ["two robot descriptions", "/arm.urdf", "<robot/><robot/>"],
+  ["elements that cross", "/arm.sdf", "<a><b></a></b>"],
+  ["text in place of XML", "/a.xml", "nothing yet"],
+  ["a comment in place of XML", "/a.launch", "<!-- nothing yet -->"],
+  ["XML cut in a tag", "/a.srdf", '<a b="'],
+  ["XML cut in a comment", "/a.mjcf", "<a><!-- "],
+  ["XML cut in a document type", "/a.xml", "<!DOCTYPE a [ <!ENTITY b 'c'>"],
   ["half a character", "/a.json", Buffer.from('"ä"').subarray(0, 2)],
   ["half a character in YAML", "/a.yaml", Buffer.from("a: ä").subarray(0, 4)],
   ["YAML cut in a quoted text", "/a.yaml", 'a: "on'],
@@ -41,6 +80,47 @@ describe("parses", () => {
   });
 });
 
+describe("parses: any text", () => {
+  test("JSON is whole as JSON.parse has it, and no beginning of an object or list is", async () => {
+    const json = fc.json({ maxDepth: 4 });
+    await fc.assert(
+      fc.asyncProperty(json, fc.nat(), async (text, cut) => {
+        const bytes = Buffer.from(text);
+        expect(await parses("/a.json", bytes)).toBe(true);
+        if (/^[[{]/.test(text)) expect(await parses("/a.json", bytes.subarray(0, cut % bytes.byteLength))).toBe(false);
+      }),
+    );
+  });
+
+  test("what JSON.parse refuses is not whole", async () => {
+    const scrap = fc.array(fc.constantFrom("{", "}", "[", "]", ",", ":", '"a"', "1", "-", "true", " "), {
+      maxLength: 8,
+    });
+    await fc.assert(
+      fc.asyncProperty(scrap, async (scraps) => {
+        const text = scraps.join("");
+        expect(await parses("/a.json", Buffer.from(text))).toBe(isAccepted(text));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test("no beginning of XML is whole", async () => {
+    const text = '<?xml version="1.0"?><!DOCTYPE r><r a="<"><b/><!-- > --><c>x</c></r>';
+    for (let cut = 0; cut < text.length; cut += 1)
+      expect(await parses("/a.xml", Buffer.from(text.slice(0, cut)))).toBe(false);
+  });
+});
+
+function isAccepted(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 describe("isParsable", () => {
   test.each([
     ["/a.json", 4 * 1024 * 1024, true],
@@ -48,7 +128,8 @@ describe("isParsable", () => {
     ["/a.yaml", 128 * 1024, true],
     ["/a.yml", 128 * 1024 + 1, false],
     ["/a.yml", 0, false],
-    ["/a.urdf", 10, false],
+    ["/a.urdf", 4 * 1024 * 1024, true],
+    ["/a.rules", 10, false],
   ])("%s of %i bytes → %s", (path, size_bytes, expected) => {
     expect(isParsable(path, size_bytes)).toBe(expected);
   });
