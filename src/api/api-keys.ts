@@ -20,6 +20,7 @@ export const API_KEY_SCOPES = [
   "api-keys:read",
   "models:read",
   "usage:read",
+  "audit:read",
 ] as const;
 
 export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES);

@@ -1,4 +1,5 @@
 import type { Operation } from "./api.ts";
+import { auditListSchema, refusalListSchema, refusalQuerySchema } from "./audit.ts";
 import { deploymentListSchema, deploymentViewSchema } from "./deployments.ts";
 import { endpointListSchema, fleetDetailsSchema, fleetNeedsListSchema, fleetPreviewedSchema } from "./fleet-details.ts";
 import { fleetPreviewSchema, fleetViewSchema } from "./fleets.ts";
@@ -48,6 +49,26 @@ export const beyondSpec = {
     query: pageQuerySchema,
     request: null,
     response: registrationListSchema,
+  },
+  listRefusals: {
+    summary: "List registrations that were refused",
+    tag: "robots",
+    method: "GET",
+    path: "/v1/me/refusals",
+    scopes: ["robots:read", "audit:read"],
+    query: refusalQuerySchema,
+    request: null,
+    response: refusalListSchema,
+  },
+  listAudit: {
+    summary: "List who changed what",
+    tag: "customer-auth",
+    method: "GET",
+    path: "/v1/me/audit",
+    scopes: ["audit:read"],
+    query: pageQuerySchema,
+    request: null,
+    response: auditListSchema,
   },
   getFleet: {
     summary: "Get a robot fleet",

@@ -4,7 +4,19 @@ import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 
 /** What an id names; the reader of a log sees it at once. */
-export type IdPrefix = "aud" | "dep" | "fleet" | "gen" | "key" | "login" | "org" | "prep" | "rob" | "ses" | "use";
+export type IdPrefix =
+  | "aud"
+  | "dep"
+  | "fleet"
+  | "gen"
+  | "key"
+  | "login"
+  | "org"
+  | "prep"
+  | "ref"
+  | "rob"
+  | "ses"
+  | "use";
 
 /** Makes ids that sort as they were made: `rob_01jz…`, a UUIDv7 in the alphabet of TypeID. */
 export type NewId = (prefix: IdPrefix) => string;

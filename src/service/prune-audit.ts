@@ -1,5 +1,6 @@
 import type { ServiceMachine } from "./machine.ts";
 import { auditedBeforeNewest, pruneAudit } from "./store/audit-log.ts";
+import { pruneRefusals } from "./store/refusals.ts";
 import type { Store } from "./store/store.ts";
 import type { Task } from "./task.ts";
 
@@ -13,7 +14,7 @@ const REST_MS = 50;
 export const NEWEST_KEPT = 100;
 
 /**
- * Lets go of audit entries that are older than `retention_days`, oldest first, until none is left.
+ * Lets go of audit entries that are older than `retention_days`, oldest first, until none is left, and of refusals as old.
  *
  * Old is what is old by the clock and by the log itself: with the clock far ahead everything would be. So age also counts from
  * the newest entries, of which the last `NEWEST_KEPT` stay: a clock that is set right before so many changes costs nothing.
@@ -37,6 +38,7 @@ export function createAuditPruning(
       pruned += count;
       if (count === BATCH) await clock.sleep(REST_MS, signal);
     }
+    await store.write((transaction) => pruneRefusals(transaction, before));
     if (pruned > 0) log.info("audit_pruned", { entries: pruned, before });
   }
 

@@ -39,6 +39,7 @@ import { addStoreFigures } from "./store-figures.ts";
 import type { StoreLocation } from "./store/store.ts";
 import type { TaskLoop } from "./task-loop.ts";
 import { createTaskLoop } from "./task-loop.ts";
+import { createRefusals } from "./registrations/refusals.ts";
 import { createTasks } from "./tasks.ts";
 import { createUsageClock } from "./usage/usage-clock.ts";
 
@@ -147,8 +148,10 @@ async function start(
   const { models_file } = configuration;
   if (models_file !== null) reloads.push(() => reapplyModels(models_file, context));
 
+  const refusals = createRefusals(context);
+  resources.defer(() => refusals.flush());
   const listener = createListener(limits, pair);
-  const tasks = [...createTasks(context, configuration, resources), lastUsed.task];
+  const tasks = [...createTasks(context, configuration, resources), lastUsed.task, refusals.task];
   if (tls !== null && pair !== null) {
     const surroundings = { listener, metrics, machine, check_ms: limits.certificate_check_ms };
     const certificate = createCertificate(tls, pair, surroundings);
@@ -168,7 +171,7 @@ async function start(
   const serves_console = configuration.console_folder !== null;
   const gate = createGate({ ...context, serves_console }, limiter, metrics);
   const app = createHttpServer(
-    { ...context, gate, bodies: createHeldBodies(limits.held_bodies_bytes) },
+    { ...context, gate, refusals, bodies: createHeldBodies(limits.held_bodies_bytes) },
     {
       limits,
       listener,

@@ -30,10 +30,12 @@ export interface Credential {
   readonly token: string;
 }
 
-/** `unauthorized` carries the sentence the client is told. */
+/** `unauthorized` carries the sentence the client is told, and whose credential it was that works no more. */
 export type Authentication =
   | { readonly state: "authenticated"; readonly principal: Principal }
-  | { readonly state: "unauthorized"; readonly detail: string };
+  | { readonly state: "unauthorized"; readonly detail: string; readonly owner: Owner | null };
+
+type Owner = Pick<Principal, "organization_id" | "credential_id">;
 
 /**
  * Finds out who sends a request from its credential: an API key, or a session token of a command line or a console. Each is good only
@@ -74,9 +76,10 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
   const hash = hashSecret(token);
   const key = await findKey(reader, hash);
   if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
-  if (key.revoked_at !== null) return unauthorized("API key has been revoked");
-  if (isPast(key.expires_at, clock)) return unauthorized("API key has expired");
   const { organization_id, id, scopes, expires_at } = key;
+  const owner = { organization_id, credential_id: id };
+  if (key.revoked_at !== null) return unauthorized("API key has been revoked", owner);
+  if (isPast(expires_at, clock)) return unauthorized("API key has expired", owner);
   return {
     state: "authenticated",
     principal: {
@@ -101,10 +104,11 @@ async function authenticateSession(
   if (session === undefined || !isSameHash(session.token_sha256, hash) || session.kind !== kind) {
     return unauthorized(kind === "console" ? "Invalid session" : "Invalid session token");
   }
-  if (session.revoked_at !== null) return unauthorized("Session has ended");
   const { organization_id, id, created_by, scopes, expires_at } = session;
+  const owner = { organization_id, credential_id: id };
+  if (session.revoked_at !== null) return unauthorized("Session has ended", owner);
   if (isPast(expires_at, clock) || (kind === "console" && isPast(consoleIdleUntil(session), clock))) {
-    return unauthorized("Session has expired");
+    return unauthorized("Session has expired", owner);
   }
   return {
     state: "authenticated",
@@ -123,8 +127,8 @@ function isPast(expires_at: string | null, clock: Clock): boolean {
   return expires_at !== null && Date.parse(expires_at) <= clock.wall_ms();
 }
 
-function unauthorized(detail: string): Authentication {
-  return { state: "unauthorized", detail };
+function unauthorized(detail: string, owner: Owner | null = null): Authentication {
+  return { state: "unauthorized", detail, owner };
 }
 
 /** What the `Authorization` header carries (RFC 6750); null for anything but one bearer token. */

@@ -6,14 +6,16 @@ import type { OperationContext } from "../operations/operation.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
 import type { Arrival } from "./arrival.ts";
+import { BUCKETS_MAXIMUM } from "./rate-limiter.ts";
 import type { RateLimiter, Verdict } from "./rate-limiter.ts";
+import type { Owner } from "./refused-setup.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
 /** `headers` belong to the answer, whatever it is. A public operation has no principal. */
 export type Admission =
   | { readonly state: "admitted"; readonly principal: Principal | null; readonly headers: Headers }
-  | { readonly state: "refused"; readonly answer: Answer };
+  | { readonly state: "refused"; readonly owner: Owner | null; readonly answer: Answer };
 
 /** Lets requests in: not too many, from whom we know, for what they may do. All of it before a body is read. */
 export interface Gate {
@@ -30,6 +32,8 @@ export function createGate(
   limiter: RateLimiter,
   metrics: Metrics,
 ): Gate {
+  /** Of credentials that worked, by their hash: whoever sends too much is turned away before the store is asked who it is. */
+  const owners = new Map<string, Owner>();
   return {
     async admit(scopes, { credential: shown, address }) {
       if (scopes === "public") return enter(limiter.onAnonymous(limiter.identify(undefined, address)), null);
@@ -37,20 +41,22 @@ export function createGate(
       // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
       const client = limiter.identify(credential?.token, address);
       const arrival = limiter.onArrival(client);
-      if (arrival.state === "limited") return turnAway(arrival);
+      if (arrival.state === "limited") return turnAway(arrival, owners.get(client.credential ?? ""));
       const authentication = await authenticate(store.reader, machine.clock, credential);
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
         const verdict = limiter.onAnonymous(client);
         if (verdict.state === "limited") return turnAway(verdict);
-        return refused("Unauthorized", authentication.detail, { ...verdict.headers, "www-authenticate": "Bearer" });
+        const headers = { ...verdict.headers, "www-authenticate": "Bearer" };
+        return refused("Unauthorized", authentication.detail, headers, authentication.owner);
       }
       const { principal } = authentication;
       lastUsed.note(principal);
+      remember(client.credential, principal);
       const verdict = limiter.onAuthenticated(client);
-      if (verdict.state === "limited") return turnAway(verdict);
+      if (verdict.state === "limited") return turnAway(verdict, principal);
       if (scopes !== "any" && !scopes.some((scope) => isAllowed(principal, scope))) {
-        return refused("Forbidden", `The API key lacks the scope ${scopes.join(" or ")}`, verdict.headers);
+        return refused("Forbidden", `The API key lacks the scope ${scopes.join(" or ")}`, verdict.headers, principal);
       }
       return enter(verdict, principal);
     },
@@ -60,12 +66,22 @@ export function createGate(
     return verdict.state === "limited" ? turnAway(verdict) : { state: "admitted", principal, headers: verdict.headers };
   }
 
-  function turnAway({ by, answer }: Extract<Verdict, { readonly state: "limited" }>): Admission {
+  function turnAway(
+    { by, answer }: Extract<Verdict, { readonly state: "limited" }>,
+    owner: Owner | null = null,
+  ): Admission {
     metrics.rateLimited(by);
-    return { state: "refused", answer };
+    return { state: "refused", owner, answer };
+  }
+
+  function remember(credential: string | null, { organization_id, credential_id }: Principal): void {
+    if (credential === null || owners.has(credential)) return;
+    const [oldest] = owners.keys();
+    if (owners.size >= BUCKETS_MAXIMUM && oldest !== undefined) owners.delete(oldest);
+    owners.set(credential, { organization_id, credential_id });
   }
 }
 
-function refused(code: "Unauthorized" | "Forbidden", detail: string, headers: Headers): Admission {
-  return { state: "refused", answer: refuse(code, detail, headers) };
+function refused(code: "Unauthorized" | "Forbidden", detail: string, headers: Headers, owner: Owner | null): Admission {
+  return { state: "refused", owner, answer: refuse(code, detail, headers) };
 }

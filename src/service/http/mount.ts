@@ -8,6 +8,7 @@ import type { Operation } from "../../api/api.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import type { JsonObject } from "../json/parse-json.ts";
 import type { Handler, OperationContext, PublicHandler } from "../operations/operation.ts";
+import type { Refusals } from "../registrations/refusals.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
@@ -17,6 +18,7 @@ import { readBody } from "./body.ts";
 import { clientAddress } from "./client-address.ts";
 import type { Gate } from "./gate.ts";
 import type { HeldBodies } from "./held-bodies.ts";
+import type { Owner, RefusedRequest } from "./refused-setup.ts";
 import { routePath } from "./routing.ts";
 
 /** What is known of a request before its body is read. */
@@ -28,11 +30,18 @@ export interface Admitted {
 }
 
 const admissions = new WeakMap<FastifyRequest, Admitted>();
+/** What requests were refused with, and by whom those were sent that were not admitted. */
+const refusals = new WeakMap<FastifyRequest, Answer>();
+const strangers = new WeakMap<FastifyRequest, Owner>();
+
+/** Called when the answer was sent. */
+export type OnRefused = (request: FastifyRequest, refused: RefusedRequest) => void;
 
 /** What operations work with, and what stands before them. */
 export interface MountContext extends OperationContext {
   readonly gate: Gate;
   readonly bodies: HeldBodies;
+  readonly refusals: Pick<Refusals, "note">;
 }
 
 /** Smaller answers fit into a packet or two as they are. */
@@ -47,12 +56,14 @@ export function mountWithBody<S extends z.ZodType>(
   context: MountContext,
   operation: Operation & { readonly request: S },
   handle: Handler<z.output<S>>,
+  onRefused?: OnRefused,
 ): void {
-  route(app, context, operation, async (request, admitted) => {
+  const answer = async (request: FastifyRequest, admitted: Admitted) => {
     const body = readRequest(operation, request, admitted.content_type);
     if (body.state === "refused") return body.answer;
     return handle({ ...callOf(request), principal: principalOf(admitted), body: body.value, query: null });
-  });
+  };
+  route(app, context, operation, answer, onRefused);
 }
 
 /** Serves an operation with a body that needs no credential. */
@@ -97,6 +108,7 @@ export function mountWithQuery<Q extends z.ZodObject>(
 
 /** Sends an answer as it is. */
 export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
+  if (isRefusal(answer)) refusals.set(reply.request, answer);
   return sendPayload(reply, answer, payloadOf(answer));
 }
 
@@ -166,6 +178,7 @@ export function route(
   { gate, bodies }: Pick<MountContext, "gate" | "bodies">,
   operation: Route,
   answer: (request: FastifyRequest, admitted: Admitted) => Promise<AnyAnswer>,
+  onRefused?: OnRefused,
 ): void {
   app.route({
     method: operation.method,
@@ -180,7 +193,10 @@ export function route(
       const is_console = arrival.credential?.kind === "console";
       if (is_console) reply.header("cache-control", "no-store");
       const admission = await gate.admit(operation.scopes, arrival);
-      if (admission.state === "refused") return send(reply, admission.answer);
+      if (admission.state === "refused") {
+        if (admission.owner !== null) strangers.set(request, admission.owner);
+        return send(reply, admission.answer);
+      }
       reply.headers(admission.headers);
       const takes_gzip =
         is_console && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
@@ -201,7 +217,18 @@ export function route(
         bodies.release(size);
       }
     },
+    onResponse: async (request) => {
+      const refusal = refusals.get(request);
+      if (onRefused === undefined || refusal === undefined) return;
+      const { principal = null, content_type } = admissions.get(request) ?? {};
+      onRefused(request, { owner: principal ?? strangers.get(request) ?? null, answer: refusal, content_type });
+    },
   });
+}
+
+/** What the sender is to blame for; the rest are troubles of the service. */
+function isRefusal(answer: AnyAnswer): answer is Answer {
+  return "json" in answer && answer.status >= 400 && answer.status < 500;
 }
 
 /** @throws where a public operation was mounted as one that is not. */

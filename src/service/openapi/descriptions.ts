@@ -169,6 +169,27 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       contract: { description: "As it was sent; null where there was none." },
     },
   },
+  Refusal: {
+    members: {
+      robot: { description: "The name that was sent; null where the request was refused before its body was read." },
+      status: { description: "Of the answers: 401, 403, 409, 413, 422, 429, or 400 for a body that cannot be read." },
+      detail: { description: "Why, as the newest answer said. Of wrong inputs the places and messages." },
+      actor: { description: "Credential that was sent. label: of the key; null for a session." },
+      address: { description: "Of the client; behind a trusted proxy, the one it names." },
+      request_id: { description: "Of the newest." },
+      count: { description: "How many there were from first_at to last_at." },
+    },
+  },
+  AuditEntry: {
+    members: {
+      action: { description: "RESOURCE.VERB, such as fleet.create." },
+      subject_id: { description: "Id of what was changed." },
+      actor: {
+        description: "Credential that made the change. label: of the key, or of the key a session goes back to.",
+      },
+      details: { description: "What else is known of the change; never a secret." },
+    },
+  },
   RegistrationRecord: {
     description: "One registration. Records of earlier versions of the service have null for what they did not keep.",
     members: {

@@ -110,6 +110,16 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     description: "Digests of the organization's robots, and when they last changed, in the order of the robots.",
     answers: { 200: WHOLE_LIST },
   },
+  listRefusals: {
+    description:
+      "Registrations that were refused, by whatever credential of the organization, one that works no more included: requests of the same robot, credential and address that were refused with the same status are one entry, which tells the newest. They appear within seconds and are kept as long as the audit log, the newest 1000 of an organization and 100 of a robot. This list has no pages.",
+    answers: { 200: "Newest first." },
+  },
+  listAudit: {
+    description:
+      "Who changed what in the organization: keys, fleets, deployments, logins. Registrations are in the history of each robot. The audit log forgets what is older than its retention.",
+    answers: { 200: "All of it, or one page, newest first." },
+  },
   getFleet: {
     description: "One fleet of the organization, as it is at this moment.",
     answers: { 200: "The fleet." },

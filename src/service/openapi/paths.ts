@@ -80,6 +80,8 @@ const QUERY: Readonly<Record<string, string>> = {
   since: "From then on, as an ISO 8601 time with its offset; 30 days before `until` where nothing is said.",
   until: "Up to then, as an ISO 8601 time with its offset; now where nothing is said.",
   by: "What is summed up: days are in UTC.",
+  robot:
+    "Name or id: those of this robot, and those that named no robot but were sent with the credential it registered with last.",
 };
 
 function queryParameters({ query }: Operation): readonly Part[] {
@@ -123,7 +125,10 @@ function describeAnswers(
   return {
     "200": {
       description: answers[200],
-      headers: headerReferences(...RATE_LIMIT_HEADERS, ...(query === undefined ? [] : ["Link"])),
+      headers: headerReferences(
+        ...RATE_LIMIT_HEADERS,
+        ...(query !== undefined && "cursor" in query.shape ? ["Link"] : []),
+      ),
       content: { "application/json": { schema: schemaReference(response) } },
     },
     ...Object.fromEntries(

@@ -1,6 +1,7 @@
 import * as z from "zod";
 
 import * as apiKeys from "../../api/api-keys.ts";
+import * as audit from "../../api/audit.ts";
 import { otherContractSchema, robotContractSchema } from "../../api/contract.ts";
 import * as deployments from "../../api/deployments.ts";
 import * as errors from "../../api/errors.ts";
@@ -43,6 +44,8 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["ApiKeyCreated", apiKeys.apiKeyCreatedSchema],
   ["ApiKeyList", apiKeys.apiKeyListSchema],
   ["ApiKeyView", apiKeys.apiKeyViewSchema],
+  ["AuditEntry", audit.auditEntrySchema],
+  ["AuditList", audit.auditListSchema],
   ["CheckpointView", models.checkpointViewSchema],
   ["DeploymentList", deployments.deploymentListSchema],
   ["DeploymentView", deployments.deploymentViewSchema],
@@ -73,6 +76,8 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["PreviewedRobot", fleetDetails.previewedRobotSchema],
   ["ReadinessEstimate", fleets.readinessEstimateSchema],
   ["ReadinessMode", fleets.readinessModeSchema],
+  ["Refusal", audit.refusalSchema],
+  ["RefusalList", audit.refusalListSchema],
   ["RegistrationList", registrations.registrationListSchema],
   ["RegistrationRecord", registrations.registrationRecordSchema],
   ["RegistrationSummary", registrations.registrationSummarySchema],

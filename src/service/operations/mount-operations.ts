@@ -4,7 +4,9 @@ import { operations } from "../../api/api.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import { mount, mountPublic, mountWithBody, mountWithQuery } from "../http/mount.ts";
 import type { MountContext } from "../http/mount.ts";
+import { noteRefusedSetup } from "../http/refused-setup.ts";
 import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } from "./api-keys.ts";
+import { listOrganizationAudit, listOrganizationRefusals } from "./audit.ts";
 import { createDeployment, getDeployment, listOrganizationDeployments, retireDeployment } from "./deployments.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./login.ts";
 import { listEndpoints } from "./endpoints.ts";
@@ -20,11 +22,15 @@ import { summarizeUsage } from "./usage-summary.ts";
 
 /** Every operation of the contract, with what answers it. */
 export function mountOperations(app: FastifyInstance, context: MountContext): void {
-  mountWithBody(app, context, operations.setupRobot, setupRobot(context));
+  mountWithBody(app, context, operations.setupRobot, setupRobot(context), (request, refused) =>
+    noteRefusedSetup(context.refusals, request, refused),
+  );
   mountWithQuery(app, context, operations.listRobots, listOrganizationRobots(context));
   mount(app, context, beyondSpec.getRobot, getRobot(context));
   mount(app, context, beyondSpec.getRegistration, getRegistration(context));
   mount(app, context, beyondSpec.getRobotHistory, getRobotHistory(context));
+  mountWithQuery(app, context, beyondSpec.listRefusals, listOrganizationRefusals(context));
+  mountWithQuery(app, context, beyondSpec.listAudit, listOrganizationAudit(context));
   mountWithQuery(app, context, beyondSpec.listRegistrations, listOrganizationRegistrations(context));
   mount(app, context, operations.getModel, getModel(context));
   mount(app, context, beyondSpec.listModels, listCatalogModels(context));

@@ -1,5 +1,7 @@
+import { sql } from "kysely";
 import type { Transaction } from "kysely";
 
+import type { PageRange } from "./page-range.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -26,6 +28,33 @@ export async function pruneAudit(transaction: Transaction<Tables>, before: strin
 export async function auditedBeforeNewest(reader: Reader, count: number): Promise<string | null> {
   const query = reader.selectFrom("audit_log").select("at").orderBy("id", "desc").offset(count).limit(1);
   return (await query.executeTakeFirst())?.at ?? null;
+}
+
+/** An entry with the label of the key that its actor is, or goes back to. */
+export type LabelledEntry = AuditRow & { readonly label: string | null };
+
+/** What was changed in an organization, but for registrations, newest first: entries before the id `after`. */
+export function listChanges(
+  reader: Reader,
+  organization_id: string,
+  { after, rows }: PageRange,
+): Promise<LabelledEntry[]> {
+  let query = reader
+    .selectFrom("audit_log")
+    .leftJoin("sessions", "sessions.id", "audit_log.actor")
+    .leftJoin("api_keys", (join) =>
+      join
+        .on((on) => on("api_keys.id", "=", on.fn.coalesce("sessions.created_by", "audit_log.actor")))
+        .on("api_keys.organization_id", "=", organization_id),
+    )
+    .selectAll("audit_log")
+    .select("label")
+    .where("audit_log.organization_id", "=", organization_id)
+    .where("audit_log.action", "<>", sql.lit("robot.setup"))
+    .orderBy("audit_log.id", "desc");
+  if (after !== null) query = query.where("audit_log.id", "<", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.execute();
 }
 
 /** Which entries: those that are equal in all that is given. */

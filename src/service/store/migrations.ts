@@ -330,4 +330,27 @@ async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
     .execute();
   await database.schema.alterTable("robots").addColumn("contested_since", "text").execute();
   await database.schema.alterTable("robots").addColumn("contested_at", "text").execute();
+  await database.schema
+    .createTable("refusals")
+    .addColumn("id", "text", (column) => column.primaryKey().notNull())
+    .addColumn("organization_id", "text", (column) => column.notNull().references("organizations.id"))
+    .addColumn("robot", "text", (column) => column.notNull())
+    .addColumn("status", "integer", (column) => column.notNull())
+    .addColumn("actor", "text", (column) => column.notNull())
+    .addColumn("address", "text", (column) => column.notNull())
+    .addColumn("detail", "text", (column) => column.notNull())
+    .addColumn("request_id", "text")
+    .addColumn("first_at", "text", (column) => column.notNull())
+    .addColumn("last_at", "text", (column) => column.notNull())
+    .addColumn("count", "integer", (column) => column.notNull())
+    .addUniqueConstraint("refusals_alike", ["organization_id", "robot", "status", "actor", "address"])
+    .execute();
+  await database.schema.createIndex("refusals_newest").on("refusals").columns(["organization_id", "last_at"]).execute();
+  // What people do, beside the registrations of robots, which are many and have their own way to be read.
+  await database.schema
+    .createIndex("audit_log_of_people")
+    .on("audit_log")
+    .columns(["organization_id", "id"])
+    .where(sql.ref("action"), "<>", sql.lit("robot.setup"))
+    .execute();
 }

@@ -214,6 +214,24 @@ export interface Tables {
     expires_at: string;
     revoked_at: string | null;
   };
+  /** Registrations that were refused: a row for those that are alike, whose newest it tells. */
+  refusals: {
+    id: string;
+    organization_id: string;
+    /** Name that was sent; empty where the request did not come so far. */
+    robot: string;
+    /** Of the answer, as `detail` is. */
+    status: number;
+    actor: string;
+    /** Of the client. */
+    address: string;
+    /** Never a secret. */
+    detail: string;
+    request_id: string | null;
+    first_at: string;
+    last_at: string;
+    count: number;
+  };
   /** Every change anyone made, in the transaction that made it; the oldest go after a while. */
   audit_log: {
     id: string;

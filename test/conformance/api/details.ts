@@ -438,6 +438,28 @@ export function detailsConformance(target: () => Target): void {
     });
   });
 
+  describe("the audit log", () => {
+    it("who changed what, newest first, in pages where they are asked for, and no registrations", async () => {
+      const client = await target().organization();
+      const { api_key, id } = await client.call("createApiKey", { body: { label: "cell 4" } });
+      await register(client, ["r1"]);
+      await client.as(api_key).call("createApiKey", { body: { label: "cell 5" } });
+      await client.call("revokeApiKey", { path: { key_id: id } });
+      const { items } = await client.call("listAudit");
+      expect(items.slice(0, 3).map(({ action, subject_id, actor }) => [action, subject_id, actor.label])).toEqual([
+        ["api_key.revoke", id, expect.any(String)],
+        ["api_key.create", expect.any(String), "cell 4"],
+        ["api_key.create", id, items[0]?.actor.label],
+      ]);
+      expect(items.map(({ action }) => action)).not.toContain("robot.setup");
+      const first = await client.send("listAudit", { query: { limit: "2" } });
+      expect(first.body).toEqual({ items: items.slice(0, 2) });
+      const next = /^<(.+)>; rel="next"$/.exec(first.headers.get("link") ?? "")?.[1] ?? "";
+      const answer = await fetch(client.url + next, { headers: { authorization: `Bearer ${client.key}` } });
+      expect(await answer.json()).toEqual({ items: items.slice(2, 4) });
+    });
+  });
+
   describe("endpoints", () => {
     it("each of the catalog is told with its health, and not where it is", async () => {
       const client = await withRobots(target());

@@ -112,6 +112,8 @@ export function isolationConformance(target: () => Target): void {
       for (const name of [
         "listRobots",
         "listRegistrations",
+        "listRefusals",
+        "listAudit",
         "listFleets",
         "listFleetNeeds",
         "listDeployments",

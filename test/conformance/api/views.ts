@@ -281,6 +281,35 @@ export const answers = {
     contract: z.record(z.string(), z.unknown()).nullable(),
   }),
   getRobotHistory: z.strictObject({ items: z.array(registrationRecord) }),
+  listRefusals: z.strictObject({
+    items: z.array(
+      z.strictObject({
+        id: id("ref"),
+        robot: z.string().nullable(),
+        status: z.int().min(400).max(499),
+        detail: z.string(),
+        actor,
+        address: z.string(),
+        request_id: z.string().nullable(),
+        first_at: time,
+        last_at: time,
+        count: z.int().min(1),
+      }),
+    ),
+  }),
+  listAudit: z.strictObject({
+    items: z.array(
+      z.strictObject({
+        id: id("aud"),
+        at: time,
+        action: z.string(),
+        subject_id: z.string(),
+        actor,
+        request_id: z.string().nullable(),
+        details: z.record(z.string(), z.unknown()),
+      }),
+    ),
+  }),
   listRegistrations: z.strictObject({ items: z.array(registration) }),
   getFleet: fleetView,
   getFleetDetails: fleetDetails,

@@ -21,6 +21,7 @@ export const SCOPES = {
   "api-keys:read": "See keys",
   "models:read": "See the catalog",
   "usage:read": "See usage",
+  "audit:read": "See who changed what",
 } as const satisfies Record<ApiKeyScope, string>;
 
 export type KeyState = "active" | "expired" | "revoked";

@@ -1,0 +1,53 @@
+import * as z from "zod";
+
+import type { AuditEntryView, RefusalQuery, RefusalView } from "../../api/audit.ts";
+import type { PageQuery } from "../../api/pages.ts";
+import { answerJson } from "../http/answers.ts";
+import { listChanges } from "../store/audit-log.ts";
+import type { LabelledEntry } from "../store/audit-log.ts";
+import { listRefusals, UNKNOWN_ROBOT } from "../store/refusals.ts";
+import type { LabelledRefusal } from "../store/refusals.ts";
+import { answerList, ITEMS } from "./answer-list.ts";
+import type { Handler, OperationContext } from "./operation.ts";
+
+/** `GET /v1/me/audit`: who changed what in the organization, newest first, but for registrations. */
+export function listOrganizationAudit({ store }: OperationContext): Handler<null, PageQuery> {
+  return (call) =>
+    answerList(call, {
+      prefix: "aud",
+      around: ITEMS,
+      fetch: (range) => listChanges(store.reader, call.principal.organization_id, range),
+      view: viewEntry,
+    });
+}
+
+/** `GET /v1/me/refusals`: registrations that were refused, newest first, of all robots or of one. */
+export function listOrganizationRefusals({ store }: OperationContext): Handler<null, RefusalQuery> {
+  return async ({ principal, query }) => {
+    const rows = await listRefusals(store.reader, principal.organization_id, query.robot);
+    return answerJson(JSON.stringify({ items: rows.map(viewRefusal) }));
+  };
+}
+
+const detailsSchema = z.record(z.string(), z.unknown());
+
+function viewEntry({ id, at, action, subject_id, actor, label, request_id, details }: LabelledEntry): AuditEntryView {
+  const told = detailsSchema.parse(JSON.parse(details));
+  return { id, at, action, subject_id, actor: { id: actor, label }, request_id, details: told };
+}
+
+function viewRefusal(row: LabelledRefusal): RefusalView {
+  const { id, robot, status, detail, actor, label, address, request_id, first_at, last_at, count } = row;
+  return {
+    id,
+    robot: robot === UNKNOWN_ROBOT ? null : robot,
+    status,
+    detail,
+    actor: { id: actor, label },
+    address,
+    request_id,
+    first_at,
+    last_at,
+    count,
+  };
+}

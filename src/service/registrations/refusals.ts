@@ -1,0 +1,95 @@
+import { maskSecrets } from "../../platform/service-key.ts";
+import type { NewId } from "../ids.ts";
+import type { ServiceMachine } from "../machine.ts";
+import { boundRefusals, noteRefusal } from "../store/refusals.ts";
+import type { RefusalRow } from "../store/refusals.ts";
+import type { Store } from "../store/store.ts";
+import { StoreUnavailableError } from "../store/unavailable.ts";
+import type { Task } from "../task.ts";
+
+/** A registration that was refused, as far as it is known whose it was. */
+export type Refusal = Pick<
+  RefusalRow,
+  "organization_id" | "robot" | "status" | "actor" | "address" | "detail" | "request_id"
+>;
+
+/** Refused registrations, for operators to find: without a write for each, because a robot that is refused asks again and again. */
+export interface Refusals {
+  note(refusal: Refusal): void;
+  /** Writes down what was noted, every few seconds at most. */
+  readonly task: Task;
+  /** Writes down what was noted, for the end of the service. */
+  flush(): Promise<void>;
+}
+
+export interface RefusalsContext {
+  readonly store: Store;
+  readonly newId: NewId;
+  readonly machine: Pick<ServiceMachine, "clock" | "log">;
+  readonly nudge: () => void;
+}
+
+/** Different ones that are noted between two writes: of an organization, and of all. Others wait until they are refused again. */
+export const NOTED_MAXIMUM = { organization: 100, all: 1000 } as const;
+const PERIOD_MS = 5000;
+/** Rows of one write, so that no request waits for all of them. */
+const BATCH = 200;
+/** Longer names are no robot's. */
+const NAME_LENGTH = 256;
+const DETAIL_LENGTH = 500;
+
+export function createRefusals({ store, newId, machine: { clock, log }, nudge }: RefusalsContext): Refusals {
+  let noted = new Map<string, RefusalRow>();
+  let flushedMs = Number.NEGATIVE_INFINITY;
+
+  function hasRoom(organizationId: string): boolean {
+    if (noted.size >= NOTED_MAXIMUM.all) return false;
+    const own = [...noted.values()].filter(({ organization_id }) => organization_id === organizationId);
+    return own.length < NOTED_MAXIMUM.organization;
+  }
+
+  async function flush(): Promise<void> {
+    flushedMs = clock.monotonic_ms();
+    // Replicas that write down the same ones lock their rows in the same order.
+    const rows = [...noted].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
+    noted = new Map();
+    for (let start = 0; start < rows.length; start += BATCH) {
+      const batch = rows.slice(start, start + BATCH);
+      await store.write(async (transaction) => {
+        for (const row of batch) await noteRefusal(transaction, row);
+        for (const id of new Set(batch.map((row) => row.organization_id))) await boundRefusals(transaction, id);
+      });
+    }
+  }
+
+  return {
+    note(refusal) {
+      const robot = refusal.robot.length <= NAME_LENGTH ? maskSecrets(refusal.robot) : "";
+      const { organization_id, status, actor, address } = refusal;
+      const key = JSON.stringify([organization_id, robot, status, actor, address]);
+      const known = noted.get(key);
+      if (known === undefined && !hasRoom(organization_id)) return;
+      const at = new Date(clock.wall_ms()).toISOString();
+      const { id, first_at, count } = known ?? { id: newId("ref"), first_at: at, count: 0 };
+      const detail = maskSecrets(refusal.detail).slice(0, DETAIL_LENGTH);
+      noted.set(key, { ...refusal, id, robot, detail, first_at, last_at: at, count: count + 1 });
+      if (noted.size === 1) nudge();
+    },
+    task: {
+      name: "note-refusals",
+      interval_ms: PERIOD_MS,
+      async run() {
+        // Tasks are nudged by anything that happens; this one has its own pace.
+        if (noted.size > 0 && clock.monotonic_ms() - flushedMs >= PERIOD_MS / 2) await flush();
+      },
+    },
+    async flush() {
+      try {
+        await flush();
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        log.warn("refusals_lost", { reason: error.message });
+      }
+    },
+  };
+}

@@ -1,0 +1,220 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { expect, it, onTestFinished } from "vitest";
+
+import { refusalListSchema, REFUSALS_SHOWN } from "../../../src/api/audit.ts";
+import type { RefusalView } from "../../../src/api/audit.ts";
+import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import { systemClock } from "../../../src/platform/clock.ts";
+import { createIds } from "../../../src/service/ids.ts";
+import { createRefusals, NOTED_MAXIMUM } from "../../../src/service/registrations/refusals.ts";
+import type { Refusal } from "../../../src/service/registrations/refusals.ts";
+import {
+  boundRefusals,
+  listRefusals,
+  noteRefusal,
+  pruneRefusals,
+  REFUSALS_OF_ROBOT_MAXIMUM,
+} from "../../../src/service/store/refusals.ts";
+import { openStore } from "../../../src/service/store/store.ts";
+import type { Store } from "../../../src/service/store/store.ts";
+import { testMachine } from "../../support/machine.ts";
+import { startService } from "../../support/service.ts";
+import type { RunningService } from "../../support/service.ts";
+import { describeOnEachStore } from "../../support/stores.ts";
+import type { NewStore } from "../../support/stores.ts";
+
+const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
+const iso = (time_ms: number) => new Date(time_ms).toISOString();
+/** A refusal is told within seconds; the machine may be busy. */
+const SOON = { timeout: 20_000, interval: 500 } as const;
+
+const REFUSAL: Refusal = {
+  organization_id: "org_1",
+  robot: "cell-4",
+  status: 422,
+  actor: "key_1",
+  address: "10.0.0.4",
+  detail: "region: Field required",
+  request_id: "r",
+};
+
+/** A collector over an empty store with two organizations; `tick` lets its pace come round. */
+async function collector(newStore: NewStore) {
+  const folder = await mkdtemp(join(tmpdir(), "refusals-"));
+  const store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
+  onTestFinished(async () => {
+    await store[Symbol.asyncDispose]();
+    await rm(folder, { recursive: true });
+  });
+  await store.write(async (transaction) => {
+    for (const id of ["org_1", "org_2"]) {
+      await transaction
+        .insertInto("organizations")
+        .values({ id, name: id, created_at: iso(START_MS) })
+        .execute();
+    }
+  });
+  let now_ms = START_MS;
+  const clock: Clock = { ...systemClock, wall_ms: () => now_ms, monotonic_ms: () => now_ms };
+  const newId = createIds(clock, testMachine.random);
+  let commits = 0;
+  const counted: Store = { ...store, write: (job) => ((commits += 1), store.write(job)) };
+  const refusals = createRefusals({ store: counted, newId, machine: { ...testMachine, clock }, nudge() {} });
+  return {
+    store,
+    newId,
+    note: (refusal: Partial<Refusal> = {}) => refusals.note({ ...REFUSAL, ...refusal }),
+    run: () => refusals.task.run(new AbortController().signal),
+    tick: () => (now_ms += refusals.task.interval_ms),
+    commits: () => commits,
+    told: (robot?: string) => listRefusals(store.reader, "org_1", robot),
+  };
+}
+
+describeOnEachStore("refused registrations", (newStore) => {
+  it("of a robot that asks again and again are one entry, and one commit now and then", async () => {
+    const { note, run, tick, told, commits } = await collector(newStore);
+    for (let round = 0; round < 3; round += 1) {
+      for (let request = 0; request < 1000; request += 1) note({ detail: `round ${round}`, request_id: `r${request}` });
+      await run();
+      await run();
+      tick();
+    }
+    expect(commits()).toBe(3);
+    const [entry, ...others] = await told();
+    expect([entry, others]).toMatchObject([{ count: 3000, detail: "round 2", request_id: "r999" }, []]);
+    expect(entry).toMatchObject({ first_at: iso(START_MS), last_at: iso(START_MS + 10_000) });
+  });
+
+  it("are told apart by robot, status, credential and address, newest first", async () => {
+    const { note, run, tick, told } = await collector(newStore);
+    const others = [{ robot: "cell-5" }, { status: 409 }, { actor: "key_2" }, { address: "10.0.0.5" }];
+    for (const other of [{}, ...others]) {
+      note(other);
+      tick();
+    }
+    await run();
+    expect((await told()).map(({ robot, status, actor, address }) => [robot, status, actor, address])).toEqual([
+      ["cell-4", 422, "key_1", "10.0.0.5"],
+      ["cell-4", 422, "key_2", "10.0.0.4"],
+      ["cell-4", 409, "key_1", "10.0.0.4"],
+      ["cell-5", 422, "key_1", "10.0.0.4"],
+      ["cell-4", 422, "key_1", "10.0.0.4"],
+    ]);
+    expect(await told("cell-5")).toMatchObject([{ robot: "cell-5" }]);
+  });
+
+  it("hold no key, nor a name or reason of any length", async () => {
+    const { note, run, told } = await collector(newStore);
+    const key = "sk_rps_0123456789abcdefghij";
+    note({ robot: key, detail: `labels.${key}: ${"x".repeat(5000)}` });
+    note({ robot: "y".repeat(100_000) });
+    note({ robot: "\u0000", status: 400 });
+    await run();
+    const text = JSON.stringify(await told());
+    expect(text).not.toContain(key);
+    expect(text.length).toBeLessThan(2000);
+  });
+
+  it("of one organization crowd out none of another, and no more are noted than that", async () => {
+    const { note, run, told, store } = await collector(newStore);
+    for (let index = 0; index < 2 * NOTED_MAXIMUM.organization; index += 1) note({ robot: `r${index}` });
+    note({ organization_id: "org_2" });
+    await run();
+    expect(await told()).toHaveLength(NOTED_MAXIMUM.organization);
+    expect(await listRefusals(store.reader, "org_2", undefined)).toHaveLength(1);
+  });
+
+  it("are kept in bounds: the newest of each robot, and of an organization", async () => {
+    const { store, newId, told } = await collector(newStore);
+    const rowsOf = (robot: (index: number) => string, count: number) =>
+      Array.from({ length: count }, (_, index) => {
+        const at = iso(START_MS + index);
+        const address = `10.0.${index >> 8}.${index & 255}`;
+        return { ...REFUSAL, id: newId("ref"), robot: robot(index), address, first_at: at, last_at: at, count: 1 };
+      });
+    const fill = (rows: ReturnType<typeof rowsOf>) =>
+      store.write(async (transaction) => {
+        for (const row of rows) await noteRefusal(transaction, row);
+        await boundRefusals(transaction, "org_1");
+      });
+    await fill(rowsOf(() => "cell-4", REFUSALS_OF_ROBOT_MAXIMUM + 20));
+    expect(await told()).toHaveLength(REFUSALS_OF_ROBOT_MAXIMUM);
+    expect((await told()).at(-1)?.last_at).toBe(iso(START_MS + 20));
+    await fill(rowsOf((index) => `r${index}`, REFUSALS_SHOWN.maximum + 20));
+    expect(await told()).toHaveLength(REFUSALS_SHOWN.maximum);
+    await store.write((transaction) => pruneRefusals(transaction, iso(START_MS + 1000)));
+    expect((await told()).map(({ last_at }) => last_at).toSorted()[0]).toBe(iso(START_MS + 1000));
+  });
+});
+
+const SETUP = {
+  name: "cell-4",
+  robot_type_id: "so101_follower",
+  region: "us-west-2",
+  configuration_digest: `sha256:${"0".repeat(64)}`,
+};
+
+async function setup({ url }: RunningService, key: string, body: unknown): Promise<number> {
+  const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+  const answer = await fetch(`${url}/v1/robots/setup`, { method: "POST", headers, body: JSON.stringify(body) });
+  return answer.status;
+}
+
+async function refusalsOf(service: RunningService, query = ""): Promise<readonly RefusalView[]> {
+  const answer = await service.send("GET", `/v1/me/refusals${query}`);
+  return refusalListSchema.parse(await answer.json()).items;
+}
+
+describeOnEachStore("GET /v1/me/refusals", (newStore) => {
+  it("tells why a robot does not register, whatever the reason", async () => {
+    await using service = await startService({
+      store: await newStore(),
+      configuration: {
+        rate_limit: { credential: { per_second: 0.001, burst: 80 }, address: { per_second: 100, burst: 1000 } },
+      },
+    });
+    const create = async (label: string, scopes: readonly string[]) =>
+      apiKeyCreatedSchema.parse(await (await service.send("POST", "/v1/me/api-keys", { label, scopes })).json());
+    const [robot, viewer, busy] = [
+      await create("cell 4", ["robots:setup"]),
+      await create("viewer", ["robots:read"]),
+      await create("busy", ["robots:setup"]),
+    ];
+    expect(await setup(service, robot.api_key, SETUP)).toBe(200);
+    expect(await setup(service, robot.api_key, { ...SETUP, site: 7, labels: 8, contract: 9, region: undefined })).toBe(
+      422,
+    );
+    expect(await setup(service, robot.api_key, { ...SETUP, labels: { x: "x".repeat(1024 * 1024) } })).toBe(413);
+    expect(await setup(service, viewer.api_key, SETUP)).toBe(403);
+    expect((await service.send("DELETE", `/v1/me/api-keys/${robot.id}`)).status).toBe(200);
+    expect(await setup(service, robot.api_key, SETUP)).toBe(401);
+    expect(await setup(service, "sk_rps_of_nobody", SETUP)).toBe(401);
+    let status = 200;
+    while (status === 200) status = await setup(service, busy.api_key, { ...SETUP, name: "busy" });
+    expect(status).toBe(429);
+    const told = () => refusalsOf(service);
+    await expect.poll(async () => (await told()).length, SOON).toBe(5);
+    const address = "127.0.0.1";
+    const cell4 = { actor: { id: robot.id, label: "cell 4" }, address, count: 1 };
+    expect((await told()).toSorted((left, right) => left.status - right.status)).toMatchObject([
+      { ...cell4, robot: null, status: 401, detail: "API key has been revoked" },
+      { actor: { label: "viewer" }, robot: null, status: 403, detail: "The API key lacks the scope robots:setup" },
+      { ...cell4, robot: null, status: 413, detail: "The body is larger than 1048576 bytes" },
+      {
+        ...cell4,
+        robot: "cell-4",
+        status: 422,
+        detail: expect.stringMatching(/^region: Field required; site: Input [^;]+; labels: Input [^;]+; and 1 more$/),
+      },
+      { actor: { label: "busy" }, robot: null, status: 429, detail: expect.stringContaining("Too many requests") },
+    ]);
+    const ofRobot = (await refusalsOf(service, "?robot=cell-4")).map((refusal) => refusal.status);
+    expect(ofRobot.toSorted()).toEqual([401, 413, 422]);
+    expect(await refusalsOf(service, "?robot=nobody")).toEqual([]);
+  });
+});
