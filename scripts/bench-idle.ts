@@ -7,6 +7,7 @@ import { contextSwitchesOf, diskCallsOf, memoryOf, transfersOf } from "./bench-p
 import { bareEnvironment, createRobot, endProcess, startListener } from "./bench-robot.ts";
 import type { Bench, Row } from "./bench-row.ts";
 import { compared, limited, skipped } from "./bench-row.ts";
+import { endWithScript } from "./end-of-script.ts";
 
 const BEFORE_LIMIT = 1.4;
 const AFTER_LIMIT = 1.65;
@@ -30,6 +31,7 @@ export async function measureIdle(bench: Bench): Promise<readonly Row[]> {
     stdio: "ignore",
     env: bareEnvironment(),
   });
+  endWithScript(bare);
   await using unchanged = before.start({ CACHE_DIRECTORY: before.cache, ...notified });
   await using registered = after.start({ CACHE_DIRECTORY: after.cache, ...notified });
   try {

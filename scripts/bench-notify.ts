@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 import { endProcess, until } from "./bench-robot.ts";
+import { endWithScript } from "./end-of-script.ts";
 
 /** A datagram as the service manager gets it, stamped on the clock of `now_ms`. */
 export interface Notification {
@@ -33,6 +34,7 @@ while True:
 export async function openNotifySocket(folder: string): Promise<NotifySocket | null> {
   const path = join(folder, "notify.sock");
   const child = spawn("python3", ["-c", RECEIVER, path], { stdio: ["ignore", "pipe", "inherit"] });
+  endWithScript(child);
   const is_there = await Promise.race([once(child, "spawn").then(() => true), once(child, "error").then(() => false)]);
   if (!is_there) return null;
   const notifications: Notification[] = [];

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { endProcess } from "./bench-robot.ts";
+import { endWithScript } from "./end-of-script.ts";
 
 const BYTES_PER_MB = 1024 * 1024;
 
@@ -45,6 +46,7 @@ export async function diskCallsOf(process_id: number, duration_ms: number): Prom
   const tracer = spawn("strace", ["-f", "-y", "-qq", "-e", `trace=${calls}`, "-p", String(process_id)], {
     stdio: ["ignore", "ignore", "pipe"],
   });
+  endWithScript(tracer);
   const lines: string[] = [];
   createInterface(tracer.stderr).on("line", (line) => lines.push(line));
   const ended = Promise.race([once(tracer, "error"), once(tracer, "exit")]).then(() => "ended");

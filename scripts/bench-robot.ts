@@ -4,12 +4,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+
+import { endWithScript, scratchFolder } from "./end-of-script.ts";
 
 /** The agent's default: files must hold still this long. */
 export const SETTLE_MS = 500;
@@ -93,7 +94,7 @@ export async function createRobot(
   url: string,
   files: Readonly<Record<string, string | number>>,
 ): Promise<Robot> {
-  const folder = await mkdtemp(join(tmpdir(), "robot-policy-bench-"));
+  const folder = scratchFolder("robot-policy-bench-");
   const path = (name: string) => join(folder, name);
   const state = path("state");
   for (const name of ["state", "run", "cache", "files"]) await mkdir(path(name), { mode: 0o750 });
@@ -148,6 +149,7 @@ function startDaemon(args: readonly string[], environment: Readonly<Record<strin
     stdio: ["ignore", "ignore", "pipe"],
     env: bareEnvironment(environment),
   });
+  endWithScript(child);
   const ended = once(child, "exit");
   let output = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -1,8 +1,9 @@
 /** Load on a service that speaks /v1, by wrk (https://github.com/wg/wrk): one thread, 64 connections. */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+
+import { endWithScript, scratchFolder } from "./end-of-script.ts";
 
 /** A service, and a key that may do everything there. */
 export interface Target {
@@ -51,7 +52,7 @@ export function hasWrk(): boolean {
 
 /** @throws when a request was refused or a connection broke: such figures mean nothing. */
 export async function drive({ url, key }: Target, kind: Kind, duration_s: number): Promise<Load> {
-  const folder = await mkdtemp(join(tmpdir(), "wrk-"));
+  const folder = scratchFolder("wrk-");
   try {
     const script = join(folder, "load.lua");
     await writeFile(script, SCRIPT);
@@ -87,6 +88,7 @@ export async function register({ url, key }: Target, count: number): Promise<voi
 
 async function run(program: string, words: readonly string[]): Promise<string> {
   const child = spawn(program, words, { stdio: ["ignore", "pipe", "inherit"] });
+  endWithScript(child);
   let output = "";
   for await (const text of child.stdout.setEncoding("utf8")) output += String(text);
   return output;

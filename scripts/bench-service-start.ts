@@ -2,14 +2,13 @@
 import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { openSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { endWithTest } from "../test/support/children.ts";
 import { endProcess } from "./bench-robot.ts";
 import type { Target } from "./bench-service-load.ts";
+import { endWithScript, scratchFolder } from "./end-of-script.ts";
 
 /** A service that answers. Disposing of it ends it and removes what it kept. */
 export interface Started extends AsyncDisposable {
@@ -22,7 +21,7 @@ const PATIENCE_MS = 30_000;
 
 /** The program as it is shipped, on a store of its own, without rate limits. `flags` may name another store. */
 export async function startOurs(launcher: string, flags: readonly string[]): Promise<Started> {
-  const folder = await mkdtemp(join(tmpdir(), "robot-policy-service-"));
+  const folder = scratchFolder("robot-policy-service-");
   const remove = () => rm(folder, { recursive: true, force: true });
   try {
     const { child, target } = await launch(launcher, folder, ["--listen", "127.0.0.1:0", ...flags]);
@@ -54,7 +53,7 @@ export async function launch(
     env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` },
     stdio: ["ignore", "pipe", openSync(join(folder, "log"), "a")],
   });
-  endWithTest(child);
+  endWithScript(child);
   const url = await listening(child);
   return { child, target: { url, key: (await readFile(key_file, "utf8")).trim() } };
 }
@@ -76,12 +75,12 @@ function listening(child: ChildProcess): Promise<string> {
 /** Another service, by a shell command that keeps its data in $BENCH_FOLDER; or one that runs already. */
 export async function startOther(target: Target, command: string | undefined): Promise<Started> {
   if (command === undefined) return { target, process_id: null, [Symbol.asyncDispose]: () => Promise.resolve() };
-  const folder = await mkdtemp(join(tmpdir(), "beside-"));
+  const folder = scratchFolder("beside-");
   const child = spawn("sh", ["-c", command], {
     env: { ...process.env, BENCH_FOLDER: folder, BENCH_KEY: target.key },
     stdio: ["ignore", "ignore", "inherit"],
   });
-  endWithTest(child);
+  endWithScript(child);
   const service: Started = {
     target,
     process_id: child.pid ?? null,

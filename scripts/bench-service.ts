@@ -7,8 +7,6 @@
  * round, as ours is. Exits 0 when all budgets are kept.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -19,6 +17,7 @@ import { drive, hasWrk, register } from "./bench-service-load.ts";
 import type { Target } from "./bench-service-load.ts";
 import { startOther, startOurs } from "./bench-service-start.ts";
 import type { Started } from "./bench-service-start.ts";
+import { scratchFolder } from "./end-of-script.ts";
 
 /** What one round of one service showed. */
 interface Figures {
@@ -70,33 +69,28 @@ if (!hasWrk()) fail("wrk is missing: apt-get install wrk");
 const rounds = options.quick ? 1 : 3;
 const duration_s = options.quick ? 2 : 8;
 
-const folder = await mkdtemp(join(tmpdir(), "robot-policy-bench-service-"));
-try {
-  const launcher = options.bundle ?? build(folder);
-  const services = new Map<string, () => Promise<Started>>();
-  const { beside, "beside-key": key, "beside-start": command } = options;
-  if (beside !== undefined) services.set("beside", () => startOther({ url: beside, key }, command));
-  services.set("sqlite", () => startOurs(launcher, []));
-  await using cluster = POSTGRES_PROGRAMS === null ? null : await startPostgres({ fsync: true });
-  if (cluster === null) note("PostgreSQL is left out: apt-get install postgresql");
-  else services.set("postgresql", async () => startOurs(launcher, ["--database", await cluster.createDatabase()]));
+const launcher = options.bundle ?? build(scratchFolder("robot-policy-bench-service-"));
+const services = new Map<string, () => Promise<Started>>();
+const { beside, "beside-key": key, "beside-start": command } = options;
+if (beside !== undefined) services.set("beside", () => startOther({ url: beside, key }, command));
+services.set("sqlite", () => startOurs(launcher, []));
+await using cluster = POSTGRES_PROGRAMS === null ? null : await startPostgres({ fsync: true });
+if (cluster === null) note("PostgreSQL is left out: apt-get install postgresql");
+else services.set("postgresql", async () => startOurs(launcher, ["--database", await cluster.createDatabase()]));
 
-  const figures = new Map([...services.keys()].map((name) => [name, new Array<Figures>()]));
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const [name, start] of services) {
-      note(`round ${round} of ${rounds}: ${name} …`);
-      await using service = await start();
-      figures.get(name)?.push(await measure(service));
-    }
+const figures = new Map([...services.keys()].map((name) => [name, new Array<Figures>()]));
+for (let round = 1; round <= rounds; round += 1) {
+  for (const [name, start] of services) {
+    note(`round ${round} of ${rounds}: ${name} …`);
+    await using service = await start();
+    figures.get(name)?.push(await measure(service));
   }
-  const results = new Map([...figures].map(([name, each]) => [name, medians(each)]));
-  const over = LINES.filter((line) => verdictOf(line, results) === "OVER");
-  if (options.json) console.log(JSON.stringify({ rounds, duration_s, ...Object.fromEntries(results) }, null, 2));
-  else for (const text of table(results)) console.log(text);
-  process.exitCode = over.length === 0 ? 0 : 1;
-} finally {
-  await rm(folder, { recursive: true, force: true });
 }
+const results = new Map([...figures].map(([name, each]) => [name, medians(each)]));
+const over = LINES.filter((line) => verdictOf(line, results) === "OVER");
+if (options.json) console.log(JSON.stringify({ rounds, duration_s, ...Object.fromEntries(results) }, null, 2));
+else for (const text of table(results)) console.log(text);
+process.exitCode = over.length === 0 ? 0 : 1;
 
 async function measure({ target, process_id }: Started): Promise<Figures> {
   await register(target, 100);

@@ -1,7 +1,5 @@
 /** Measures the agent's budgets on the shipped bundle, beside bare Node and openssl, all in one run. Exits 0 when all are kept. */
 import { spawnSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
@@ -11,6 +9,7 @@ import { measureChange } from "./bench-change.ts";
 import { measureHashing } from "./bench-hashing.ts";
 import { measureIdle } from "./bench-idle.ts";
 import type { Bench, Row } from "./bench-row.ts";
+import { scratchFolder } from "./end-of-script.ts";
 
 const measurements = {
   boot: measureBoot,
@@ -46,19 +45,15 @@ for (const name of names) {
   if (!(name in measurements)) fail(`no measurement ${name}; there are ${Object.keys(measurements).join(", ")}`);
 }
 if (!options.json) console.log(lineOf(heading));
-const folder = await mkdtemp(join(tmpdir(), "robot-policy-bench-build-"));
+const bundle = options.bundle ?? build(scratchFolder("robot-policy-bench-build-"));
+const bench: Bench = { bundle, quick: options.quick, note };
 const rows: Row[] = [];
-try {
-  const bench: Bench = { bundle: options.bundle ?? build(folder), quick: options.quick, note };
-  for (const [name, measure] of Object.entries(measurements)) {
-    if (!names.includes(name)) continue;
-    note(`${name} …`);
-    const measured = await measure(bench);
-    if (!options.json) for (const row of measured) console.log(lineOf(row));
-    rows.push(...measured);
-  }
-} finally {
-  await rm(folder, { recursive: true, force: true });
+for (const [name, measure] of Object.entries(measurements)) {
+  if (!names.includes(name)) continue;
+  note(`${name} …`);
+  const measured = await measure(bench);
+  if (!options.json) for (const row of measured) console.log(lineOf(row));
+  rows.push(...measured);
 }
 if (options.json) console.log(JSON.stringify(rows, null, 2));
 const day_failed = options.day && !simulate();

@@ -5,11 +5,11 @@
  *
  * Needs the built console (node scripts/build.ts --program console). Ctrl-C ends it and removes everything.
  */
-import { once } from "node:events";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { startDemo } from "../test/support/demo-service.ts";
+import { scratchFolder } from "./end-of-script.ts";
 
 const USAGE = `Usage: node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
 
@@ -27,13 +27,14 @@ if (typeof chosen === "string") {
 } else if (chosen === null) {
   process.stdout.write(USAGE);
 } else {
-  await using demo = await startDemo({
+  // What the service keeps goes with the script.
+  process.env["TMPDIR"] = scratchFolder("robot-policy-demo-");
+  const demo = await startDemo({
     ...chosen,
     examples: true,
     console_folder: join(import.meta.dirname, "../dist/console"),
   });
   console.log(`${demo.service.url}\nsign in with the key in ${demo.service.key_file}`);
-  await Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
 }
 
 /** Null where help is wanted, a sentence where it cannot be understood. */

@@ -4,28 +4,22 @@
  *
  *     node scripts/fleet-walk.ts [--database postgres://USER:PASSWORD@HOST/EMPTY_DATABASE]
  */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import type { StoreLocation } from "../src/service/store/store.ts";
 import { walkFleet } from "../test/support/fleet-walk.ts";
+import { scratchFolder } from "./end-of-script.ts";
 
 const { values: options } = parseArgs({ options: { database: { type: "string" } } });
 
-const folder = await mkdtemp(join(tmpdir(), "robot-policy-walk-"));
+const folder = scratchFolder("robot-policy-walk-");
 const store: StoreLocation =
   options.database === undefined
     ? { kind: "sqlite", data_directory: folder }
     : { kind: "postgres", url: options.database };
-try {
-  const began_ms = performance.now();
-  for await (const { title, view } of walkFleet(store)) {
-    const elapsed = ((performance.now() - began_ms) / 1000).toFixed(1);
-    console.log(`\n\u25B6 ${elapsed} s  ${title}: ${view.status}`);
-    console.log(JSON.stringify(view, null, 2).replaceAll(/^/gm, "  "));
-  }
-} finally {
-  await rm(folder, { recursive: true, force: true });
+const began_ms = performance.now();
+for await (const { title, view } of walkFleet(store)) {
+  const elapsed = ((performance.now() - began_ms) / 1000).toFixed(1);
+  console.log(`\n\u25B6 ${elapsed} s  ${title}: ${view.status}`);
+  console.log(JSON.stringify(view, null, 2).replaceAll(/^/gm, "  "));
 }

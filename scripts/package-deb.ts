@@ -1,14 +1,13 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { chmod, lstat, lutimes, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
-import { promisify } from "node:util";
 
 import { SCHEMA_VERSION } from "../src/agent/registration.ts";
+import { removeWithScript } from "./end-of-script.ts";
 import type { Release } from "./package-changelog.ts";
 import type { Architecture } from "./package-node.ts";
+import { runProgram } from "./run-program.ts";
 
-const run = promisify(execFile);
 const SOURCE = join(import.meta.dirname, "../systemd/debian");
 const MAINTAINER_SCRIPTS = ["preinst", "postinst", "prerm", "postrm"];
 
@@ -59,7 +58,8 @@ export async function buildDeb({ tree, out, release, architecture, is_fast }: De
   const compression = is_fast ? ["-Zgzip", "-z1"] : ["-Zxz", "-z9"];
   // Under another name until it is whole.
   const unfinished = `${deb}.new`;
-  await run("dpkg-deb", ["--root-owner-group", ...compression, "--build", tree, unfinished], {
+  removeWithScript(unfinished);
+  await runProgram("dpkg-deb", ["--root-owner-group", ...compression, "--build", tree, unfinished], {
     // One thread: with several xz splits what it packs, by their number.
     env: { PATH: process.env["PATH"], SOURCE_DATE_EPOCH: String(release.epoch_s), DPKG_DEB_THREADS_MAX: "1" },
   });

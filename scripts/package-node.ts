@@ -1,13 +1,11 @@
-import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
 
 import manifest from "../package.json" with { type: "json" };
+import { scratchFolder } from "./end-of-script.ts";
 import pinned from "./package-node.json" with { type: "json" };
-
-const run = promisify(execFile);
+import { runProgram } from "./run-program.ts";
 
 export const ARCHITECTURES = ["amd64", "arm64"] as const;
 export type Architecture = (typeof ARCHITECTURES)[number];
@@ -59,18 +57,14 @@ export async function fetchNode(architecture: Architecture): Promise<NodeRuntime
 async function download(name: string, integrity: string, tarball: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   // A folder of its own, because others may build at the same time; renamed when it is whole.
-  const folder = await mkdtemp(join(CACHE, "download-"));
-  try {
-    const { stdout } = await run("npm", ["pack", name, "--json", "--loglevel=error", "--pack-destination", folder]);
-    const [{ filename }] = JSON.parse(stdout);
-    const downloaded = join(folder, filename);
-    if (!(await hasIntegrity(downloaded, integrity))) {
-      throw new Error(`${name} from the npm registry is not what scripts/package-node.json pins`);
-    }
-    await rename(downloaded, tarball);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const folder = scratchFolder("download-", CACHE);
+  const flags = ["--json", "--loglevel=error", "--pack-destination", folder];
+  const [{ filename }] = JSON.parse((await runProgram("npm", ["pack", name, ...flags])).toString());
+  const downloaded = join(folder, filename);
+  if (!(await hasIntegrity(downloaded, integrity))) {
+    throw new Error(`${name} from the npm registry is not what scripts/package-node.json pins`);
   }
+  await rename(downloaded, tarball);
 }
 
 async function hasIntegrity(path: string, integrity: string): Promise<boolean> {
@@ -88,9 +82,6 @@ async function hasIntegrity(path: string, integrity: string): Promise<boolean> {
 const MEMBER_LIMIT_BYTES = 512 * 1024 * 1024;
 
 async function unpack(tarball: string, member: string): Promise<Uint8Array> {
-  const { stdout } = await run("tar", ["--extract", "--gzip", "--to-stdout", "--file", tarball, member], {
-    encoding: "buffer",
-    maxBuffer: MEMBER_LIMIT_BYTES,
-  });
-  return stdout;
+  const words = ["--extract", "--gzip", "--to-stdout", "--file", tarball, member];
+  return runProgram("tar", words, { maxBuffer: MEMBER_LIMIT_BYTES });
 }

@@ -1,11 +1,9 @@
-import { execFile } from "node:child_process";
-import { lstat, stat } from "node:fs/promises";
+import { lstat, readFile, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { promisify } from "node:util";
+import { brotliCompress } from "node:zlib";
 
 import { listFiles } from "./package-deb.ts";
-
-const run = promisify(execFile);
 
 /** What the size of a package is made of; a file belongs to the first share that holds it. */
 const SHARES: readonly { readonly what: string; readonly holds: RegExp }[] = [
@@ -52,9 +50,15 @@ async function installedBytes(tree: string, paths: readonly string[]): Promise<n
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
+/** By Brotli, which comes to nearly the size of the package's xz, and which Node has. */
 async function packedBytes(tree: string, paths: readonly string[]): Promise<number> {
-  const { stdout } = await run("tar", ["--create", "--xz", "--directory", tree, ...paths], { encoding: "buffer" });
-  return stdout.byteLength;
+  const contents = await Promise.all(paths.map(async (path) => contentOf(join(tree, path))));
+  return (await promisify(brotliCompress)(Buffer.concat(contents))).byteLength;
+}
+
+/** Nothing of a link. */
+async function contentOf(path: string): Promise<Buffer> {
+  return (await lstat(path)).isFile() ? readFile(path) : Buffer.alloc(0);
 }
 
 function tableLine(what: string, ...numbers: readonly string[]): string {

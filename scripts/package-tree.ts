@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 
 import type { Release } from "./package-changelog.ts";
@@ -11,8 +9,8 @@ import { bundledPackages } from "./package-bundled.ts";
 import { copyright, NODE_NOTICES } from "./package-copyright.ts";
 import type { Architecture, NodeRuntime } from "./package-node.ts";
 import { stripProgram } from "./package-strip.ts";
+import { runProgram } from "./run-program.ts";
 
-const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const NAME = "robot-policy-agent";
 
@@ -35,14 +33,13 @@ export interface Program {
 export async function buildProgram(folder: string, { version }: Release): Promise<Program> {
   const metafile = `${folder}.json`;
   const build = ["scripts/build.ts", "--program", NAME, "--version", version, "--out", folder, "--metafile", metafile];
-  await run(process.execPath, build, { cwd: root });
+  await runProgram(process.execPath, build, { cwd: root });
   const outputs: Outputs = JSON.parse(await readFile(metafile, "utf8"));
   const parts = reachable(outputs, `${NAME}.cjs`);
   const launcher = join(folder, `${NAME}.cjs`);
   const completion: Record<string, string> = {};
   for (const shell of ["bash", "zsh", "fish"]) {
-    const { stdout } = await run(process.execPath, [launcher, "completion", shell]);
-    completion[shell] = stdout;
+    completion[shell] = (await runProgram(process.execPath, [launcher, "completion", shell])).toString();
   }
   return { launcher, folder, parts, bundled: await bundledPackages(outputs, parts), completion };
 }

@@ -5,18 +5,18 @@
  *
  * The same sources give the same bytes: times are those of systemd/debian/changelog, names are sorted, nothing of this machine goes in.
  */
-import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
+import { scratchFolder } from "./end-of-script.ts";
 import { readRelease } from "./package-changelog.ts";
 import { buildDeb, writeChecksums } from "./package-deb.ts";
 import { ARCHITECTURES, fetchNode, isArchitecture } from "./package-node.ts";
 import { writeBillOfMaterials } from "./package-sbom.ts";
 import { describeSize } from "./package-size.ts";
 import { buildProgram, layOut } from "./package-tree.ts";
+import { findMissingProgram, ProgramError } from "./run-program.ts";
 
 const HELP = `Usage: scripts/package [--arch amd64|arm64]… [--out DIR] [--version VERSION] [--fast]
 
@@ -44,15 +44,14 @@ async function makePackages(): Promise<number> {
     console.error(`error: no package is made for '${unknown}'\n${HELP}`);
     return 2;
   }
-  if (spawnSync("dpkg-deb", ["--version"]).status !== 0) {
-    console.error(
-      "error: dpkg-deb is not installed; on Debian and Ubuntu it is part of dpkg, elsewhere the package dpkg has it",
-    );
+  const missing = findMissingProgram(["dpkg-deb", "tar", "gzip"]);
+  if (missing !== null) {
+    console.error(`error: ${missing}`);
     return 1;
   }
-  const out = resolve(options.out);
-  const work = await mkdtemp(join(tmpdir(), "robot-policy-package-"));
   try {
+    const out = resolve(options.out);
+    const work = scratchFolder("robot-policy-package-");
     const release = await readRelease(options.version);
     await mkdir(out, { recursive: true });
     const program = await buildProgram(join(work, "program"), release);
@@ -70,7 +69,9 @@ async function makePackages(): Promise<number> {
     await writeChecksums(out, packages);
     console.log(packages.join("\n"));
     return 0;
-  } finally {
-    await rm(work, { recursive: true, force: true });
+  } catch (error) {
+    if (!(error instanceof ProgramError)) throw error;
+    console.error(`error: ${error.message}`);
+    return 1;
   }
 }

@@ -1,16 +1,16 @@
 /** The quick start: a service, a key, an example robot, one registration, one edit, one re-registration. */
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcess, StdioOptions } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
 import { buildConsole } from "./build-console.ts";
+import { endWithScript, scratchFolder } from "./end-of-script.ts";
 
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;
@@ -24,7 +24,9 @@ Starts a service and an agent on this machine, registers an example robot, edits
 
 const options = readOptions();
 
-const folder = await mkdtemp(join(tmpdir(), "robot-policy-quickstart-"));
+// Nobody reads on, as after `| head`.
+process.stdout.on("error", () => process.exit(1));
+const folder = scratchFolder("robot-policy-quickstart-");
 const paths = {
   config: join(folder, "config.yaml"),
   manifest: join(folder, "robot-manifest.yaml"),
@@ -38,27 +40,15 @@ const paths = {
   agent_log: join(folder, "agent.log"),
 };
 const folders = ["--config", paths.config, "--state-dir", paths.state, "--runtime-dir", paths.runtime];
-const children: ChildProcess[] = [];
 
-let exit_code = 1;
-const interrupted = new AbortController();
-process.once("SIGINT", () => interrupted.abort());
-process.once("SIGTERM", () => interrupted.abort());
 try {
   await walkThrough();
-  exit_code = 0;
+  process.exit(0);
 } catch (error) {
-  if (interrupted.signal.aborted) exit_code = 130;
-  else {
-    console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
-    for (const path of [paths.agent_log, paths.service_log])
-      console.error(await readFile(path, "utf8").catch(() => ""));
-  }
-} finally {
-  for (const child of children.toReversed()) await stop(child);
-  await rm(folder, { recursive: true, force: true });
+  console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
+  for (const path of [paths.agent_log, paths.service_log]) console.error(await readFile(path, "utf8").catch(() => ""));
+  process.exit(1);
 }
-process.exit(exit_code);
 
 function readOptions(): { readonly once: boolean } {
   try {
@@ -77,7 +67,7 @@ function readOptions(): { readonly once: boolean } {
 async function walkThrough(): Promise<void> {
   step("Start a robot policy service on this machine");
   await buildConsole(join(root, "dist/console"));
-  const url = await startService();
+  const { service, url } = await startService();
   say(`it answers at ${url}, keeps its data in ${paths.data}, and wrote an API key to ${paths.key}`);
 
   step("Write an example robot: two YAM arms and their two configuration files");
@@ -90,7 +80,7 @@ async function walkThrough(): Promise<void> {
   await show("agent", "--setup", ...folders);
 
   step("Start the agent: robot-policy-agent run");
-  start("agent", "run", ...folders);
+  const agent = start("agent", "run", ...folders);
   const before = await until((status) => status.state === "registered" && status.daemon !== null);
   say(`watching; nothing changed, so nothing was sent (${before.daemon?.attempts} requests)`);
 
@@ -120,11 +110,12 @@ async function walkThrough(): Promise<void> {
   say(`curl -H "Authorization: Bearer $(cat ${paths.key})" ${url}/v1/robots`);
   say(`logs: ${paths.agent_log}, ${paths.service_log}`);
   say("Ctrl-C stops everything and removes the folder.");
-  await once(interrupted.signal, "abort");
+  await Promise.race([once(service, "exit"), once(agent, "exit")]);
+  throw new Error("the service or the agent ended by itself");
 }
 
-async function startService(): Promise<string> {
-  const child = start(
+async function startService(): Promise<{ readonly service: ChildProcess; readonly url: string }> {
+  const service = start(
     "service",
     "serve",
     "--data",
@@ -134,15 +125,15 @@ async function startService(): Promise<string> {
     "--bootstrap-key-file",
     paths.key,
   );
-  if (child.stdout === null) throw new Error("the service has no output");
+  if (service.stdout === null) throw new Error("the service has no output");
   const [line] = await Promise.race([
-    once(createInterface(child.stdout), "line", { signal: interrupted.signal }),
-    once(child, "exit").then(() => {
+    once(createInterface(service.stdout), "line"),
+    once(service, "exit").then(() => {
       throw new Error("the service ended before it answered");
     }),
   ]);
   const { url } = JSON.parse(String(line)) as { url: string };
-  return url;
+  return { service, url };
 }
 
 async function writeRobot(url: string): Promise<void> {
@@ -183,7 +174,6 @@ interface Status {
 async function until(isAwaited: (status: Status) => boolean): Promise<Status> {
   const deadline_ms = performance.now() + PATIENCE_MS;
   for (;;) {
-    interrupted.signal.throwIfAborted();
     const output = await capture("agent", "status", "--json", ...folders);
     if (output !== "") {
       const status = JSON.parse(output) as Status;
@@ -197,38 +187,31 @@ async function until(isAwaited: (status: Status) => boolean): Promise<Status> {
 
 function start(program: "agent" | "service", ...args: string[]): ChildProcess {
   const log = openSync(program === "agent" ? paths.agent_log : paths.service_log, "a");
-  const child = spawn(process.execPath, [join(root, `src/${program}.ts`), ...args], { stdio: ["ignore", "pipe", log] });
+  const child = spawnProgram(program, args, ["ignore", "pipe", log]);
   closeSync(log);
-  children.push(child);
   return child;
 }
 
 /** Runs a command for the reader to see. */
 async function show(program: "agent" | "operator", ...args: string[]): Promise<void> {
-  const child = spawn(process.execPath, [join(root, `src/${program}.ts`), ...args], {
-    stdio: ["ignore", "inherit", "inherit"],
-  });
-  const [code] = await once(child, "exit");
+  const [code] = await once(spawnProgram(program, args, ["ignore", "inherit", "inherit"]), "exit");
   if (code !== 0) throw new Error(`${program} ${args[0]} ended with ${code}`);
 }
 
 async function capture(program: "agent", ...args: string[]): Promise<string> {
-  const child = spawn(process.execPath, [join(root, `src/${program}.ts`), ...args], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawnProgram(program, args, ["ignore", "pipe", "inherit"]);
   let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     output += text;
   });
   await once(child, "close");
   return output;
 }
 
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = once(child, "exit");
-  child.kill("SIGTERM");
-  await ended;
+function spawnProgram(program: string, args: readonly string[], stdio: StdioOptions): ChildProcess {
+  const child = spawn(process.execPath, ["--disable-sigusr1", join(root, `src/${program}.ts`), ...args], { stdio });
+  endWithScript(child);
+  return child;
 }
 
 function step(text: string): void {

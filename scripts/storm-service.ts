@@ -8,8 +8,7 @@
  */
 import { spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -17,6 +16,7 @@ import { parseArgs } from "node:util";
 import { POSTGRES_PROGRAMS, startPostgres } from "../test/support/postgres.ts";
 import { endProcess } from "./bench-robot.ts";
 import { launch } from "./bench-service-start.ts";
+import { scratchFolder } from "./end-of-script.ts";
 import { robotsOf, startClient } from "./storm-service-client.ts";
 import type { Acknowledged, Client } from "./storm-service-client.ts";
 
@@ -60,17 +60,13 @@ const { values: options } = parseArgs({
 const rounds = Number(options.rounds);
 const client_count = Number(options.clients);
 
-const folder = await mkdtemp(join(tmpdir(), "robot-policy-storm-"));
+const folder = scratchFolder("robot-policy-storm-");
 const outcomes: Outcome[] = [];
-try {
-  const launcher = options.bundle ?? build(folder);
-  if (options.only !== "postgresql") outcomes.push(await storm("sqlite", launcher, 1, []));
-  if (options.only !== "sqlite" && POSTGRES_PROGRAMS !== null) {
-    await using cluster = await startPostgres({ fsync: true });
-    outcomes.push(await storm("postgresql", launcher, 2, ["--database", await cluster.createDatabase()]));
-  }
-} finally {
-  await rm(folder, { recursive: true, force: true });
+const launcher = options.bundle ?? build(folder);
+if (options.only !== "postgresql") outcomes.push(await storm("sqlite", launcher, 1, []));
+if (options.only !== "sqlite" && POSTGRES_PROGRAMS !== null) {
+  await using cluster = await startPostgres({ fsync: true });
+  outcomes.push(await storm("postgresql", launcher, 2, ["--database", await cluster.createDatabase()]));
 }
 if (options.json) console.log(JSON.stringify(outcomes, null, 2));
 else console.table(Object.fromEntries(outcomes.map(({ store, ...counts }) => [store, counts])));

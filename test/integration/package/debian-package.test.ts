@@ -4,9 +4,10 @@ import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import manifest from "../../../package.json" with { type: "json" };
+import { runProgram } from "../../../scripts/run-program.ts";
 import { EMPTY_RECORD, grantRecordPath, writeGrantRecord } from "../../../src/installer/grant-record.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import { execute, locked } from "../../support/execute.ts";
@@ -333,6 +334,34 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
     const { code, stderr } = await execute(packageCommand(["--arch", "riscv64"]), { may_fail: true });
     expect(code).toBe(2);
     expect(stderr).toContain("error: no package is made for 'riscv64'");
+  });
+});
+
+describe("scripts/package, where a program of the system is missing", () => {
+  it.each([
+    ["dpkg-deb", "dpkg"],
+    ["tar", "tar"],
+    ["gzip", "gzip"],
+  ])("%s: ends at once and names the command that brings it", async (missing, debian) => {
+    const folder = await mkdtemp(join(tmpdir(), "package-programs-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const others = ["dpkg-deb", "tar", "gzip"].filter((program) => program !== missing);
+    for (const program of others) await symlink("/bin/true", join(folder, program));
+    const [program = "", ...words] = packageCommand(["--out", join(folder, "out")]);
+    const { code, stderr } = await execute(["env", `PATH=${folder}`, program, ...words], { may_fail: true });
+    expect([code, stderr]).toEqual([
+      1,
+      `error: ${missing} is not installed; on Debian and Ubuntu: sudo apt-get install ${debian}\n`,
+    ]);
+  });
+
+  it.each([
+    ["dpkg-deb: error: unable to execute xz -c: No such file or directory", /^xz is not .*install xz-utils$/],
+    ["tar (child): gzip: Cannot exec: No such file or directory", /^gzip is not .*install gzip$/],
+    ["No space left on device", /^sh failed \(2\): No space left on device$/],
+  ])("a program that writes '%s'", async (told, message) => {
+    const failed = runProgram("sh", ["-c", 'echo "$0" >&2; exit 2', told]);
+    await expect(failed).rejects.toThrow(message);
   });
 });
 
