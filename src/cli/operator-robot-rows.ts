@@ -92,9 +92,21 @@ export const fleetRows: readonly OperatorRow[] = [
   {
     name: "fleets list",
     aliases: ["ls"],
-    summary: "list the fleets, with what keeps them from being ready",
-    flags: [{ flag: "--status <status>", summary: "in this state alone", choices: FLEET_STATUSES }, ...LIST_FLAGS],
-    examples: ["robot-policy fleets list", "robot-policy fleets list --status blocked --watch"],
+    summary: "list the fleets, with what keeps them from being ready and what to do",
+    flags: [
+      { flag: "--status <status>", summary: "in this state alone", choices: FLEET_STATUSES },
+      {
+        flag: "--sort <column>",
+        summary: "by this column; status puts those first that need a person, ready those with the fewest robots ready",
+        choices: ["name", "status", "ready", "model"],
+      },
+      ...LIST_FLAGS,
+    ],
+    examples: [
+      "robot-policy fleets list --sort status",
+      "robot-policy fleets list --status blocked --watch",
+      "robot-policy fleets list --columns name,action",
+    ],
     load: async () => (await import("../operator/commands/fleets-list.ts")).fleetsList,
   },
   {

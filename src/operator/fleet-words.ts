@@ -1,3 +1,4 @@
+import type { FleetNeed } from "../api/fleet-details.ts";
 import type { FleetView } from "../api/fleets.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { shortDuration } from "../platform/relative-time.ts";
@@ -53,22 +54,30 @@ export function blockerOf({ blocker, update }: FleetView): string {
 }
 
 /** One short sentence for a list: the update that is under way, and why the fleet is not ready; empty for one that runs. */
-export function remarkOf(fleet: FleetView): string {
+export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[]): string {
   // Its state first: a narrow terminal shows the beginning.
   const { update } = fleet;
   const under_way = update === null || update === undefined ? "" : `${update.status} update to ${update.subject}`;
-  const parts = [under_way, reasonOf(fleet)].filter((part) => part !== "");
+  const parts = [under_way, stateReasonOf(fleet, needs)].filter((part) => part !== "");
   return parts.join("; ");
 }
 
-/** Of a blocker the first clause, which says what; then come the robots and what to do. */
-function reasonOf(fleet: FleetView): string {
-  const blocker = blockerOf(fleet);
-  if (blocker !== "") return blocker.split(/[:;.](?:\s|$)/, 1)[0] ?? "";
+function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[]): string {
+  if (need !== undefined) return withShortMoments(firstClause(need.reason));
   const { registered, blocked, waiting } = fleet.robots;
   if (fleet.status !== "degraded") return estimateInWords(fleet);
   if (blocked > 0) return `${blocked} of ${robots(registered)} cannot run its model`;
   return `an inference endpoint fails; ${robots(waiting)} ${waiting === 1 ? "waits" : "wait"}`;
+}
+
+/** What is the matter, without the robots and servers that a service names after it. */
+export function firstClause(reason: string): string {
+  return reason.replace(/^Update: /, "").split(/[:;.](?:\s|$)/, 1)[0] ?? "";
+}
+
+/** `2030-01-31T08:00:00.000Z` as `2030-01-31 08:00Z`. */
+export function withShortMoments(text: string): string {
+  return text.replaceAll(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z/g, "$1 $2Z");
 }
 
 function robots(count: number): string {

@@ -14,6 +14,8 @@ export interface ListView<Item> {
   readonly id: (item: Item) => string;
   /** The sentence for a list with nothing in it. */
   readonly empty: string;
+  /** Tells what a column holds below the table, where the terminal has no room for that column. */
+  readonly below?: { readonly column: string; tell(items: readonly Item[]): void };
 }
 
 export interface ColumnFlags {

@@ -55,5 +55,12 @@ export function showRows<Item>(
   const nowMs = machine.clock.wall_ms();
   const rows = items.map((item) => view.row(item, nowMs));
   const columns = wide === true ? Number.POSITIVE_INFINITY : undefined;
-  noteHidden(terminal.table(view.headers, rows, view.prose, view.spare, columns), COLUMN_REMEDY, terminal);
+  const hidden = terminal.table(view.headers, rows, view.prose, view.spare, columns);
+  const { below } = view;
+  if (below !== undefined && hidden.includes(below.column)) below.tell(items);
+  noteHidden(
+    hidden.filter((header) => header !== below?.column),
+    COLUMN_REMEDY,
+    terminal,
+  );
 }

@@ -270,20 +270,46 @@ describe("fleets list", () => {
     await create("list-blocked", PICKY.slug, "--robot", "cart");
     const { out } = await site.run("fleets", "list", "--status", "blocked");
     expect(out).toMatch(
-      /^list-blocked +blocked +0\/1 +picky-vla +No robot of this fleet can run picky-vla +fleet_\w+$/m,
+      /^list-blocked +blocked +0\/1 +picky-vla +No robot of this fleet can run picky-vla +Set up robots again .* +fleet_\w+$/m,
     );
     expect(out).not.toContain(" ready ");
   });
 });
 
 describe("fleets list at 80 columns", () => {
-  it("is a table, with the update that is under way", async () => {
+  const at80 = (...words: string[]) =>
+    site.runWith({ ...surroundings(site.urls.whole), columns: 80 }, "fleets", "list", ...words);
+
+  it("is a table, with the update that is under way, and below it what is to be done", async () => {
     await create("list-update", STEADY.slug, ...ARMS, "--wait");
     await site.run("fleets", "update-model", "list-update", DEAD.slug);
-    const { out } = await site.runWith({ ...surroundings(site.urls.whole), columns: 80 }, "fleets", "list");
-    expect(out).toMatch(/^NAME +STATUS +READY +MODEL +REMARK$/m);
+    for (const name of ["list-alike-1", "list-alike-2"]) await create(name, PICKY.slug, "--robot", "cart");
+    const { out, err } = await at80();
+    expect(out).toMatch(/^NAME +STATUS +READY +MODEL +REASON$/m);
     expect(out).toMatch(new RegExp(`^list-update +ready +2/2 +pi0\\.5 +\\w+ update to ${DEAD.slug}`, "m"));
+    expect(out.replaceAll(/\s+/g, " ")).toMatch(
+      /list-alike-1.*: No robot of this fleet can run picky-vla\. → Set up robots again so that they fit/,
+    );
+    expect(err).toBe("1 column hidden: id; --wide or --columns\n");
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it.each([
+    ["status", /^list-alike-1 .*^list-update /ms],
+    ["name", /^list-alike-1 .*^list-alike-2 .*^list-update /ms],
+    ["ready", / 0\/1 .* 2\/2 /s],
+  ])("--sort %s", async (order, rows) => {
+    expect((await at80("--sort", order)).out).toMatch(rows);
+  });
+
+  it("on the documented service: with the blocker alone", async () => {
+    const { exit_code, out } = await eleven("fleets", "list", "--status", "blocked");
+    expect([exit_code, out]).toEqual([
+      0,
+      expect.stringMatching(
+        /^list-alike-1 +blocked +0\/1 +picky-vla +No robot of this fleet can run picky-vla +fleet_/m,
+      ),
+    ]);
   });
 });
 

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { CallResult } from "../../../src/client/client.ts";
 import { readDuration } from "../../../src/operator/durations.ts";
-import { countsAsBar, countsInWords, remarkOf } from "../../../src/operator/fleet-words.ts";
+import { groupNeeds, withNeeds } from "../../../src/operator/fleet-needs.ts";
+import { countsAsBar, countsInWords, reasonOf } from "../../../src/operator/fleet-words.ts";
 import { endOfCreation, endOfUpdate } from "../../../src/operator/fleet-wait.ts";
 import type { Look } from "../../../src/operator/wait.ts";
 import { waitUntilEnded } from "../../../src/operator/wait.ts";
@@ -177,10 +178,12 @@ describe("words", () => {
   });
 
   const LACKS = "No robot of this fleet can run pi0.5: arm-1: pi0.5 needs a camera. Set up robots again.";
+  const DEAD =
+    "The endpoint of m in us has been unhealthy since 2026-11-22T09:30:05.120Z: status 503; 2 of 2 robots wait.";
   const mixed = { registered: 40, ready: 8, active: 0, waiting: 0, blocked: 32 };
   const failing = { registered: 2, ready: 1, active: 0, waiting: 1, blocked: 0 };
   const readiness_estimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
-  it.each<[what: string, parts: Partial<FleetView>, remark: string]>([
+  it.each<[what: string, parts: Partial<FleetView>, reason: string]>([
     ["one that runs", { status: "ready" }, ""],
     ["blocked", { status: "blocked", blocker: LACKS }, "No robot of this fleet can run pi0.5"],
     ["over", { status: "blocked", blocker: "All windows are past. Create a fleet." }, "All windows are past"],
@@ -196,7 +199,34 @@ describe("words", () => {
       },
       "blocked update to m; 1 of 2 robots cannot run m",
     ],
-  ])("remarkOf: %s", (_what, parts, remark) => {
-    expect(remarkOf(fleet(parts))).toBe(remark);
+  ])("reasonOf: %s", (_what, parts, reason) => {
+    expect(reasonOf(fleet(parts), withNeeds(fleet(parts), null).needs)).toBe(reason);
+  });
+
+  it("reasonOf: an endpoint that does not answer, since when, for a fleet that only prepares on the wire", () => {
+    const needs = [{ reason: DEAD, action: "Get it to answer again." }];
+    const since = "The endpoint of m in us has been unhealthy since 2026-11-22 09:30Z";
+    expect(reasonOf(fleet({ status: "preparing" }), needs)).toBe(since);
+    const updated = { status: "ready", update: generation("g", "preparing") } as const;
+    expect(reasonOf(fleet(updated), [{ reason: `Update: ${DEAD}`, action: "" }])).toBe(
+      `preparing update to m; ${since}`,
+    );
+  });
+
+  it("groupNeeds: what many fleets need is told once, and a single one in full", () => {
+    const action = "Set up robots again.";
+    const blocked = (name: string, robot: string) => ({
+      view: { ...fleet({}), name },
+      needs: [{ reason: `No robot of this fleet can run m: ${robot}: m needs a camera.`, action }],
+    });
+    const dead = { view: { ...fleet({}), name: "c" }, needs: [{ reason: DEAD, action: "Mend it." }] };
+    expect(groupNeeds([dead, blocked("a", "arm-1"), blocked("b", "arm-2"), { ...dead, needs: [] }])).toEqual([
+      { names: ["a", "b"], reason: "No robot of this fleet can run m.", action },
+      {
+        names: ["c"],
+        reason: "The endpoint of m in us has been unhealthy since 2026-11-22 09:30Z: status 503; 2 of 2 robots wait.",
+        action: "Mend it.",
+      },
+    ]);
   });
 });
