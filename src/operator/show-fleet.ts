@@ -3,6 +3,7 @@ import type { FleetView } from "../api/fleets.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { blockerOf, countsAsBar, countsInWords, estimateInWords, statusInWords } from "./fleet-words.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "./list-columns.ts";
+import { showEndpoints } from "./model-endpoints.ts";
 import { showFacts } from "./show-facts.ts";
 import { relativeTime, shortDuration } from "../platform/relative-time.ts";
 
@@ -24,7 +25,7 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
   showFleetFacts(fleet, details, terminal, now_ms);
   if (details === null) return;
   showMembers(details.members, terminal);
-  showEndpoints(details, terminal, now_ms);
+  showFleetEndpoints(details, terminal, now_ms);
   showWindows(details.operating_windows, terminal, now_ms);
   showGenerations(details.generations, terminal, now_ms);
 }
@@ -79,24 +80,15 @@ function rankOf([first]: readonly FleetMemberView[]): number {
   return first === undefined ? STATES.length : STATES.indexOf(first.state);
 }
 
-function showEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, now_ms: number): void {
+function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, nowMs: number): void {
   if (endpoints.length === 0) return;
   const subjects = new Map(generations.map(({ generation_id, subject }) => [generation_id, subject]));
+  const shown = endpoints.map((endpoint) => ({
+    ...endpoint,
+    of: subjects.get(endpoint.generation_id) ?? endpoint.generation_id,
+  }));
   terminal.print("");
-  const hidden = terminal.table(
-    ["endpoint", "for", "health", "since", "checked", "last failure"],
-    endpoints.map(({ region, generation_id, status, since, checked_at, detail }) => [
-      region,
-      subjects.get(generation_id) ?? generation_id,
-      terminal.style(status === "healthy" ? "good" : status === "unhealthy" ? "bad" : "warn", status),
-      relativeTime(since, now_ms),
-      relativeTime(checked_at, now_ms),
-      detail ?? "",
-    ]),
-    ["last failure", "for"],
-    ["checked"],
-  );
-  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+  showEndpoints(shown, terminal, nowMs);
 }
 
 function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now_ms: number): void {

@@ -1,7 +1,9 @@
 /** Every command of robot-policy, one after the other, as an operator types them: on a terminal of 80 columns, and as JSON. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 
+import { endpointListSchema } from "../../src/api/fleet-details.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { REGION, ROBOT_TYPE } from "../conformance/api/catalog.ts";
@@ -149,8 +151,10 @@ export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<Ses
   for (const name of ["arm-1", "arm-2", "arm-3"]) await site.register(name, { site: "hall-2" });
   await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-1" });
   await writeFile(join(site.home, "limits.yaml"), "limits: { velocity: 1.2 }\n");
+  await endpointsAreKnown(site, 0);
   // Two hours of use.
   ahead_ms = -1.5 * HOUR_MS;
+  await endpointsAreKnown(site, clock.wall_ms());
   const url = site.urls[which];
   const fill = (word: string) => word.replace("HOME", site.home).replace("SERVICE", url);
   const environment = { ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: site.service.key };
@@ -159,6 +163,18 @@ export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<Ses
     const filled = words.map(fill);
     yield { ...(await record(site, { environment, columns: COLUMNS }, filled)), is_steady };
     if (json === true) yield { ...(await record(site, { environment }, [...filled, "--json"])), is_steady };
+  }
+}
+
+/** Waits until every endpoint was looked at since then and is known to be healthy or not. */
+async function endpointsAreKnown(site: OperatorSite, sinceMs: number): Promise<void> {
+  for (;;) {
+    const { items } = endpointListSchema.parse(await (await site.service.send("GET", "/v1/endpoints")).json());
+    const isKnown = items.every(
+      ({ status, checked_at }) => status !== "unknown" && Date.parse(checked_at ?? "") >= sinceMs,
+    );
+    if (isKnown) return;
+    await sleep(20);
   }
 }
 

@@ -1,9 +1,14 @@
 import { operations } from "../../api/api.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { EndpointView } from "../../api/fleet-details.ts";
 import type { ModelView } from "../../api/models.ts";
+import { axesInWords, textsIn } from "../../api/requirement-words.ts";
+import type { CallResult } from "../../client/client.ts";
+import { relativeTime } from "../../platform/relative-time.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { isUnknownOperation } from "../failure.ts";
+import { healthInWords, loadEndpoints, showEndpoints } from "../model-endpoints.ts";
 import { refuseMissingOperation } from "../missing-operation.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
@@ -11,41 +16,64 @@ import { refusePathParameter } from "../path-parameter.ts";
 import type { Fact } from "../show-facts.ts";
 import { showFacts } from "../show-facts.ts";
 import type { ListView } from "../list-columns.ts";
+import type { Listed } from "../listed.ts";
 import type { ListFlags } from "../show-list.ts";
 import { showList } from "../show-list.ts";
-import { relativeTime } from "../../platform/relative-time.ts";
 
-const modelsView: ListView<ModelView> = {
-  headers: ["model", "name", "vendor", "type", "license", "checkpoints", "regions"],
+/** A model, and how its default checkpoint answers. */
+interface ListedModel {
+  readonly model: ModelView;
+  readonly health: string;
+}
+
+const modelsView: ListView<ListedModel> = {
+  headers: ["model", "name", "health", "vendor", "type", "license", "checkpoints", "regions"],
   prose: ["name", "vendor"],
-  spare: ["regions", "vendor", "license", "type"],
-  row: (model) => [
+  spare: ["checkpoints", "type", "license", "vendor", "regions"],
+  row: ({ model, health }) => [
     model.slug,
     model.display_name ?? "",
+    health,
     model.vendor ?? "",
     model.model_type ?? "",
     model.license_tier ?? "",
     String(model.checkpoints?.length ?? ""),
     regionsOf(model).join(" "),
   ],
-  id: ({ slug }) => slug,
+  id: ({ model }) => model.slug,
   empty: "The catalog has no models yet.",
 };
 
-/** `models list`: the catalog, where the service shows it. */
+/** `models list`: the catalog, where the service shows it, and how its models answer. */
 export async function modelsList(flags: ListFlags, context: OperatorContext): Promise<ExitCode> {
+  const { terminal } = context;
   return withService(flags, context, async (service) => {
-    const load = () => service.listAll(beyondSpec.listModels, ({ models }) => models);
+    const load = async (): Promise<CallResult<Listed<ListedModel>>> => {
+      const result = await service.listAll(beyondSpec.listModels, ({ models }) => models);
+      if (result.kind !== "ok") return result;
+      const endpoints = flags.json === true ? NOT_ASKED : await loadEndpoints(service);
+      if (endpoints.kind !== "ok") return endpoints;
+      const records = result.value.records.map(({ item: model, document }) => ({
+        item: { model, health: healthInWords(model, endpoints.value, terminal) },
+        document,
+      }));
+      return { ...result, value: { ...result.value, records } };
+    };
     const first = await load();
     if (first.kind !== "ok" && isUnknownOperation(first)) {
       const fix = "robot-policy models show MODEL shows one by its name";
-      return refuseMissingOperation("does not list its models", fix, context.terminal);
+      return refuseMissingOperation("does not list its models", fix, terminal);
     }
     return showList(service, load, modelsView, flags, context, first);
   });
 }
 
-/** `models show MODEL`: one model, with what it asks of a robot. */
+const NOT_ASKED = { kind: "ok", status: 200, value: null } as const;
+
+/**
+ * `models show MODEL`: one model, with what it asks of a robot, and how its endpoints are. With `--json` the model as the service gave
+ * it, and its endpoints as one more member; null where the service does not tell of them.
+ */
 export async function modelsShow(
   flags: OperatorFlags,
   context: OperatorContext,
@@ -62,13 +90,17 @@ export async function modelsShow(
       return EXIT.rejected;
     }
     if (result.kind !== "ok") return service.failed(result);
-    if (flags.json === true) terminal.json(result.value.document);
-    else showModel(result.value.value, terminal, machine.clock.wall_ms());
+    const { value: model, document } = result.value;
+    const loaded = await loadEndpoints(service);
+    if (loaded.kind !== "ok") return service.failed(loaded);
+    const endpoints = loaded.value?.filter(({ model_slug }) => model_slug === model.slug) ?? null;
+    if (flags.json === true) terminal.json(Object.assign({}, document, { endpoints }));
+    else showModel(model, endpoints ?? [], terminal, machine.clock.wall_ms());
     return EXIT.ok;
   });
 }
 
-function showModel(model: ModelView, terminal: Terminal, now_ms: number): void {
+function showModel(model: ModelView, endpoints: readonly EndpointView[], terminal: Terminal, nowMs: number): void {
   showFacts(
     [
       ["model", model.slug],
@@ -76,30 +108,41 @@ function showModel(model: ModelView, terminal: Terminal, now_ms: number): void {
       ["vendor", model.vendor ?? ""],
       ["type", model.model_type ?? ""],
       ["license", model.license_tier ?? ""],
-      ["in the catalog", relativeTime(model.created_at, now_ms)],
+      ["in the catalog", relativeTime(model.created_at, nowMs)],
     ],
     terminal,
   );
   for (const { id, created_at, regions, requirements } of model.checkpoints ?? []) {
-    const is_default = id === model.default_checkpoint_id;
-    terminal.print(`\n${terminal.style("bold", `checkpoint ${id}`)}${is_default ? " (default)" : ""}`);
-    const needs = Object.entries(requirements ?? {}).map(([name, value]): Fact => [
-      `needs ${name.replaceAll("_", " ")}`,
-      inWords(value),
-    ]);
+    const isDefault = id === model.default_checkpoint_id;
+    terminal.print(`\n${terminal.style("bold", `checkpoint ${id}`)}${isDefault ? " (default)" : ""}`);
+    const own = endpoints.filter(({ checkpoint_id }) => checkpoint_id === id);
     showFacts(
-      [["created", relativeTime(created_at, now_ms)], ["regions", regions?.join(" ") ?? ""], ...needs],
+      [
+        ["created", relativeTime(created_at, nowMs)],
+        ...Object.entries(requirements ?? {}).map(needInWords),
+        // The table of endpoints has them, too.
+        ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],
+      ],
       terminal,
     );
+    if (own.length > 0) showEndpoints(own, terminal, nowMs);
   }
 }
 
-/** Requirements are the service's own to shape: lists of names and plain values read well, the rest is shown as it is. */
-function inWords(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "string") return value;
-  if (Array.isArray(value) && value.every((each) => typeof each === "string")) return value.join(" ");
-  return JSON.stringify(value);
+/** Empty where a checkpoint asks nothing. Members that our service does not have are shown as they are. */
+function needInWords([name, value]: readonly [string, unknown]): Fact {
+  switch (name) {
+    case "robot_types":
+      return ["needs type", textsIn(value).join(" or ")];
+    case "camera_roles":
+      return ["needs cameras", textsIn(value).join(", ")];
+    case "state_axes":
+      return ["needs state axes", value === null ? "" : axesInWords(value)];
+    case "action_axes":
+      return ["needs action axes", value === null ? "" : axesInWords(value)];
+  }
+  const text = typeof value === "string" ? value : JSON.stringify(value ?? "");
+  return [`needs ${name.replaceAll("_", " ")}`, text === '""' ? "" : text];
 }
 
 function regionsOf({ checkpoints }: ModelView): readonly string[] {

@@ -302,6 +302,29 @@ describe("a person at the terminal is asked before", () => {
   });
 });
 
+describe("models", () => {
+  it("list: how each answers by its default checkpoint", async () => {
+    await expect
+      .poll(async () => (await site.run("models", "list", "--columns", "model,health")).out.split("\n"), {
+        timeout: 20_000,
+      })
+      .toEqual(expect.arrayContaining(["dead-vla    unhealthy", "pi0.5       healthy"]));
+  });
+
+  it("show: what a checkpoint needs in words, and each endpoint with its last failure", async () => {
+    await expect
+      .poll(async () => (await site.run("models", "show", "dead-vla")).out, { timeout: 20_000 })
+      .toMatch(/^us-west-2 +unhealthy +\S.* +answered 503$/m);
+    const { out } = await site.run("models", "show", "picky-vla");
+    expect(out).toMatch(/^needs type +so101_follower$/m);
+    expect(out).not.toMatch(/[[{"]/);
+    const document = JSON.parse((await site.run("models", "show", "dead-vla", "--json")).out);
+    expect(document).toMatchObject({ slug: "dead-vla", endpoints: [{ region: "us-west-2", status: "unhealthy" }] });
+    const { out: json } = await site.runWith(eleven(), "models", "show", "dead-vla", "--json");
+    expect(JSON.parse(json)).toMatchObject({ slug: "dead-vla", endpoints: null });
+  });
+});
+
 describe("usage", () => {
   it("is the ledger, its sums, and comma-separated values", async () => {
     await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-3" });
