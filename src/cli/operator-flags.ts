@@ -18,6 +18,7 @@ export interface CommandFlags extends OperatorFlags {
   readonly until?: string;
   readonly by?: string;
   readonly csv?: boolean;
+  readonly refused?: boolean;
   readonly robot?: readonly string[];
   readonly model?: string;
   readonly status?: string;

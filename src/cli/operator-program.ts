@@ -47,7 +47,7 @@ export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
   headings: {
     "The robots": ["robots", "fleets"],
     "What they run": ["models", "deploy", "deployments"],
-    "The organization": ["keys", "usage", "api"],
+    "The organization": ["keys", "usage", "audit", "api"],
     "You and the service": ["login", "logout", "whoami", "contexts", "completion"],
   },
   groups: {

@@ -124,6 +124,26 @@ export const organizationRows: readonly OperatorRow[] = [
     load: async () => (await import("../operator/commands/usage.ts")).usage,
   },
   {
+    name: "audit",
+    summary: "show who changed what, and which registrations were refused",
+    flags: [
+      {
+        flag: "--since <when>",
+        summary: "from then on: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h back (default: 30d)",
+      },
+      {
+        flag: "--robot <robot>",
+        summary: "the registrations of this robot, and those that were refused, by name or id; again for more",
+        repeats: true,
+        names: "robots",
+      },
+      { flag: "--refused", summary: "refused registrations alone" },
+      ...COLUMN_FLAGS,
+    ],
+    examples: ["robot-policy audit --since 7d", "robot-policy audit --refused --robot cell-4"],
+    load: async () => (await import("../operator/commands/audit.ts")).audit,
+  },
+  {
     name: "api",
     summary: "send any request, and print the answer as it comes",
     argument: "METHOD [PATH]",

@@ -125,6 +125,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: ["keys", "create", "cell 5", "--scope", "robot:setup"] },
   { words: ["keys", "list"], json: true },
   { words: ["keys", "revoke", "cell 4"] },
+  { words: ["audit", "--robot", "arm-4"], json: true },
   { words: ["api", "/v1/robots", "--field", "limit=2", "--paginate"] },
   { words: ["api", "GET", "/v1/robots/nobody", "--include"] },
   { words: ["contexts", "add", "lab", "--url", "SERVICE", "--key-file", "HOME/cell-4.key"] },

@@ -1,14 +1,19 @@
+import type { RefusalView } from "../../api/audit.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
+import { shellWord } from "../../platform/shell-word.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { findRobot } from "../find-robot.ts";
+import { DOCUMENT_REMEDY, noteHidden } from "../list-columns.ts";
 import { callIfOffered } from "../missing-operation.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
+import { refusalInWords, refusedSince } from "../refusal-words.ts";
 import { labelsInWords, shortDigest } from "../robot-words.ts";
+import type { Service } from "../service.ts";
 import { showContract } from "../show-contract.ts";
 import { showFacts } from "../show-facts.ts";
 import type { Fact } from "../show-facts.ts";
@@ -21,7 +26,7 @@ export interface RobotsShowFlags extends OperatorFlags {
 
 /**
  * `robots show ROBOT`: one robot by its name or id, and what it registered with. With `--json` the robot as the service gave it, its
- * registration as one more member, and with `--history` that too; null where the service has none.
+ * registration and what was refused since as more members, and with `--history` that too; null where the service has none.
  */
 export async function robotsShow(
   flags: RobotsShowFlags,
@@ -32,20 +37,28 @@ export async function robotsShow(
   if (name === undefined || refusePathParameter(name, terminal)) return EXIT.usage;
   return withService(flags, context, async (service) => {
     const found = await findRobot(service, name, terminal);
-    if (typeof found === "number") return found;
+    if (typeof found === "number") {
+      if (found === EXIT.rejected) await tellRefusals(service, name, terminal);
+      return found;
+    }
     const { value: robot, document } = found;
     const input = { parameters: { robot: robot.id } };
     const registration = await callIfOffered(service, beyondSpec.getRegistration, input);
     if (typeof registration === "number") return registration;
     const history = flags.history === true ? await callIfOffered(service, beyondSpec.getRobotHistory, input) : null;
     if (typeof history === "number") return history;
+    const refusals = await callIfOffered(service, beyondSpec.listRefusals, { query: { robot: robot.id } });
+    if (typeof refusals === "number") return refusals;
+    const refused = refusedSince(refusals?.value.items ?? [], registration?.value.registered_at ?? null);
     if (flags.json === true) {
       const more = flags.history === true ? { history: history?.document ?? null } : {};
-      terminal.json(Object.assign({}, document, { registration: registration?.document ?? null }, more));
+      const registered = { registration: registration?.document ?? null, refusals: refusals === null ? null : refused };
+      terminal.json(Object.assign({}, document, registered, more));
       return EXIT.ok;
     }
     const now_ms = machine.clock.wall_ms();
     showRobot(robot, registration?.value ?? null, flags, terminal, now_ms);
+    showRefusals(refused, terminal, now_ms);
     if (flags.contract === true && registration !== null) {
       const { contract } = registration.value;
       if (contract === null) terminal.note("It registered by its type alone, without a contract.");
@@ -108,6 +121,33 @@ function contestInWords(registration: RegistrationView | null, nowMs: number): r
     ["", `from ${sources.join(" and ")}`],
     ["", "→ give each of them a name of its own"],
   ];
+}
+
+/** Why it has not registered since. */
+function showRefusals(refusals: readonly RefusalView[], terminal: Terminal, nowMs: number): void {
+  if (refusals.length === 0) return;
+  terminal.print(`\n${terminal.style("bold", "refused")} since it registered last, newest first`);
+  const hidden = terminal.table(
+    ["when", "by", "from", "reason"],
+    refusals.map((refusal) => [
+      relativeTime(refusal.last_at, nowMs),
+      refusal.actor.label ?? refusal.actor.id,
+      refusal.address,
+      refusalInWords(refusal),
+    ]),
+    ["by", "reason"],
+    ["from"],
+  );
+  noteHidden(hidden, DOCUMENT_REMEDY, terminal);
+}
+
+/** A robot that never registered may have tried to. */
+async function tellRefusals(service: Service, name: string, terminal: Terminal): Promise<void> {
+  const result = await service.call(beyondSpec.listRefusals, { query: { robot: name } });
+  const [newest] = result.kind === "ok" ? result.value.value.items : [];
+  if (newest === undefined) return;
+  terminal.note(`A registration of this name was refused: ${refusalInWords(newest)}.`);
+  terminal.note(`robot-policy audit --refused --robot ${shellWord(name)} shows all of them.`);
 }
 
 function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now_ms: number): void {

@@ -1,13 +1,16 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { apiKeyListSchema } from "../../../src/api/api-keys.ts";
+import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/api-keys.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import type { OperatorSite } from "../../support/operator.ts";
 import { openOperatorSite } from "../../support/operator.ts";
+
+const DIGEST = `sha256:${"0".repeat(64)}`;
 
 let site: OperatorSite;
 let ahead_ms = 0;
@@ -367,6 +370,63 @@ describe("usage", () => {
   ])("%j is a mistake of usage", async (words, told) => {
     expect(await site.run("usage", ...words)).toMatchObject({ exit_code: 2, err: expect.stringContaining(told) });
   });
+});
+
+describe("audit", () => {
+  const setup = async (key: string, body: object) => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const sent = { method: "POST", headers, body: JSON.stringify(body) };
+    return (await fetch(`${site.service.url}/v1/robots/setup`, sent)).status;
+  };
+
+  it("tells who changed what, and why a robot does not register", async () => {
+    expect(await setup(site.service.key, { name: "cell-9", robot_type_id: "arm" })).toBe(422);
+    await site.run("keys", "create", "cell 9");
+    await expect.poll(() => audited("--refused"), { timeout: 20_000, interval: 500 }).toHaveLength(1);
+    const { out } = await site.runWith({ columns: 120 }, "audit");
+    expect(out).toMatch(/^(?:now|\d+ s ago) +api_key\.create +cell 9 +bootstrap/m);
+    expect(out).toMatch(
+      /^(?:now|\d+ s ago) +refused +cell-9 +bootstrap +127\.0\.0\.1 +region: Field required; .*\(422\)$/m,
+    );
+    expect(await audited("--robot", "cell-9")).toMatchObject([{ kind: "refusal", robot: "cell-9", status: 422 }]);
+    expect(await audited("--robot", "arm-1")).toMatchObject([{ kind: "registration", robot: "arm-1" }]);
+    expect(await audited("--robot", "arm-1", "--refused")).toEqual([]);
+    expect(await audited("--since", "2020-01-01")).toEqual(expect.arrayContaining(await audited()));
+    const unknown = await site.run("robots", "show", "cell-9");
+    expect([unknown.exit_code, unknown.err]).toEqual([6, expect.stringContaining("was refused: region: Field req")]);
+  });
+
+  it("robots show tells what was refused since the robot registered last", async () => {
+    const { out: made } = await site.run("keys", "create", "cell 8", "--json");
+    const { api_key, id } = apiKeyCreatedSchema.parse(JSON.parse(made));
+    const { name, ...robot } = { name: "cell-8", robot_type_id: "arm", region: "eu", configuration_digest: DIGEST };
+    expect(await setup(api_key, { name, ...robot })).toBe(200);
+    expect((await site.service.send("DELETE", `/v1/me/api-keys/${id}`)).status).toBe(200);
+    for (let attempt = 0; attempt < 3; attempt += 1) expect(await setup(api_key, { name, ...robot })).toBe(401);
+    const told = async () => (await site.run("robots", "show", name)).out;
+    await expect
+      .poll(told, { timeout: 20_000, interval: 500 })
+      .toMatch(
+        /^refused since .*\nWHEN .*\n(?:now|\d+ s ago) +cell 8 +127\.0\.0\.1 +API key has been revoked \(401, 3 times\)$/m,
+      );
+    await site.register(name);
+    expect(await told()).not.toContain("refused");
+  });
+
+  it.each([
+    [["--since", "yesterday"], "'yesterday' is no date and no length of time"],
+    [["--columns", "whn"], "did you mean when?"],
+  ])("%j is refused before anything is asked", async (words, told) => {
+    const { exit_code, err } = await site.run("audit", ...words);
+    expect([exit_code, err]).toEqual([2, expect.stringContaining(told)]);
+  });
+
+  async function audited(...words: string[]): Promise<unknown[]> {
+    const { items } = z
+      .object({ items: z.array(z.unknown()) })
+      .parse(JSON.parse((await site.run("audit", "--json", ...words)).out));
+    return items;
+  }
 });
 
 describe("api", () => {
