@@ -23,6 +23,12 @@ const METHODS: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^\/console\/events$/, ["GET"]],
 ];
 
+/** Whether a person in a browser asked for a path that is nobody's: API clients do not take HTML, and /v1 is for them alone. */
+export function isForPage(method: string, path: string, accept: string | undefined): boolean {
+  const isRead = method === "GET" || method === "HEAD";
+  return isRead && !/^\/(?:v1(?:\/|$)|console\/.)/.test(path) && (accept ?? "").toLowerCase().includes("text/html");
+}
+
 /** The methods a path of the console answers to; empty for a path that is not the console's. */
 export function consoleMethodsAt(path: string): readonly string[] {
   return METHODS.find(([pattern]) => pattern.test(path))?.[1] ?? [];

@@ -9,15 +9,13 @@ import type { FastifyInstance } from "fastify";
 
 import type { MountContext } from "../http/mount.ts";
 import type { Metrics } from "../metrics.ts";
-import { createConsoleReader } from "./built-console.ts";
 import { mountEvents } from "./events.ts";
 import { mountLogins } from "./logins.ts";
-import { serveFiles } from "./serve-files.ts";
+import type { ConsoleFiles } from "./serve-files.ts";
 import { mountSessions } from "./sessions.ts";
 
 export interface ConsoleOptions {
-  /** Where it was built into. */
-  readonly folder: string;
+  readonly files: ConsoleFiles;
   readonly metrics: Metrics;
   /** Aborted when the service is to end. */
   readonly stopping: AbortSignal;
@@ -27,10 +25,9 @@ export interface ConsoleOptions {
 export function mountConsole(
   app: FastifyInstance,
   context: MountContext,
-  { folder, metrics, stopping }: ConsoleOptions,
+  { files, metrics, stopping }: ConsoleOptions,
 ): void {
-  const { machine } = context;
-  serveFiles(app, createConsoleReader(folder, machine), machine.log);
+  files.mount(app);
   mountSessions(app, context, metrics);
   mountLogins(app, context);
   mountEvents(app, context, stopping);

@@ -20,30 +20,40 @@ const NOT_BUILT = `<!doctype html>
 </html>
 `;
 
-/** Serves the console's page at each of its paths, and what the page is made of. */
-export function serveFiles(app: FastifyInstance, read: () => Promise<BuiltConsole | null>, log: Log): void {
+/** The files of the console, for browsers. */
+export interface ConsoleFiles {
+  /** Serves the page at each of its paths, and what the page is made of. */
+  mount(app: FastifyInstance): void;
+  /** The page, where it has nothing to show: it says so, and leads back. */
+  sendMissing(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+}
+
+export function createConsoleFiles(read: () => Promise<BuiltConsole | null>, log: Log): ConsoleFiles {
   let told: string | null = null;
-  for (const path of PAGE_PATHS) {
-    app.get(path, async (request, reply) => {
-      reply.headers(pageHeaders(request));
-      const built = await readOrTell();
-      if (built !== null) return sendFile(request, reply, built.page);
-      return reply.code(503).header("content-type", "text/html; charset=utf-8").send(NOT_BUILT);
+
+  function mount(app: FastifyInstance): void {
+    for (const path of PAGE_PATHS) app.get(path, (request, reply) => sendPage(request, reply, 200));
+
+    app.get(ASSET_PATH, async (request, reply) => {
+      const { params } = request;
+      const name = typeof params === "object" && params !== null && "name" in params ? String(params.name) : "";
+      const asset = (await readOrTell())?.assets.get(name);
+      if (asset === undefined) return send(reply, refuse("NotFound", "Not Found"));
+      const headers = {
+        "cache-control": `public, max-age=${YEAR_S}, immutable`,
+        "cross-origin-resource-policy": "same-origin",
+        "x-content-type-options": "nosniff",
+      };
+      return sendFile(request, reply.headers(headers), asset);
     });
   }
 
-  app.get(ASSET_PATH, async (request, reply) => {
-    const { params } = request;
-    const name = typeof params === "object" && params !== null && "name" in params ? String(params.name) : "";
-    const asset = (await readOrTell())?.assets.get(name);
-    if (asset === undefined) return send(reply, refuse("NotFound", "Not Found"));
-    const headers = {
-      "cache-control": `public, max-age=${YEAR_S}, immutable`,
-      "cross-origin-resource-policy": "same-origin",
-      "x-content-type-options": "nosniff",
-    };
-    return sendFile(request, reply.headers(headers), asset);
-  });
+  async function sendPage(request: FastifyRequest, reply: FastifyReply, status: 200 | 404): Promise<FastifyReply> {
+    reply.headers(pageHeaders(request));
+    const built = await readOrTell();
+    if (built !== null) return sendFile(request, reply.code(status), built.page);
+    return reply.code(503).header("content-type", "text/html; charset=utf-8").send(NOT_BUILT);
+  }
 
   /** A console that cannot be read is no reason for the service to fail; the log says what is wrong with it, once: anyone may ask. */
   async function readOrTell(): Promise<BuiltConsole | null> {
@@ -58,13 +68,15 @@ export function serveFiles(app: FastifyInstance, read: () => Promise<BuiltConsol
       return null;
     }
   }
+
+  return { mount, sendMissing: (request, reply) => sendPage(request, reply, 404) };
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile): FastifyReply {
   const encoding = chooseEncoding(request.headers["accept-encoding"], file);
   const etag = `"${file.tag}${encoding === null ? "" : `-${encoding}`}"`;
   reply.headers({ etag, vary: "accept-encoding" });
-  if (isHeld(request.headers["if-none-match"], etag)) return reply.code(304).send();
+  if (reply.statusCode === 200 && isHeld(request.headers["if-none-match"], etag)) return reply.code(304).send();
   if (encoding !== null) reply.header("content-encoding", encoding);
   return reply.header("content-type", file.content_type).send(encoding === null ? file.plain : file[encoding]);
 }

@@ -1,8 +1,10 @@
 import { fastify } from "fastify";
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
+import { createConsoleReader } from "../console/built-console.ts";
 import { mountConsole } from "../console/console.ts";
-import { consoleMethodsAt } from "../console/console-paths.ts";
+import { consoleMethodsAt, isForPage } from "../console/console-paths.ts";
+import { createConsoleFiles } from "../console/serve-files.ts";
 import type { Metrics } from "../metrics.ts";
 import { mountOperations } from "../operations/mount-operations.ts";
 import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
@@ -49,6 +51,8 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   const logRequest = options.logs_requests ? log.info : log.debug;
   const tellOutage = createOutageLog(context.machine);
   const requestIdOf = createRequestId(random);
+  const files =
+    console_folder === null ? null : createConsoleFiles(createConsoleReader(console_folder, context.machine), log);
   const app = fastify({
     serverFactory: (handle) => listener.create(handle),
     bodyLimit: limits.body_bytes,
@@ -71,7 +75,7 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
     draining.in_flight.track(reply.raw);
     reply.header("x-request-id", request.id);
     // Here, before a body is read: a path that is nobody's takes none.
-    if (request.is404 || hasEmptyParameter(request)) return send(reply, refuseRoute(request));
+    if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
   });
   app.addHook("onSend", async (_request, reply) => {
     // A connection kept alive would hold up the end until its client thinks of something to ask.
@@ -109,8 +113,7 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   mountDescription(app, options);
   mountRefusals();
   mountOperations(app, context);
-  if (console_folder !== null)
-    mountConsole(app, context, { folder: console_folder, metrics, stopping: draining.signal });
+  if (files !== null) mountConsole(app, context, { files, metrics, stopping: draining.signal });
   return app;
 
   /** Paths that another operation would take for a parameter of its own. */
@@ -125,9 +128,16 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
     }
   }
 
+  /** A person who mistyped an address gets a page with the way back. */
+  function refusePath(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> | FastifyReply {
+    const answer = refuseRoute(request);
+    const isPage = isForPage(request.method, pathOf(request), request.headers.accept);
+    return answer.status === 404 && files !== null && isPage ? files.sendMissing(request, reply) : send(reply, answer);
+  }
+
   function refuseRoute(request: FastifyRequest): Answer {
     const path = pathOf(request);
-    const methods = [...methodsAt(path), ...(console_folder === null ? [] : consoleMethodsAt(path))];
+    const methods = [...methodsAt(path), ...(files === null ? [] : consoleMethodsAt(path))];
     if (methods.length === 0) return refuse("NotFound", "Not Found");
     return refuse("MethodNotAllowed", "Method Not Allowed", { allow: methods.join(", ") });
   }

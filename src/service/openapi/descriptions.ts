@@ -72,7 +72,7 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
     members: {
       updated_at: { description: "When its model was last changed; null where it has its first." },
       operating_windows: { description: "In their order, in UTC." },
-      selection: { description: "How its members were chosen; null for fleets made before this was kept." },
+      selection: { description: "How its members were chosen; null for fleets created before this was kept." },
       generations: { description: "Newest first, 100 at most; what the fleet works with is among them." },
       members: { description: "In the order they were registered." },
       endpoints: { description: "Of its model and of its update, in regions that it has robots in." },

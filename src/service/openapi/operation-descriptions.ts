@@ -33,7 +33,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
   },
   createFleet: {
     description:
-      "Takes the robots that the selection names or matches now, 1 to 1000, and makes a fleet of them that works with the subject. Its servers are looked at at once; nothing is deployed, each robot asks for its own deployment.",
+      "Takes the robots that the selection names or matches now, 1 to 1000, and creates a fleet of them that works with the subject. Its servers are looked at at once; nothing is deployed, each robot asks for its own deployment.",
     answers: {
       200: "The fleet, which is preparing unless a person has to do something first.",
       409: `A fleet has this name already, or the organization has ${FLEETS_MAXIMUM} fleets.`,
@@ -136,7 +136,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
   },
   previewFleet: {
     description:
-      "Which robots a fleet of this selection would have if it were made now, and with a subject which of them could run it. Makes nothing.",
+      "Which robots a fleet of this selection would have if it were created now, and with a subject which of them could run it. Creates nothing.",
     answers: {
       200: "The robots, in the order they are named or were registered.",
       422: "An input is wrong: also where the catalog has no such subject, a named robot is unknown or named twice, or a selector matches none or more than 1000.",

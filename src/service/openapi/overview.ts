@@ -43,7 +43,7 @@ Requests count for their credential; those without one that works count for the 
 
 ## Repeating a request
 
-A change that was answered 200 is on the disk. A client that lost an answer may send the same request again: registering a robot replaces the registration of that name, deploying what a robot already runs and choosing a model that a fleet already has change nothing, nor do revoking and retiring once more. Creating a fleet again is answered 409, because the name is taken; creating an API key again makes another key. After 429 and 503 the same request may succeed later.
+A change that was answered 200 is on the disk. A client that lost an answer may send the same request again: registering a robot replaces the registration of that name, deploying what a robot already runs and choosing a model that a fleet already has change nothing, nor do revoking and retiring once more. Creating a fleet again is answered 409, because the name is taken; creating an API key again creates another key. After 429 and 503 the same request may succeed later.
 
 ## Logging in a command line
 

@@ -90,7 +90,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console, as axe-core sees it${BROWSER_NEED
   });
 
   async function pathOf(where: string): Promise<string> {
-    if (where.startsWith("/nowhere")) return "/robots/a/b";
+    if (where.startsWith("/nowhere")) return "/robot";
     if (where.startsWith("/")) return where;
     const fleets = (await (await demo.service.send("GET", "/v1/fleets")).json()) as FleetView[];
     const start = where === "a fleet with windows" ? "Night shift" : "Aloha cells";

@@ -46,12 +46,17 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     const states = await page.locator("tbody .badge").allTextContents();
     expect(states[0]).toBe("Failed");
     expect(states.lastIndexOf("Failed")).toBeLessThan(states.indexOf("Active"));
+    await page
+      .getByRole("row", { name: /Its endpoint was healthy and fails now\./ })
+      .first()
+      .waitFor();
     await page.getByLabel("State").selectOption("failed");
     await page.getByLabel("Model").selectOption("pi0.5");
     await expect.poll(() => new URL(page.url()).search, SOON).toBe("?model=pi0.5&state=failed");
     await page.locator("tbody a").first().click();
     await page.getByText("The robot is not served.").waitFor();
-    await page.getByText("Its endpoint was healthy and fails now.").waitFor();
+    await page.locator(".notice").getByText("Its endpoint was healthy and fails now.").waitFor();
+    await page.getByText(/^The endpoint in ap-northeast-1 became unhealthy .*: answered 503\.$/).waitFor();
     expect(await violations(page)).toEqual([]);
   });
 

@@ -42,6 +42,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const first = await page.locator("tbody tr").first().textContent();
     expect(first).toContain("Blocked");
     expect(first).toContain("No robot of this fleet can run");
+    expect(first).toContain("Set up robots again so that they fit");
     const states = await page.locator("tbody .badge").allTextContents();
     expect(states.lastIndexOf("Blocked")).toBeLessThan(states.indexOf("Preparing"));
   });
@@ -102,7 +103,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   it("says beside each field what the service refuses, and takes the person to the first", async () => {
     const page = await open("/fleets/new");
     await page.getByLabel("Site").selectOption("hall-1");
-    await page.getByLabel("Robots active at once, at most").fill("0");
+    await page.getByLabel("Peak of active robots").fill("0");
     await page.getByLabel("Scheduled").check();
     await page.getByRole("button", { name: "Add a window" }).click();
     await page.getByLabel("End 1").fill("2026-01-01T08:00");
@@ -110,12 +111,15 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await page.locator('[aria-invalid="true"]').first().waitFor();
     expect(await errorOf(page, "Name")).toBe("This is needed.");
     expect(await errorOf(page, "Model")).toBe("This is needed.");
-    expect(await errorOf(page, "Robots active at once, at most")).toBe("At least 1.");
+    expect(await errorOf(page, "Peak of active robots")).toBe("At least 1.");
     await expect.poll(() => page.getByLabel("Name", { exact: true }).evaluate(isFocused), PATIENCE).toBe(true);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name", { exact: true }).fill("Refused once");
+    // What was filled in is no longer missing; the rest of what was refused stays.
+    await expect.poll(() => errorOf(page, "Name"), PATIENCE).toBeNull();
+    expect(await errorOf(page, "Model")).toBe("This is needed.");
     await page.getByLabel("Model").selectOption("pi0.5");
-    await page.getByLabel("Robots active at once, at most").fill("1");
+    await page.getByLabel("Peak of active robots").fill("1");
     await page.getByRole("button", { name: "Create fleet" }).click();
     await expect.poll(() => errorOf(page, "End 1"), PATIENCE).toBe("An operating window ends after it starts.");
     await page.getByLabel("End 1").fill("2031-01-01T08:00");
@@ -140,12 +144,19 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     await dialog.waitFor({ state: "detached" });
     expect(await page.evaluate("document.activeElement.innerText")).toBe("Update model");
     await page.keyboard.press("Enter");
+    await dialog.getByText("Choose a model to see which robots of the fleet can run it.").waitFor();
+    await dialog.getByLabel("Model").selectOption("diffusion-pick");
+    await dialog.getByText(/^\d+ robots; 0 can run the model now, \d+ once the endpoint answers$/).waitFor();
+    await dialog
+      .getByText(/^The endpoint in .* has been unhealthy since .*: answered 503\.$/)
+      .first()
+      .waitFor();
     await dialog.getByLabel("Model").selectOption("smolvla");
     await dialog.getByText(/^\d+ robots; \d+ can run the model$/).waitFor();
     expect(await violations(page)).toEqual([]);
     await dialog.getByRole("button", { name: "Update model" }).click();
     await page.getByText("Cell 08 is being updated to smolvla.").waitFor();
-    await page.getByText(/^Update to smolvla is |^The update to smolvla cannot go on/).waitFor();
+    await page.getByText(/^Update to smolvla is /).waitFor();
     const fleet = (await fleets()).find(({ name }) => name === "Cell 08");
     expect(fleet!.update).toMatchObject({ subject: "smolvla" });
   });
@@ -169,11 +180,15 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     const list = page.getByRole("list", { name: "Fleets that need a person" });
     await list.waitFor();
     const first = list.getByRole("listitem").first();
-    expect(await first.innerText()).toContain("Blocked");
-    const name = await first.getByRole("link").innerText();
-    await first.getByRole("link").click();
+    const text = await first.innerText();
+    expect(text).toContain("Blocked");
+    expect(text).toContain("Set up robots again so that they fit");
+    // All that are blocked alike are one thing to do.
+    expect(text).toMatch(/Aloha cells 07.*Aloha cells 17.*Aloha cells 27.*Aloha cells 37.*1 more fleet/s);
+    const name = await first.getByRole("link").first().innerText();
+    await first.getByRole("link").first().click();
     await page.getByRole("heading", { level: 1, name }).waitFor();
-    expect(await page.getByText("This fleet waits for a person").count()).toBe(1);
+    await page.getByText("This fleet needs a person").waitFor();
   });
 });
 

@@ -104,6 +104,20 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.getByRole("heading", { level: 1, name: /^(Usage|Keys)/ }).waitFor();
   });
 
+  it("has room for every button in its cell", async () => {
+    const page = await open();
+    const button = page.getByRole("button", { name: /^Revoke / }).first();
+    await button.waitFor();
+    for (const width of [1000, 1280, 1440]) {
+      await page.setViewportSize({ width, height: 800 });
+      const isCut = () =>
+        page.evaluate(
+          "[...document.querySelectorAll('td:has(button)')].some((cell) => cell.scrollWidth > cell.clientWidth)",
+        );
+      await expect.poll(isCut).toBe(false);
+    }
+  });
+
   it("loses nothing by Back, Escape or Cancel while the key is being made", async () => {
     const page = await open();
     await page.getByRole("link", { name: "Usage" }).first().click();
@@ -137,15 +151,15 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Label").fill("reader");
     await page.getByLabel("Do what I choose").check();
-    expect(await page.getByRole("button", { name: "Make key" }).isDisabled()).toBe(true);
+    expect(await page.getByRole("button", { name: "Create key" }).isDisabled()).toBe(true);
     await page.getByRole("checkbox", { name: /See robots/ }).check();
     await page.getByRole("checkbox", { name: /See usage/ }).check();
     await page.getByLabel("Expires").selectOption("At a time…");
     await page.getByLabel("Time").fill("2020-01-01T10:00");
-    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
     await page.getByText("The time is past.").waitFor();
     await page.getByLabel("Expires").selectOption("In 30 days");
-    await page.getByRole("button", { name: "Make key" }).click();
+    await page.getByRole("button", { name: "Create key" }).click();
     await page.getByRole("button", { name: "I have stored it" }).click();
     const key = await keyOf("reader");
     expect(key?.scopes).toEqual(["robots:read", "usage:read"]);

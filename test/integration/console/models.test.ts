@@ -1,6 +1,8 @@
 import type { Page } from "playwright-core";
+import type * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
+import type { endpointListSchema } from "../../../src/api/fleet-details.ts";
 import {
   BROWSER_NEEDED,
   signIn,
@@ -32,6 +34,14 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, service, path);
     return window.page;
+  }
+
+  async function healthyRegionsOf(checkpoint: string): Promise<ReadonlySet<string>> {
+    const { items } = (await (await demo.service.send("GET", "/v1/endpoints")).json()) as z.output<
+      typeof endpointListSchema
+    >;
+    const healthy = items.filter(({ checkpoint_id, status }) => checkpoint_id === checkpoint && status === "healthy");
+    return new Set(healthy.map(({ region }) => region));
   }
 
   it("lists the catalog with how its endpoints are, and finds by state", async () => {
@@ -66,13 +76,20 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
   it("tells which robots a checkpoint suits, as the service judges, with why of the others", async () => {
     const page = await open("/models/pi0.5");
     await page.getByText("60 of 60 robots can run it").waitFor();
+    await page.goto(`${demo.service.url}/models/diffusion-pick`);
+    const served = await healthyRegionsOf("ckpt_diffusion_pick_3");
+    const able = (await demo.service.robots()).filter(({ region }) => served.has(region)).length;
+    await page.getByText(`${able} of 60 robots can run it`, { exact: true }).waitFor();
+    await page.getByText(/^The endpoint in eu-central-1 has been unhealthy since .*: answered 503\.$/).waitFor();
+    await page.goto(`${demo.service.url}/models/pi0.5`);
     await page.getByLabel("Checkpoint").selectOption("ckpt_pi05_droid");
     await page
       .getByText(/ckpt_pi05_droid needs a robot of type droid\.franka-panda\.v1/)
       .first()
       .waitFor();
     const pandas = (await demo.service.robots()).filter(({ robot_type_id }) => robot_type_id.startsWith("droid."));
-    const suited = pandas.filter(({ region }) => region !== "ap-northeast-1").length;
+    const healthy = await healthyRegionsOf("ckpt_pi05_droid");
+    const suited = pandas.filter(({ region }) => healthy.has(region)).length;
     await page.getByText(`${suited} of 60 robots can run it`).waitFor();
     expect(new URL(page.url()).search).toBe("?checkpoint=ckpt_pi05_droid");
     await page.reload();

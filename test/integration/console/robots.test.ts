@@ -101,6 +101,24 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     expect(new URL(page.url()).search).toBe("");
   });
 
+  it("shows the robots before their digests, and no dash in the place of one that is on its way", async () => {
+    const window = await browser.open();
+    onTestFinished(() => window[Symbol.asyncDispose]());
+    const { page } = window;
+    const answered = Promise.withResolvers<void>();
+    await page.route("**/v1/me/registrations", async (route) => {
+      await answered.promise;
+      return route.continue();
+    });
+    await signIn(page, demo.service, "/robots?q=cell-0003");
+    const row = page.getByRole("row", { name: /cell-0003/ });
+    await row.getByText("loading").first().waitFor();
+    expect(await row.innerText()).not.toContain("–");
+    answered.resolve();
+    await row.getByRole("button", { name: /digest/ }).waitFor();
+    expect(await row.locator(".skeleton").count()).toBe(0);
+  });
+
   it("sorts by the keyboard alone, and says how", async () => {
     const { page } = await openRobots("?q=cell-000");
     const name = page.getByRole("columnheader", { name: "Name" });

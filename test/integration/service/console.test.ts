@@ -130,17 +130,30 @@ describe("the console's page", () => {
     expect([status, headers.allow]).toEqual([405, allow]);
   });
 
+  it.each(["/robot", "/robotsx", "/console", "/console/", "/index.html", "/robots.txt"])(
+    "%s is nobody's path: a person gets the page, which says so, a program JSON",
+    async (path) => {
+      const { url } = await service();
+      const { status, headers, body } = await ask(url + path, { accept: "text/html,application/xhtml+xml,*/*;q=0.8" });
+      expect([status, headers["content-type"]]).toEqual([404, "text/html; charset=utf-8"]);
+      expect(body.toString()).toContain('<div id="console">');
+      expect(headers["content-security-policy"]).toContain("default-src 'none'");
+      for (const accept of ["*/*", "application/json", "image/svg+xml"]) {
+        const answer = await ask(url + path, { accept });
+        expect([answer.status, answer.headers["content-type"]]).toEqual([404, "application/json"]);
+      }
+    },
+  );
+
   it.each([
-    "/robot",
-    "/robotsx",
-    "/console",
-    "/console/",
-    "/console/assets/",
-    "/console/assets/..%2Findex.html",
-    "/index.html",
-  ])("%s stays a path of nobody's, in JSON", async (path) => {
+    ["GET", "/console/assets/"],
+    ["GET", "/console/assets/..%2Findex.html"],
+    ["GET", "/v1"],
+    ["GET", "/v1/robot"],
+    ["POST", "/robot"],
+  ])("%s %s is no page's: JSON for a browser, too", async (method, path) => {
     const { url } = await service();
-    const { status, headers } = await ask(url + path, { accept: "text/html" });
+    const { status, headers } = await ask(url + path, { accept: "text/html" }, method);
     expect([status, headers["content-type"]]).toEqual([404, "application/json"]);
   });
 

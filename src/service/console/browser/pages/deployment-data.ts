@@ -41,11 +41,11 @@ const FAILURES: Readonly<Record<string, DeploymentFailure>> = {
   },
   preparation_timeout: {
     what: "Its endpoint was not healthy in time.",
-    remedy: "It becomes active by itself when the endpoint is healthy; the model's page says what that answers.",
+    remedy: "It becomes active by itself when the endpoint is healthy.",
   },
   endpoint_failing: {
     what: "Its endpoint was healthy and fails now.",
-    remedy: "It becomes active again by itself when the endpoint is healthy; the model's page says what that answers.",
+    remedy: "It becomes active again by itself when the endpoint is healthy.",
   },
 };
 

@@ -8,9 +8,10 @@ import { useData } from "../data/use-data.ts";
 import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { FieldError, TextField } from "../parts/fields.tsx";
-import { formErrors } from "../parts/form-errors.ts";
 import { Icon } from "../parts/icon.tsx";
+import { Sentence } from "../parts/relative-time.tsx";
 import { showToast } from "../parts/toast.tsx";
+import { useFormErrors } from "../parts/use-form-errors.ts";
 import { navigate } from "../router.ts";
 import { deploymentPath, isCurrent, useDeployments } from "./deployment-data.ts";
 import { usePreview } from "./fleet-preview.tsx";
@@ -29,8 +30,8 @@ export function DeployDialog({ model: first_model = "", robot: first_robot = "",
   const [model, setModel] = useState(first_model);
   const [robot, setRobot] = useState(first_robot);
   const { send, is_busy, problem } = useWrite<DeploymentView>();
-  const errors = formErrors(problem, ["model", "robot"]);
   const name = robot.trim();
+  const errors = useFormErrors(problem, ["model", "robot"], { model, robot: name });
   const is_ready = model !== "" && name !== "";
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -117,10 +118,17 @@ function Prospect({ robot, model }: ProspectProps) {
           <Icon name="blocked" />
           {judged.reason ?? "The robot cannot run it."}
         </p>
-      ) : (
+      ) : judged.reason === null ? (
         <p class="prospect-fits" data-tone="ready">
           <Icon name="ready" />
           {judged.robot} can run it.
+        </p>
+      ) : (
+        <p class="prospect-fits" data-tone="degraded">
+          <Icon name="degraded" />
+          <span>
+            {judged.robot} would wait. <Sentence text={judged.reason} />
+          </span>
         </p>
       )}
       {is_asked && preview.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}

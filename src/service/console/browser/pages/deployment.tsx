@@ -15,7 +15,7 @@ import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { showToast } from "../parts/toast.tsx";
 import { failureOf, isCurrent } from "./deployment-data.ts";
-import { modelPath } from "./model-data.ts";
+import { modelPath, useEndpoints } from "./model-data.ts";
 import type { PageParameters } from "./pages.tsx";
 import { robotPath } from "./robot-data.ts";
 
@@ -66,6 +66,7 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
           <p>
             {failure.what} {failure.remedy}
           </p>
+          {mayDo("models:read") ? <EndpointFailure deployment={deployment} /> : null}
         </Notice>
       )}
       <Facts
@@ -77,7 +78,10 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
           ["Created", <RelativeTime at={deployment.created_at} />],
           ["Active since", <RelativeTime at={deployment.activated_at} />],
           ["Retired", <RelativeTime at={deployment.retired_at} />],
-          ["Last error", deployment.last_error_code],
+          [
+            "Last error",
+            failure === null ? null : <span title={deployment.last_error_code ?? ""}>{failure.what}</span>,
+          ],
           [
             "Endpoint",
             endpoint_url === null || endpoint_url === undefined ? null : <Chip text={endpoint_url} what="endpoint" />,
@@ -87,6 +91,20 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
         ]}
       />
     </div>
+  );
+}
+
+/** What its endpoint answers, where that is why the robot is not served. */
+function EndpointFailure({ deployment: { subject_id, region } }: { readonly deployment: DeploymentView }) {
+  const endpoints = useEndpoints();
+  if (endpoints.state !== "ready") return null;
+  const own = endpoints.value.items.find((each) => each.checkpoint_id === subject_id && each.region === region);
+  if (own === undefined || own.status !== "unhealthy") return null;
+  return (
+    <p>
+      The endpoint in {own.region} became unhealthy <RelativeTime at={own.since} />
+      {own.detail === null ? "" : `: ${own.detail}`}.
+    </p>
   );
 }
 
@@ -127,7 +145,8 @@ function Retire({ deployment, close }: RetireProps) {
       <p>
         {status === "active" ? (
           <>
-            <b>{robot}</b> is served by {model} now, and is not any more as soon as you confirm: stop it first.
+            <b>{robot}</b> is served by {model} now, and no longer as soon as you confirm: bring the robot to a halt
+            first.
           </>
         ) : (
           <>

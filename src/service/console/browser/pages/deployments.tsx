@@ -65,7 +65,7 @@ function NoDeployments() {
   return (
     <EmptyState title="Nothing is deployed yet">
       <p>
-        A deployment has one robot run one model. Robots of fleets need none to be ready; one is made here, or with{" "}
+        A deployment has one robot run one model. Robots of fleets need none to be ready; one is created here, or with{" "}
         <code>robot-policy deploy MODEL --robot NAME</code>, when a robot is to work.
       </p>
     </EmptyState>
@@ -99,16 +99,17 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     id: "checkpoint",
     name: "Checkpoint",
     track: "minmax(10rem, 1.2fr)",
-    from: "medium",
+    from: "wide",
     cell: ({ subject_id }) => subject_id ?? <span class="muted">–</span>,
     sortBy: ({ subject_id }) => subject_id ?? null,
   },
   {
-    id: "why",
-    name: "Why",
+    id: "reason",
+    name: "Reason",
     track: "minmax(10rem, 2fr)",
-    from: "wide",
-    cell: (deployment) => <Why text={failureOf(deployment)?.what ?? null} />,
+    is_wide_on_card: true,
+    is_plain_on_card: true,
+    cell: (deployment) => <Reason text={failureOf(deployment)?.what ?? null} />,
   },
   {
     id: "region",
@@ -143,7 +144,7 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
   },
 ];
 
-function Why({ text }: { readonly text: string | null }) {
+function Reason({ text }: { readonly text: string | null }) {
   return text === null ? <span class="muted">–</span> : <span title={text}>{text}</span>;
 }
 

@@ -1,18 +1,22 @@
-import type { FleetView } from "../../../../api/fleets.ts";
+import type { FleetNeed } from "../../../../api/fleet-details.ts";
 import type { Count } from "../parts/count-bar.tsx";
 import { CountBar } from "../parts/count-bar.tsx";
-import { StatusBadge, toneOf } from "../parts/status-badge.tsx";
+import { Sentence } from "../parts/relative-time.tsx";
+import { toneOf } from "../parts/status-badge.tsx";
 import { counted } from "../parts/text.ts";
-import { fleetPath, reasonOf, severityOf } from "./fleet-data.ts";
+import { FleetBadge } from "./fleet-badge.tsx";
+import { fleetPath } from "./fleet-data.ts";
+import type { FleetRow, NeedingFleets } from "./fleet-rows.ts";
+import { groupByNeeds } from "./fleet-rows.ts";
 
-interface NeedsProps {
-  readonly fleets: readonly FleetView[];
+interface SummaryProps {
+  readonly rows: readonly FleetRow[];
   readonly lines: number;
 }
 
-/** How all fleets are, and those that wait for a person, with why. */
-export function FleetSummary({ fleets, lines }: NeedsProps) {
-  if (fleets.length === 0) {
+/** How all fleets are, and those that need a person, with why and what to do. */
+export function FleetSummary({ rows, lines }: SummaryProps) {
+  if (rows.length === 0) {
     return (
       <p>
         There is no fleet yet. <a href="/fleets">What is a fleet?</a>
@@ -21,36 +25,34 @@ export function FleetSummary({ fleets, lines }: NeedsProps) {
   }
   return (
     <>
-      <CountBar counts={stateCounts(fleets)} noun="fleet" />
-      <Needs fleets={fleets} lines={lines} />
+      <CountBar counts={stateCounts(rows)} noun="fleet" />
+      <NeedingList groups={groupByNeeds(rows)} lines={lines} />
     </>
   );
 }
 
-function Needs({ fleets, lines }: NeedsProps) {
-  const needing = fleets.filter(needsPerson).sort((left, right) => severityOf(left) - severityOf(right));
-  if (needing.length === 0) {
-    return <p class="needs">None of them needs a person.</p>;
-  }
-  const rest = needing.length - lines;
+interface NeedingListProps {
+  readonly groups: readonly NeedingFleets[];
+  readonly lines: number;
+}
+
+function NeedingList({ groups, lines }: NeedingListProps) {
+  if (groups.length === 0) return <p class="needs">No fleet needs a person.</p>;
+  const rest = groups.slice(lines).reduce((sum, { rows }) => sum + rows.length, 0);
   return (
     <>
       <ul class="needs" aria-label="Fleets that need a person">
-        {needing.slice(0, lines).map((fleet) => (
-          <li key={fleet.id}>
-            <StatusBadge status={fleet.status} />
+        {groups.slice(0, lines).map(({ needs, rows }) => (
+          <li key={rows[0]?.fleet.id}>
+            {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
             <div>
-              <a class="row-link" href={fleetPath(fleet.id)}>
-                {fleet.name}
-              </a>
-              <p class="two-lines" title={reasonOf(fleet) ?? ""}>
-                {reasonOf(fleet)}
-              </p>
+              <FleetNames rows={rows} />
+              <NeedTexts needs={needs} is_brief />
             </div>
           </li>
         ))}
       </ul>
-      {rest <= 0 ? null : (
+      {rest === 0 ? null : (
         <p class="table-more">
           <a href="/fleets">{counted(rest, "more fleet")}</a> {rest === 1 ? "needs" : "need"} a person.
         </p>
@@ -59,16 +61,55 @@ function Needs({ fleets, lines }: NeedsProps) {
   );
 }
 
-function needsPerson({ status, blocker, update }: FleetView): boolean {
-  if (status === "blocked" || status === "degraded") return true;
-  return (blocker ?? null) !== null || (update?.blocker ?? null) !== null;
+/** Names of a group that are shown; the rest is on the page of fleets. */
+const NAMES_SHOWN = 4;
+
+function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
+  const rest = rows.length - NAMES_SHOWN;
+  const { status = "", subject = "" } = rows[0]?.fleet ?? {};
+  return (
+    <p class="need-names">
+      {rows.slice(0, NAMES_SHOWN).map(({ fleet }) => (
+        <a key={fleet.id} href={fleetPath(fleet.id)}>
+          {fleet.name}
+        </a>
+      ))}
+      {rest <= 0 ? null : (
+        <a href={`/fleets?${new URLSearchParams({ model: subject, state: status }).toString()}`}>
+          {counted(rest, "more fleet")}
+        </a>
+      )}
+    </p>
+  );
+}
+
+interface NeedTextsProps {
+  readonly needs: readonly FleetNeed[];
+  /** Long reasons are cut; what to do never is. */
+  readonly is_brief?: boolean;
+}
+
+/** Each need: what is the matter, and what to do. */
+export function NeedTexts({ needs, is_brief = false }: NeedTextsProps) {
+  return (
+    <>
+      {needs.map(({ reason, action }) => (
+        <div key={reason} class="need">
+          <p class={is_brief ? "two-lines" : undefined} title={is_brief ? reason : undefined}>
+            <Sentence text={reason} />
+          </p>
+          <p class="action">{action}</p>
+        </div>
+      ))}
+    </>
+  );
 }
 
 const STATES = ["ready", "preparing", "degraded", "blocked"] as const;
 
-function stateCounts(fleets: readonly FleetView[]): readonly Count[] {
+function stateCounts(rows: readonly FleetRow[]): readonly Count[] {
   return STATES.map((state) => {
-    const count = fleets.filter(({ status }) => status === state).length;
+    const count = rows.filter(({ fleet }) => fleet.status === state).length;
     return { tone: toneOf(state), word: state, count };
   });
 }

@@ -6,9 +6,9 @@ import { mayDo } from "../data/session.ts";
 import { useWrite } from "../data/use-write.ts";
 import { ChoiceField, TextField } from "../parts/fields.tsx";
 import type { FormErrors } from "../parts/form-errors.ts";
-import { formErrors } from "../parts/form-errors.ts";
 import { Notice } from "../parts/notice.tsx";
 import { Page, Section } from "../parts/page.tsx";
+import { useFormErrors } from "../parts/use-form-errors.ts";
 import { useWidth, WIDTHS } from "../parts/use-width.ts";
 import { showToast } from "../parts/toast.tsx";
 import { navigate } from "../router.ts";
@@ -21,7 +21,7 @@ import { SelectionFields } from "./selection-fields.tsx";
 import { SubjectField } from "./subject-field.tsx";
 import { WindowsEditor } from "./windows-editor.tsx";
 
-/** `/fleets/new`: makes a fleet; beside the form, which robots it would have. */
+/** `/fleets/new`: creates a fleet; beside the form, which robots it would have. */
 export function NewFleet() {
   const [draft, setDraft] = useState(EMPTY_DRAFT);
   const { send, is_busy, problem } = useWrite<FleetView>();
@@ -35,8 +35,8 @@ export function NewFleet() {
     showToast(`${made.name} was created.`);
     navigate(fleetPath(made.id));
   };
-  const errors = formErrors(problem, FLEET_FIELDS);
-  // Beside the form where there is room; else where the robots are chosen, before the button that makes the fleet.
+  const errors = useFormErrors(problem, FLEET_FIELDS, bodyOf(draft));
+  // Beside the form where there is room; else where the robots are chosen, before the button that creates the fleet.
   const has_side = WIDTHS[useWidth()] >= WIDTHS.medium;
   return (
     <Page title="New fleet" up={{ href: "/fleets", word: "Fleets" }}>
@@ -44,7 +44,7 @@ export function NewFleet() {
         <form class="form" onSubmit={submit} noValidate>
           <Refusal errors={errors} />
           {mayDo("fleets:write") ? null : (
-            <Notice tone="blocked" title="Your key may not make fleets.">
+            <Notice tone="blocked" title="Your key may not create fleets.">
               <p>It lacks the scope fleets:write.</p>
             </Notice>
           )}
@@ -59,8 +59,8 @@ export function NewFleet() {
           <SelectionFields draft={draft} change={change} errors={errors} />
           {has_side ? null : <PreviewSection preview={preview} />}
           <TextField
-            label="Robots active at once, at most"
-            hint="So much capacity is kept for the fleet."
+            label="Peak of active robots"
+            hint="Capacity is kept for so many robots at once."
             type="number"
             value={draft.peak_active_robots}
             change={(peak_active_robots) => change({ peak_active_robots })}
@@ -100,7 +100,7 @@ export function NewFleet() {
 function PreviewSection({ preview }: { readonly preview: Preview }) {
   return (
     <Section title="Robots it would have" note="Taken when the fleet is created">
-      <PreviewList preview={preview} />
+      <PreviewList preview={preview} hint="Choose robots to see them here before the fleet is created." />
     </Section>
   );
 }

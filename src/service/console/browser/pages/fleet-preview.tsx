@@ -1,14 +1,14 @@
 import { useEffect, useState } from "preact/hooks";
 
-import type { FleetPreviewed, PreviewedRobot } from "../../../../api/fleet-details.ts";
+import type { FleetPreviewed } from "../../../../api/fleet-details.ts";
 import type { Problem } from "../data/request.ts";
 import { request } from "../data/request.ts";
 import { sessionEnded } from "../data/session.ts";
 import { useRetry } from "../data/use-retry.ts";
 import { formErrors } from "../parts/form-errors.ts";
-import { StatusBadge } from "../parts/status-badge.tsx";
 import { counted, number } from "../parts/text.ts";
-import { RobotNames } from "./robot-names.tsx";
+import { fitCounts, fitGroups } from "./fit-groups.ts";
+import { FitList } from "./fit-list.tsx";
 
 /** The body of `POST /v1/fleets/preview`. */
 export interface PreviewBody {
@@ -57,11 +57,17 @@ export function usePreview(body: PreviewBody | null): Preview {
   return preview;
 }
 
+interface PreviewListProps {
+  readonly preview: Preview;
+  /** What the person is to choose, before there is anything to show. */
+  readonly hint: string;
+}
+
 /** The robots of a preview: first those that cannot run the model. */
-export function PreviewList({ preview }: { readonly preview: Preview }) {
+export function PreviewList({ preview, hint }: PreviewListProps) {
   switch (preview.state) {
     case "none":
-      return <p class="muted">Choose robots, and they are shown here before anything is made.</p>;
+      return <p class="muted">{hint}</p>;
     case "asking":
       return <p class="muted">Looking…</p>;
     case "failed":
@@ -87,47 +93,22 @@ function Refused({ problem }: { readonly problem: Problem }) {
 }
 
 function Previewed({ value: { robots, total } }: { readonly value: FleetPreviewed }) {
-  const unfit = robots.filter(({ fits }) => fits === false);
-  const rest = robots.filter(({ fits }) => fits !== false);
+  const groups = fitGroups(robots);
   const is_judged = robots.some(({ fits }) => fits !== null);
   return (
     <>
       <p role="status" class="preview-total">
         <b>{counted(total, "robot")}</b>
-        {is_judged ? `; ${unfit.length === 0 ? "all" : number(rest.length)} can run the model` : ""}
+        {is_judged ? `; ${prospect(fitCounts(groups))}` : ""}
       </p>
-      <ul class="groups">
-        {[...byReason(unfit)].map(([reason, group]) => (
-          <li key={reason}>
-            <p class="group-head">
-              <StatusBadge status="blocked" word={`${number(group.length)} cannot run it`} />
-              <span>{reason}</span>
-            </p>
-            <RobotNames robots={group} opens_elsewhere />
-          </li>
-        ))}
-        {rest.length === 0 ? null : (
-          <li>
-            {unfit.length === 0 ? null : (
-              <p class="group-head">
-                <StatusBadge status="ready" word={`${number(rest.length)} can run it`} />
-              </p>
-            )}
-            <RobotNames robots={rest} opens_elsewhere />
-          </li>
-        )}
-      </ul>
+      <FitList groups={groups} opens_elsewhere />
       {total > robots.length ? <p class="muted">and {counted(total - robots.length, "more robot")}</p> : null}
     </>
   );
 }
 
-function byReason(robots: readonly PreviewedRobot[]): ReadonlyMap<string, readonly PreviewedRobot[]> {
-  const groups = new Map<string, PreviewedRobot[]>();
-  for (const robot of robots) {
-    const group = groups.get(robot.reason ?? "");
-    if (group === undefined) groups.set(robot.reason ?? "", [robot]);
-    else group.push(robot);
-  }
-  return groups;
+function prospect({ lacks, waits, runs }: ReturnType<typeof fitCounts>): string {
+  if (lacks + waits === 0) return "all can run the model";
+  const later = waits === 0 ? "" : `, ${number(waits)} once the endpoint answers`;
+  return `${number(runs)} can run the model${waits === 0 ? "" : " now"}${later}`;
 }

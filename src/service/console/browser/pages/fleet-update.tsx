@@ -6,8 +6,8 @@ import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { FieldError } from "../parts/fields.tsx";
-import { formErrors } from "../parts/form-errors.ts";
 import { showToast } from "../parts/toast.tsx";
+import { useFormErrors } from "../parts/use-form-errors.ts";
 import { PreviewList, usePreview } from "./fleet-preview.tsx";
 import { SubjectField } from "./subject-field.tsx";
 
@@ -24,7 +24,7 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const { send, is_busy, problem } = useWrite<FleetView>();
   const robots = members?.map(({ robot_id }) => robot_id) ?? [];
   const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
-  const errors = formErrors(problem, ["subject"]);
+  const errors = useFormErrors(problem, ["subject"], { subject });
   const submit = async (event: Event) => {
     event.preventDefault();
     if (subject === "") return;
@@ -46,7 +46,7 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
           <FieldError key={text} text={text} />
         ))}
         <div class="preview-box">
-          <PreviewList preview={preview} />
+          <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
         </div>
         <div class="buttons">
           <button type="button" class="button" disabled={is_busy} onClick={close}>

@@ -11,12 +11,16 @@ import { Notice, ProblemNotice, StaleNotice } from "../parts/notice.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
-import { counted, number, spoken } from "../parts/text.ts";
+import { toneOf } from "../parts/status-badge.tsx";
+import { counted, spoken } from "../parts/text.ts";
 import { EndpointTable } from "./endpoint-table.tsx";
-import { countsOf, estimateText, reasonOf, useFleet, useFleetDetails } from "./fleet-data.ts";
+import { FleetBadge } from "./fleet-badge.tsx";
+import { useFleet, useFleetDetails } from "./fleet-data.ts";
 import { GenerationTable } from "./fleet-generations.tsx";
 import { MembersByReason } from "./fleet-members.tsx";
+import { NeedTexts } from "./fleet-needs.tsx";
+import type { FleetRow } from "./fleet-rows.ts";
+import { estimateText, fleetRow, peakText, robotCounts } from "./fleet-rows.ts";
 import { UpdateModel } from "./fleet-update.tsx";
 import type { PageParameters } from "./pages.tsx";
 import { WindowsTimeline } from "./windows-timeline.tsx";
@@ -27,12 +31,13 @@ export function Fleet({ name: id }: PageParameters) {
   const details = useFleetDetails(id);
   const [is_updating, setUpdating] = useState(false);
   const view = fleet.state === "ready" ? fleet.value : null;
+  const row = view === null ? null : fleetRow(view, details.state === "ready" ? details.value : undefined);
   const may_update = view !== null && mayDo("fleets:write");
   return (
     <Page
       title={view?.name ?? "Fleet"}
       up={{ href: "/fleets", word: "Fleets" }}
-      badge={view === null ? null : <StatusBadge status={view.status} />}
+      badge={row === null ? null : <FleetBadge row={row} />}
       actions={
         may_update ? (
           <button type="button" class="button" onClick={() => setUpdating(true)}>
@@ -48,15 +53,15 @@ export function Fleet({ name: id }: PageParameters) {
           {fleet.state === "ready" && fleet.problem !== null ? (
             <StaleNotice problem={fleet.problem} what="this fleet" />
           ) : null}
-          {view === null ? null : <Blockers fleet={view} />}
-          <Section title="Robots" note={view === null ? undefined : peakText(view)}>
-            {view === null ? (
+          {row === null ? null : <Needs row={row} />}
+          <Section title="Robots" note={view === null ? undefined : noteOf(view)}>
+            {row === null ? (
               <Skeleton lines={2} what="this fleet" />
             ) : (
-              <CountBar counts={countsOf(view.robots)} noun="robot" />
+              <CountBar counts={robotCounts(row)} noun="robot" />
             )}
           </Section>
-          <Section title="Members" note="Taken when the fleet was made; it does not change by itself">
+          <Section title="Members" note="Taken when the fleet was created; it does not change by itself">
             <Loaded data={details} what="the members of this fleet" lines={5}>
               {({ members }) => <MembersByReason members={members} />}
             </Loaded>
@@ -87,47 +92,32 @@ function NoFleet({
   );
 }
 
-/** What keeps it from being ready, before anything else. */
-function Blockers({ fleet }: { readonly fleet: FleetView }) {
+/** What it needs from a person, and what it is on its way to, before anything else. */
+function Needs({ row: { fleet, needs } }: { readonly row: FleetRow }) {
   const { status, update, readiness_estimate } = fleet;
-  const reason = fleet.blocker ?? (status === "degraded" ? reasonOf(fleet) : null);
-  const update_blocker = update?.blocker ?? null;
   const estimate = readiness_estimate ?? null;
   return (
     <>
-      {reason === null ? null : (
-        <Notice tone={status === "blocked" ? "blocked" : "degraded"} title={BLOCKER_TITLES[status] ?? "Not ready"}>
-          <p>{reason}</p>
+      {needs.length === 0 ? null : (
+        <Notice tone={status === "blocked" ? "blocked" : "degraded"} title="This fleet needs a person">
+          <NeedTexts needs={needs} />
         </Notice>
       )}
       {update === null || update === undefined ? null : (
-        <Notice
-          tone={update_blocker === null ? "preparing" : "blocked"}
-          title={
-            update_blocker === null
-              ? `Update to ${update.subject} is ${update.status}`
-              : `The update to ${update.subject} cannot go on`
-          }
-        >
-          <p>{update_blocker ?? "The fleet works with its present model until the new one is ready."}</p>
+        <Notice tone={toneOf(update.status)} title={`Update to ${update.subject} is ${update.status}`}>
+          <p>The fleet works with its present model until the new one is ready.</p>
         </Notice>
       )}
       {estimate === null ? null : (
         <Notice tone="preparing" title={estimateText(estimate)}>
           <p>
-            From how long this model took before; reckoned <RelativeTime at={estimate.updated_at} />.
+            From how long this model took before; estimated <RelativeTime at={estimate.updated_at} />.
           </p>
         </Notice>
       )}
     </>
   );
 }
-
-const BLOCKER_TITLES: Readonly<Record<string, string>> = {
-  blocked: "This fleet waits for a person",
-  degraded: "This fleet works in part",
-  preparing: "This fleet is being prepared",
-};
 
 function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView | null }) {
   const { generations, endpoints, operating_windows } = details;
@@ -178,8 +168,8 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
   );
 }
 
-function peakText({ robots, peak_active_robots }: FleetView): string {
-  return `${counted(robots.registered, "robot")}, at most ${number(peak_active_robots)} active at once`;
+function noteOf(fleet: FleetView): string {
+  return `${counted(fleet.robots.registered, "robot")}; ${peakText(fleet)}`;
 }
 
 function selectionText(selection: FleetDetails["selection"]): string | null {

@@ -1,31 +1,33 @@
-import type { FleetView } from "../../../../api/fleets.ts";
 import { mayDo } from "../data/session.ts";
+import { useSettled } from "../data/use-settled.ts";
 import { CountBar } from "../parts/count-bar.tsx";
 import { DataTable } from "../parts/data-table.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import type { Filtering } from "../parts/filter-bar.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Page } from "../parts/page.tsx";
-import { StatusBadge } from "../parts/status-badge.tsx";
 import type { Column } from "../parts/column.ts";
 import { number, spoken } from "../parts/text.ts";
-import { countsOf, fleetPath, reasonOf, severityOf, useFleets } from "./fleet-data.ts";
+import { FleetBadge } from "./fleet-badge.tsx";
+import { fleetPath, useFleets } from "./fleet-data.ts";
+import { NeedTexts } from "./fleet-needs.tsx";
+import type { FleetRow } from "./fleet-rows.ts";
+import { progressOf, robotCounts, severityOf } from "./fleet-rows.ts";
 
-const FILTERING: Filtering<FleetView> = {
+const FILTERING: Filtering<FleetRow> = {
   filters: [
-    { id: "state", label: "State", valuesOf: ({ status }) => [status] },
-    { id: "model", label: "Model", valuesOf: ({ subject }) => [subject] },
-    { id: "mode", label: "Mode", valuesOf: ({ readiness_mode }) => [readiness_mode], wordOf: spoken },
+    { id: "state", label: "State", valuesOf: ({ fleet: { status } }) => [status] },
+    { id: "model", label: "Model", valuesOf: ({ fleet: { subject } }) => [subject] },
+    { id: "mode", label: "Mode", valuesOf: ({ fleet: { readiness_mode } }) => [readiness_mode], wordOf: spoken },
   ],
-  textOf: (fleet) => [fleet.name, fleet.id, fleet.subject, fleet.status, reasonOf(fleet) ?? ""].join(" "),
+  textOf: ({ fleet, needs }) =>
+    [fleet.name, fleet.id, fleet.subject, fleet.status, ...needs.map(({ reason }) => reason)].join(" "),
 };
-
-const NO_FLEETS: readonly FleetView[] = [];
 
 /** `/fleets`: which are ready, and why the others are not. */
 export function Fleets() {
-  const fleets = useFleets();
-  const list = fleets.state === "ready" ? fleets.value : NO_FLEETS;
+  const { fleets, needs, rows } = useFleets();
+  const is_settled = useSettled([fleets, needs]);
   const create = mayDo("fleets:write") ? (
     <a class="button button-main" href="/fleets/new">
       <Icon name="plus" />
@@ -33,18 +35,20 @@ export function Fleets() {
     </a>
   ) : undefined;
   return (
-    <Page title="Fleets" count={fleets.state === "ready" ? number(list.length) : undefined} actions={create}>
+    <Page title="Fleets" count={fleets.state === "ready" ? number(rows.length) : undefined} actions={create}>
       <DataTable
         data={fleets}
         empty={<NoFleets />}
         caption="Fleets"
         noun="fleet"
         columns={COLUMNS}
-        rows={list}
-        keyOf={({ id }) => id}
-        hrefOf={({ id }) => fleetPath(id)}
+        rows={rows}
+        keyOf={({ fleet }) => fleet.id}
+        hrefOf={({ fleet }) => fleetPath(fleet.id)}
         sort="state"
+        is_loading={!is_settled}
         row_height="3.25rem"
+        has_growing_rows
         card_height="7.5rem"
         filtering={FILTERING}
         hint="Name, model, reason"
@@ -64,27 +68,27 @@ function NoFleets() {
   );
 }
 
-const COLUMNS: readonly Column<FleetView>[] = [
+const COLUMNS: readonly Column<FleetRow>[] = [
   {
     id: "name",
     name: "Fleet",
     track: "minmax(9rem, 1.2fr)",
-    cell: ({ name }) => name,
-    sortBy: ({ name }) => name,
+    cell: ({ fleet }) => fleet.name,
+    sortBy: ({ fleet }) => fleet.name,
   },
   {
     id: "state",
     name: "State",
     track: "8.25rem",
     is_plain_on_card: true,
-    cell: ({ status }) => <StatusBadge status={status} />,
+    cell: (row) => <FleetBadge row={row} />,
     sortBy: severityOf,
   },
   {
     id: "reason",
-    name: "Why",
+    name: "Reason",
     track: "minmax(12rem, 3fr)",
-    cell: (fleet) => <Reason text={reasonOf(fleet)} />,
+    cell: (row) => <Reason row={row} />,
     is_wide_on_card: true,
     is_plain_on_card: true,
   },
@@ -93,13 +97,13 @@ const COLUMNS: readonly Column<FleetView>[] = [
     name: "Robots",
     track: "minmax(8rem, 1fr)",
     is_plain_on_card: true,
-    cell: ({ robots }) => (
+    cell: (row) => (
       <span class="bar-and-number">
-        <CountBar counts={countsOf(robots)} noun="robot" is_small />
-        <span title="Registered">{number(robots.registered)}</span>
+        <CountBar counts={robotCounts(row)} noun="robot" is_small />
+        <span title="Registered">{number(row.fleet.robots.registered)}</span>
       </span>
     ),
-    sortBy: ({ robots }) => robots.registered,
+    sortBy: ({ fleet }) => fleet.robots.registered,
     first: "down",
   },
   {
@@ -107,21 +111,21 @@ const COLUMNS: readonly Column<FleetView>[] = [
     name: "Model",
     track: "minmax(7rem, 1fr)",
     from: "medium",
-    cell: ({ active_model, subject, update }) => (
+    cell: ({ fleet: { active_model, subject, update } }) => (
       <>
         {active_model?.subject ?? subject}
         {update === null || update === undefined ? null : <span class="second-line">→ {update.subject}</span>}
       </>
     ),
-    sortBy: ({ subject }) => subject,
+    sortBy: ({ fleet }) => fleet.subject,
   },
   {
     id: "mode",
     name: "Mode",
     track: "7rem",
     from: "wide",
-    cell: ({ readiness_mode }) => spoken(readiness_mode),
-    sortBy: ({ readiness_mode }) => readiness_mode,
+    cell: ({ fleet }) => spoken(fleet.readiness_mode),
+    sortBy: ({ fleet }) => fleet.readiness_mode,
   },
   {
     id: "peak",
@@ -129,17 +133,13 @@ const COLUMNS: readonly Column<FleetView>[] = [
     track: "4rem",
     from: "wide",
     align: "end",
-    cell: ({ peak_active_robots }) => number(peak_active_robots),
-    sortBy: ({ peak_active_robots }) => peak_active_robots,
+    cell: ({ fleet }) => number(fleet.peak_active_robots),
+    sortBy: ({ fleet }) => fleet.peak_active_robots,
     first: "down",
   },
 ];
 
-function Reason({ text }: { readonly text: string | null }) {
-  if (text === null) return <span class="muted">–</span>;
-  return (
-    <span class="two-lines" title={text}>
-      {text}
-    </span>
-  );
+function Reason({ row: { fleet, needs } }: { readonly row: FleetRow }) {
+  if (needs.length === 0) return progressOf(fleet) ?? <span class="muted">–</span>;
+  return <NeedTexts needs={needs} is_brief />;
 }

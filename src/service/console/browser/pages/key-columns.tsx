@@ -100,7 +100,7 @@ export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
   return {
     id: "actions",
     name: "Action",
-    track: "5.5rem",
+    track: "6.75rem",
     is_plain_on_card: true,
     cell: ({ key, state }) =>
       state === "revoked" ? null : (

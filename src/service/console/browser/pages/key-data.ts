@@ -13,11 +13,11 @@ export function useKeys(): Data<z.output<typeof apiKeyListSchema>> {
 export const SCOPES = {
   "robots:setup": "Register robots",
   "robots:read": "See robots",
-  "fleets:write": "Make and change fleets",
+  "fleets:write": "Create and change fleets",
   "fleets:read": "See fleets",
   "deployments:write": "Deploy and retire",
   "deployments:read": "See deployments",
-  "api-keys:write": "Make and revoke keys",
+  "api-keys:write": "Create and revoke keys",
   "api-keys:read": "See keys",
   "models:read": "See the catalog",
   "usage:read": "See usage",

@@ -6,14 +6,14 @@ import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField, FieldError, SelectField, TextField } from "../parts/fields.tsx";
-import { formErrors } from "../parts/form-errors.ts";
+import { useFormErrors } from "../parts/use-form-errors.ts";
 import { ownScopes, SCOPES } from "./key-data.ts";
 import { EXPIRIES, expiryOf } from "./key-expiry.ts";
 import { KeyShownOnce } from "./key-shown-once.tsx";
 
 export type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
 
-/** Makes a key, and shows it the one time that it can be shown. */
+/** Creates a key, and shows it the one time that it can be shown. */
 export function NewKeyDialog({ close }: { close(): void }) {
   const [created, setCreated] = useState<CreatedKey | null>(null);
   return created === null ? (
@@ -42,7 +42,11 @@ function KeyForm({ made, close }: KeyFormProps) {
   const [expiry, setExpiry] = useState("");
   const [expires_at, setExpiresAt] = useState("");
   const { send, is_busy, problem } = useWrite<CreatedKey>();
-  const errors = formErrors(problem, ["label", "scopes", "expires_at"]);
+  const errors = useFormErrors(problem, ["label", "scopes", "expires_at"], {
+    label: label.trim(),
+    scopes: scopesOf(allowance, scopes),
+    expires_at: [expiry, expires_at],
+  });
   const lacks_scope = allowance === "some" && scopes.length === 0;
   const lacks_time = expiry === "at" && Number.isNaN(Date.parse(expires_at));
   const is_ready = label.trim() !== "" && !lacks_scope && !lacks_time;
@@ -105,7 +109,7 @@ function KeyForm({ made, close }: KeyFormProps) {
             Cancel
           </button>
           <button type="submit" class="button button-main" disabled={!is_ready} aria-disabled={is_busy}>
-            Make key
+            Create key
           </button>
         </div>
       </form>
@@ -123,7 +127,7 @@ function allowancesOf(own: readonly string[] | null) {
       : []),
     { value: "some", word: "Do what I choose" },
     ...(own === null
-      ? [{ value: "everything", word: "Do everything", hint: "For people; making and revoking keys too." }]
+      ? [{ value: "everything", word: "Do everything", hint: "For people; creating and revoking keys too." }]
       : []),
   ];
 }

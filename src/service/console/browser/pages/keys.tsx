@@ -40,14 +40,14 @@ export function Keys() {
     [items, states],
   );
   const columns = useMemo(() => (mayDo("api-keys:write") ? [...COLUMNS, actions(setRevoked)] : COLUMNS), []);
-  const make = mayDo("api-keys:write") ? (
+  const create = mayDo("api-keys:write") ? (
     <button type="button" class="button button-main" onClick={() => setMaking(true)}>
       <Icon name="plus" />
       New key
     </button>
   ) : undefined;
   return (
-    <Page title="Keys" actions={make}>
+    <Page title="Keys" actions={create}>
       <DataTable
         data={keys}
         empty={<NoKeys />}
@@ -72,7 +72,7 @@ export function Keys() {
 function NoKeys() {
   return (
     <EmptyState title="There is no key">
-      <p>Robots and programs sign their requests with keys. Make one for each, so that each can be revoked alone.</p>
+      <p>Robots and programs sign their requests with keys. Create one for each, so that each can be revoked alone.</p>
     </EmptyState>
   );
 }

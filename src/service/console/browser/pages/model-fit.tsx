@@ -8,11 +8,11 @@ import { sessionEnded } from "../data/session.ts";
 import { useData } from "../data/use-data.ts";
 import { useRetry } from "../data/use-retry.ts";
 import { ProblemNotice } from "../parts/notice.tsx";
-import { Sentence } from "../parts/relative-time.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { compareTexts, counted, number } from "../parts/text.ts";
-import { RobotNames } from "./robot-names.tsx";
+import { counted, number } from "../parts/text.ts";
+import { fitCounts, fitGroups } from "./fit-groups.ts";
+import { FitList } from "./fit-list.tsx";
 
 /** Robots that the service judges in one answer (SELECTION_ROBOTS_COUNT of its interface). */
 const ROBOTS_AT_ONCE = 1000;
@@ -83,46 +83,18 @@ interface GroupsProps {
 }
 
 function Groups({ robots, beyond }: GroupsProps) {
-  const fitting = robots.filter(({ fits }) => fits === true);
-  const groups = [...byReason(robots.filter(({ fits }) => fits !== true))];
-  groups.sort(([, left], [, right]) => right.length - left.length);
+  const groups = fitGroups(robots);
+  const { runs } = fitCounts(groups);
   return (
     <>
-      <ul class="groups">
-        <li>
-          <p class="group-head">
-            <StatusBadge
-              status={fitting.length === 0 ? "waiting" : "ready"}
-              word={`${number(fitting.length)} of ${counted(robots.length, "robot")} can run it`}
-            />
-          </p>
-          <RobotNames robots={byName(fitting)} />
-        </li>
-        {groups.map(([reason, group]) => (
-          <li key={reason}>
-            <p class="group-head">
-              <StatusBadge status="blocked" word={`${number(group.length)} cannot`} />
-              <Sentence text={reason} />
-            </p>
-            <RobotNames robots={byName(group)} />
-          </li>
-        ))}
-      </ul>
+      <p class="group-head">
+        <StatusBadge
+          status={runs === 0 ? "waiting" : "ready"}
+          word={`${number(runs)} of ${counted(robots.length, "robot")} can run it`}
+        />
+      </p>
+      <FitList groups={groups} />
       {beyond <= 0 ? null : <p class="muted">{counted(beyond, "more robot")} not looked at.</p>}
     </>
   );
-}
-
-function byReason(robots: readonly PreviewedRobot[]): ReadonlyMap<string, readonly PreviewedRobot[]> {
-  const groups = new Map<string, PreviewedRobot[]>();
-  for (const robot of robots) {
-    const group = groups.get(robot.reason ?? "");
-    if (group === undefined) groups.set(robot.reason ?? "", [robot]);
-    else group.push(robot);
-  }
-  return groups;
-}
-
-function byName(robots: readonly PreviewedRobot[]): readonly PreviewedRobot[] {
-  return [...robots].sort((left, right) => compareTexts(left.robot, right.robot));
 }

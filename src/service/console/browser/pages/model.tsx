@@ -142,7 +142,7 @@ interface CheckpointNoteProps {
 function CheckpointNote({ checkpoint: { id, created_at }, model }: CheckpointNoteProps) {
   return (
     <>
-      {id === model.default_checkpoint_id ? "The default, which the slug stands for; made " : "Made "}
+      {id === model.default_checkpoint_id ? "The default, which the slug stands for; created " : "Created "}
       <RelativeTime at={created_at} />
     </>
   );

@@ -62,8 +62,8 @@ function NoModels() {
   return (
     <EmptyState title="The catalog is empty">
       <p>
-        Models stand in the file that <code>models_file</code> of the service's configuration names. Whoever runs the
-        service writes them there and applies them with <code>robot-policy-service models apply</code>.
+        Models stand in the file that <code>models</code> of the service's configuration names. Whoever runs the service
+        writes them there and applies them with <code>robot-policy-service models apply</code>.
       </p>
     </EmptyState>
   );

@@ -25,11 +25,11 @@ const LINES = { wall: 16, wide: 8, medium: 8, narrow: 6, phone: 5 } as const;
 /** `/`: what needs a person now, and then how everything is. */
 export function Overview() {
   const lines = LINES[useWidth()];
-  const fleets = useFleets();
+  const { fleets, needs, rows } = useFleets();
   const robots = useRobots();
   const endpoints = useData<{ readonly items: readonly EndpointView[] }>("/v1/endpoints", ["models", "fleets"]);
   const is_down = [fleets, robots, endpoints].every(({ state }) => state === "failed");
-  const is_settled = useSettled([fleets, robots, endpoints]);
+  const is_settled = useSettled([fleets, needs, robots, endpoints]);
   if (!is_settled) {
     return (
       <Page title="Overview">
@@ -46,7 +46,7 @@ export function Overview() {
           <div class="overview">
             <Section title="Fleets" note={<a href="/fleets">All fleets</a>}>
               <Loaded data={fleets} what="the fleets" lines={lines * 2}>
-                {(list) => <FleetSummary fleets={list} lines={lines} />}
+                {() => <FleetSummary rows={rows} lines={lines} />}
               </Loaded>
             </Section>
             <div class="sections">
@@ -104,6 +104,7 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
               <Icon name="blocked" />
               <span class="cut" title={[checkpoint_id, detail].filter(Boolean).join(": ")}>
                 <b>{model_slug}</b> in {region}
+                {detail === null ? null : <span class="second-line">{detail}</span>}
               </span>
             </span>
             <RelativeTime at={since} />
@@ -145,9 +146,14 @@ interface ChangesProps {
 
 function Changes({ robots, lines }: ChangesProps) {
   const changed = robots.flatMap(({ id, name, changed_at, configuration_digest }) =>
-    changed_at === null || configuration_digest === null ? [] : [{ id, name, changed_at, configuration_digest }],
+    typeof changed_at === "string" && typeof configuration_digest === "string"
+      ? [{ id, name, changed_at, configuration_digest }]
+      : [],
   );
   changed.sort((left, right) => Date.parse(right.changed_at) - Date.parse(left.changed_at));
+  if (changed.length === 0 && robots.some(({ changed_at }) => changed_at === undefined)) {
+    return <Skeleton lines={lines} what="the registrations" />;
+  }
   if (changed.length === 0) return <p class="muted">No registration has changed yet.</p>;
   return (
     <ul class="changes">

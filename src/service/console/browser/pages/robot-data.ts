@@ -5,10 +5,10 @@ import type { RobotView } from "../../../../api/robot-views.ts";
 import type { Data } from "../data/use-data.ts";
 import { useData } from "../data/use-data.ts";
 
-/** A robot, and of its last registration what a list shows; null before the service has told. */
+/** A robot, and of its last registration what a list shows: undefined before the service has told, null where it does not tell. */
 export interface RegisteredRobot extends RobotView {
-  readonly configuration_digest: string | null;
-  readonly changed_at: string | null;
+  readonly configuration_digest: string | null | undefined;
+  readonly changed_at: string | null | undefined;
 }
 
 interface Registrations {
@@ -20,8 +20,9 @@ export function useRobots(): Data<readonly RegisteredRobot[]> {
   const robots = useData<readonly RobotView[]>("/v1/robots", ["robots"]);
   const registrations = useData<Registrations>("/v1/me/registrations", ["robots"]);
   const views = robots.state === "ready" ? robots.value : undefined;
-  const known = registrations.state === "ready" ? registrations.value : undefined;
-  const joined = useMemo(() => (views === undefined ? [] : join(views, known)), [views, known]);
+  const known = registrations.state === "ready" ? registrations.value : null;
+  const isRefused = registrations.state === "failed";
+  const joined = useMemo(() => (views === undefined ? [] : join(views, known, isRefused)), [views, known, isRefused]);
   return robots.state === "ready" ? { ...robots, value: joined } : robots;
 }
 
@@ -31,10 +32,15 @@ export function robotPath(name: string, id: string): string {
   return `/robots/${encodeURIComponent(is_dots ? id : name)}`;
 }
 
-function join(views: readonly RobotView[], registrations: Registrations | undefined): readonly RegisteredRobot[] {
-  const by_id = new Map(registrations?.items.map((item) => [item.robot_id, item]));
+function join(
+  views: readonly RobotView[],
+  registrations: Registrations | null,
+  isRefused: boolean,
+): readonly RegisteredRobot[] {
+  const byId = new Map(registrations?.items.map((item) => [item.robot_id, item]));
+  const unknown = isRefused ? null : undefined;
   return views.map((view) => {
-    const { configuration_digest = null, changed_at = null } = by_id.get(view.id) ?? {};
+    const { configuration_digest = unknown, changed_at = unknown } = byId.get(view.id) ?? {};
     return Object.assign({ configuration_digest, changed_at }, view);
   });
 }

@@ -18,7 +18,7 @@ import { Skeleton } from "../parts/skeleton.tsx";
 import { listed } from "../parts/text.ts";
 import type * as z from "zod";
 import { ContractView } from "./contract-view.tsx";
-import { deploymentPath, isCurrent, useDeployments } from "./deployment-data.ts";
+import { deploymentPath, failureOf, isCurrent, useDeployments } from "./deployment-data.ts";
 import { DeployDialog } from "./deployment-new.tsx";
 import type { PageParameters } from "./pages.tsx";
 
@@ -113,10 +113,14 @@ function Running({ robot: { id } }: Pick<RegistrationProps, "robot">) {
   if (deployments.state === "loading") return <span class="muted">…</span>;
   const current = deployments.value.items.find((each) => each.robot_id === id && isCurrent(each));
   if (current === undefined) return <span class="muted">nothing</span>;
+  const failure = failureOf(current);
   return (
-    <a href={deploymentPath(current.id)}>
-      {current.model ?? current.subject_id} ({current.status})
-    </a>
+    <>
+      <a href={deploymentPath(current.id)}>
+        {current.model ?? current.subject_id} ({current.status})
+      </a>
+      {failure === null ? null : <span class="second-line">{failure.what}</span>}
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import { mayDo } from "../data/session.ts";
+import { Coming } from "../parts/coming.tsx";
 import { DataTable } from "../parts/data-table.tsx";
 import { DigestChip } from "../parts/digest-chip.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
@@ -93,20 +94,17 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     name: "Digest",
     track: "9.5rem",
     from: "medium",
-    cell: ({ configuration_digest }) =>
-      configuration_digest === null ? (
-        <span class="muted">–</span>
-      ) : (
-        <DigestChip digest={configuration_digest} is_in_list />
-      ),
-    sortBy: ({ configuration_digest }) => configuration_digest,
+    cell: ({ configuration_digest }) => (
+      <Coming value={configuration_digest}>{(digest) => <DigestChip digest={digest} is_in_list />}</Coming>
+    ),
+    sortBy: ({ configuration_digest }) => configuration_digest ?? null,
   },
   {
     id: "changed",
     name: "Changed",
     track: "7rem",
-    cell: ({ changed_at }) => <RelativeTime at={changed_at} />,
-    sortBy: ({ changed_at }) => (changed_at === null ? null : Date.parse(changed_at)),
+    cell: ({ changed_at }) => <Coming value={changed_at}>{(at) => <RelativeTime at={at} />}</Coming>,
+    sortBy: ({ changed_at }) => (typeof changed_at === "string" ? Date.parse(changed_at) : null),
     first: "down",
   },
   {
@@ -139,7 +137,7 @@ function NoRobots() {
         {mayDo("api-keys:write") ? (
           <>
             {" "}
-            Make a key for it that may set up robots and nothing else under <a href="/keys">Keys</a>.
+            Create a key for it that may set up robots and nothing else under <a href="/keys">Keys</a>.
           </>
         ) : null}
       </p>

@@ -29,6 +29,10 @@ export function SignIn({ is_again }: { readonly is_again: boolean }) {
     setProblem(refused);
     setBusy(false);
   };
+  const change = (changed: string) => {
+    setKey(changed);
+    setProblem(null);
+  };
   return (
     <main class="alone">
       <form class="alone-sheet" onSubmit={submit}>
@@ -45,7 +49,7 @@ export function SignIn({ is_again }: { readonly is_again: boolean }) {
         <TextField
           label="API key"
           value={key}
-          change={setKey}
+          change={change}
           error={problem === null ? undefined : messageOf(problem)}
           type="password"
           input={{ name: "api_key", autofocus: true, required: true }}
@@ -56,9 +60,9 @@ export function SignIn({ is_again }: { readonly is_again: boolean }) {
         <details>
           <summary>Where do I get a key?</summary>
           <p>
-            From whoever runs the service. On its computer, <code>robot-policy-service keys create</code> makes one; the
-            first was written to the file of <code>bootstrap_key_file</code>. Somebody who is signed in can make one on
-            the Keys page.
+            From whoever runs the service. On its computer, <code>robot-policy-service keys create</code> creates one;
+            the first was written to the file of <code>bootstrap_key_file</code>. Somebody who is signed in can create
+            one on the Keys page.
           </p>
         </details>
         <p class="field-hint">The key is not kept in the browser.</p>

@@ -1,6 +1,7 @@
+import { shortDuration } from "../../../../platform/relative-time.ts";
 import { useNow, absoluteTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/small-table.tsx";
-import { counted, duration } from "../parts/text.ts";
+import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
 
 export interface OperatingWindow {
@@ -108,7 +109,7 @@ function WindowTable({ windows, now_ms }: WindowTableProps) {
           <td>
             <time dateTime={ends_at}>{absoluteTime(ends_at)}</time>
           </td>
-          <td>{duration((Date.parse(ends_at) - Date.parse(starts_at)) / 1000)}</td>
+          <td>{shortDuration(Date.parse(ends_at) - Date.parse(starts_at))}</td>
           <td>{Date.parse(ends_at) <= now_ms ? "past" : Date.parse(starts_at) <= now_ms ? "open now" : "to come"}</td>
         </tr>
       ))}

@@ -12,18 +12,31 @@ export interface FormErrors {
 
 export const NO_ERRORS: FormErrors = { of: () => undefined, rest: [] };
 
+/** What a form held when it was refused, and what it holds now, each under the names that the body has for it. */
+interface Drafts {
+  readonly refused: unknown;
+  readonly now: unknown;
+}
+
+const UNCHANGED: Drafts = { refused: null, now: null };
+
 /**
- * Sorts what the service refused to the fields of a form.
+ * Sorts what the service refused to the fields of a form. What was said of a part that has changed since is over.
  *
  * @param fields paths in the body that the form has fields for.
  */
-export function formErrors(problem: Problem | null, fields: readonly string[]): FormErrors {
+export function formErrors(
+  problem: Problem | null,
+  fields: readonly string[],
+  { refused, now }: Drafts = UNCHANGED,
+): FormErrors {
   if (problem === null) return NO_ERRORS;
   if (problem.kind !== "invalid") return { of: () => undefined, rest: [problem.detail] };
   const told = new Map<string, string[]>();
   const rest: string[] = [];
   for (const finding of problem.findings) {
     const path = pathOf(finding);
+    if (partAt(refused, finding) !== partAt(now, finding)) continue;
     const field = nearestField(path, fields);
     if (field === undefined) rest.push(path === "" ? messageOf(finding) : `${path}: ${messageOf(finding)}`);
     else told.set(field, [...(told.get(field) ?? []), path === field ? messageOf(finding) : inputAndMessage(finding)]);
@@ -75,4 +88,14 @@ function nearestField(path: string, fields: readonly string[]): string | undefin
 
 function pathOf({ loc }: ValidationError): string {
   return loc.slice(1).join(".");
+}
+
+/** What stands in a draft where the finding says, as JSON; undefined where there is nothing. */
+function partAt(draft: unknown, { loc }: ValidationError): string | undefined {
+  let part = draft;
+  for (const key of loc.slice(1)) {
+    if (typeof part !== "object" || part === null) return undefined;
+    part = Object.entries(part).find(([name]) => name === String(key))?.[1];
+  }
+  return JSON.stringify(part);
 }

@@ -66,7 +66,7 @@ function titleOf({ kind }: Problem, what: string): string {
 
 function remedyOf({ kind }: Problem) {
   if (kind === "forbidden")
-    return <p>Sign in with a key that has this scope, or ask whoever makes your keys for one.</p>;
+    return <p>Sign in with a key that has this scope, or ask whoever creates your keys for one.</p>;
   if (kind === "unreachable" || kind === "refused") return <p>The page asks again by itself.</p>;
   return null;
 }

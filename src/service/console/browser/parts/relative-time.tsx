@@ -1,7 +1,7 @@
+import { relativeTime } from "../../../../platform/relative-time.ts";
 import { isLost } from "../data/liveness.ts";
 import { ahead_ms, serviceNow } from "../data/service-clock.ts";
 import { createStore, useStore } from "../store.ts";
-import { duration } from "./text.ts";
 
 /** The time now, for everything that tells how long ago something was. Coarse, so that a page that nothing happens on rests. */
 const TICK_MS = 10_000;
@@ -34,9 +34,6 @@ export function absoluteTime(at: string): string {
   return Number.isNaN(ms) ? at : ABSOLUTE.format(ms);
 }
 
-/** Beyond this, a date says more than a number of days. */
-const RELATIVE_DAYS = 30;
-
 /**
  * How long ago, or in how long, with the exact time in the title.
  *
@@ -47,7 +44,7 @@ export function RelativeTime({ at }: { readonly at: string | null | undefined })
   if (at === null || at === undefined) return <span class="muted">–</span>;
   return (
     <time dateTime={at} title={`${absoluteTime(at)} (${at})`}>
-      {relative(Date.parse(at), now, at)}
+      {relativeTime(at, now)}
     </time>
   );
 }
@@ -70,13 +67,4 @@ export function Sentence({ text }: { readonly text: string }) {
       )}
     </span>
   );
-}
-
-function relative(at_ms: number, now: number, at: string): string {
-  if (Number.isNaN(at_ms)) return at;
-  const seconds = (now - at_ms) / 1000;
-  if (Math.abs(seconds) > RELATIVE_DAYS * 86_400) return absoluteTime(at).replace(/,.*$/, "");
-  if (seconds < -5) return `in ${duration(-seconds)}`;
-  // Clocks of two machines differ by seconds; a time just ahead is now.
-  return seconds < 10 ? "just now" : `${duration(seconds)} ago`;
 }

@@ -23,6 +23,8 @@ export interface TableProps<Row> {
   readonly is_loading?: boolean;
   /** When cells have two lines. */
   readonly row_height?: string;
+  /** Rows are higher where what is in them needs it. */
+  readonly has_growing_rows?: boolean;
   /** On a phone, what a card needs. */
   readonly card_height?: string;
 }
@@ -57,6 +59,7 @@ export function Table<Row>(props: TableProps<Row>) {
         class="table"
         style={variables}
         data-cards={is_phone ? "" : undefined}
+        data-growing={props.has_growing_rows === true ? "" : undefined}
         aria-busy={is_loading}
         aria-rowcount={rows.length + 1}
       >

@@ -23,15 +23,6 @@ export function compareTexts(left: string, right: string): number {
 
 const COLLATOR = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 
-/** Seconds as a person says them: `40 s`, `12 min`, `3 h`, `2 days`. */
-export function duration(seconds: number): string {
-  const size = Math.abs(seconds);
-  if (size < 90) return `${Math.round(seconds)} s`;
-  if (size < 90 * 60) return `${Math.round(seconds / 60)} min`;
-  if (size < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
-  return counted(Math.round(seconds / 86_400), "day");
-}
-
 /** What a program calls `on_demand`. */
 export function spoken(word: string): string {
   return word.replaceAll("_", " ");
