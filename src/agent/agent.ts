@@ -22,8 +22,7 @@ import { createReconciler } from "./reconciler.ts";
 import type { Registration } from "./registration.ts";
 import { createReporter } from "./reporter.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
-import type { WatchPlan } from "./watch-plan.ts";
-import { isLocal, planHolds, planWatches } from "./watch-plan.ts";
+import { EMPTY_PLAN, isLocal, planHolds, planWatches } from "./watch-plan.ts";
 import { createWatcher } from "./watcher.ts";
 
 export interface Agent {
@@ -90,7 +89,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   let state: AgentState = "starting";
   let connection = options.connect(options.initial);
-  let plan: WatchPlan = { directories: new Map() };
+  let plan = EMPTY_PLAN;
   let planned_paths = "";
   /** Something moved: links and folders may lead elsewhere now. */
   let plan_is_stale = true;
@@ -209,7 +208,7 @@ export function createAgent(options: AgentOptions): Agent {
 
   /** The net under the events: true when a few synchronous stats show that there is nothing to do. */
   function holds(): boolean {
-    return isLocal(plan) && planHolds(files, plan) && reconciler.holds();
+    return isLocal(files, plan) && planHolds(files, plan) && reconciler.holds();
   }
 
   async function reconcile(): Promise<void> {

@@ -58,7 +58,7 @@ export function trackFiles(files: Files, clock: Clock): PendingFiles {
       syncDirectory: (directory) => track(directory, files.syncDirectory(directory)),
       makeDirectory: (directory, mode) => track(directory, files.makeDirectory(directory, mode)),
       list: (directory) => track(directory, files.list(directory)),
-      reportsChanges: (path) => track(path, files.reportsChanges(path)),
+      mountsNow: () => files.mountsNow(),
     },
     hanging(limit_ms) {
       // In the order in which they were asked.

@@ -1,12 +1,20 @@
-import { dirname, join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 
 import type { Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
+import type { Mounts } from "../platform/mounts.ts";
+import { readMounts } from "../platform/mounts.ts";
 
 /** Which directories show that one of the paths now leads to other bytes. */
 export interface WatchPlan {
   readonly directories: ReadonlyMap<string, PlannedDirectory>;
+  /** False when a path, or a link on its way, leads over a filesystem that may hang. */
+  readonly isLocal: boolean;
+  /** The mount table that says so. */
+  readonly mountTable: string;
 }
+
+export const EMPTY_PLAN: WatchPlan = { directories: new Map(), isLocal: false, mountTable: "" };
 
 export interface PlannedDirectory {
   /** Tells a directory from another one put in its place. */
@@ -18,7 +26,7 @@ export interface PlannedDirectory {
    * notices too: where this user may enter them and not list them, the agent does without.
    */
   readonly holds_target: boolean;
-  /** False on network and most user-space filesystems, where the kernel sees no changes made elsewhere. */
+  /** False where it, or a file in it, is on a network or user-space filesystem: the kernel sees no changes made elsewhere. */
   readonly reports_changes: boolean;
 }
 
@@ -35,22 +43,24 @@ const STICKY = 0o1000;
  * reports its own move or removal.
  */
 export async function planWatches(files: Files, paths: readonly string[]): Promise<WatchPlan> {
-  const walk: Walk = { files, stats: new Map(), directories: new Map() };
-  for (const path of paths) await walkPath(walk, resolve(path));
+  const mountTable = files.mountsNow();
+  const mounts = readMounts(mountTable);
+  const walk: Walk = { files, mounts, stats: new Map(), directories: new Map(), isLocal: true };
+  for (const path of paths) await walkPath(walk, path);
   const directories = new Map<string, PlannedDirectory>();
-  for (const [directory, { names, holds_target }] of walk.directories) {
-    const planned = await planDirectory(files, directory, names, holds_target);
+  for (const [directory, noted] of walk.directories) {
+    const planned = await planDirectory(files, directory, noted);
     if (planned !== null) directories.set(directory, planned);
   }
-  return { directories };
+  return { directories, isLocal: walk.isLocal, mountTable };
 }
 
-/** True when the kernel sees every change to the planned directories. */
-export function isLocal(plan: WatchPlan): boolean {
-  return [...plan.directories.values()].every(({ reports_changes }) => reports_changes);
+/** True when no stat on the way to a planned path can hang. */
+export function isLocal(files: Files, plan: WatchPlan): boolean {
+  return plan.isLocal && files.mountsNow() === plan.mountTable;
 }
 
-/** One synchronous stat per directory: true when every one is still the directory that was planned. Local filesystems only. */
+/** One synchronous stat per directory: true when every one is still the directory that was planned. Where `isLocal` only. */
 export function planHolds(files: Files, plan: WatchPlan): boolean {
   for (const [directory, planned] of plan.directories) {
     try {
@@ -64,9 +74,17 @@ export function planHolds(files: Files, plan: WatchPlan): boolean {
 
 interface Walk {
   readonly files: Files;
+  readonly mounts: Mounts;
   /** What an entry is, so that the folders shared by many paths are looked at once. */
   readonly stats: Map<string, Entry>;
-  readonly directories: Map<string, { names: Set<string>; holds_target: boolean }>;
+  readonly directories: Map<string, Noted>;
+  isLocal: boolean;
+}
+
+interface Noted {
+  readonly names: Set<string>;
+  holds_target: boolean;
+  reports_changes: boolean;
 }
 
 type Entry = { readonly kind: "link"; readonly target: string } | { readonly kind: "directory" | "leaf" | "missing" };
@@ -77,6 +95,12 @@ async function walkPath(walk: Walk, path: string): Promise<void> {
   let links = 0;
   while (pending.length > 0) {
     const [name = "", ...rest] = pending;
+    if (name === "..") {
+      // `directory` holds no links any more, so that the folder above is the one that its path names.
+      directory = dirname(directory);
+      pending = rest;
+      continue;
+    }
     const entry_path = join(directory, name);
     const entry = await lookUp(walk, entry_path);
     note(walk, directory, name, entry.kind !== "directory");
@@ -88,10 +112,8 @@ async function walkPath(walk: Walk, path: string): Promise<void> {
       case "link": {
         links += 1;
         if (links > LINK_LIMIT) return;
-        // The target's own `..` segments are resolved by name, which is right here: `directory` holds no links any more.
-        const target = resolve(directory, entry.target);
-        pending = [...components(target), ...rest];
-        directory = "/";
+        pending = [...components(entry.target), ...rest];
+        if (entry.target.startsWith("/")) directory = "/";
         break;
       }
       case "leaf":
@@ -121,24 +143,30 @@ async function inspect(files: Files, path: string): Promise<Entry> {
 }
 
 function note(walk: Walk, directory: string, name: string, is_target: boolean): void {
-  const noted = walk.directories.get(directory) ?? { names: new Set<string>(), holds_target: false };
+  const noted: Noted = walk.directories.get(directory) ?? {
+    names: new Set(),
+    holds_target: false,
+    reports_changes: true,
+  };
   noted.names.add(name);
   noted.holds_target ||= is_target;
+  const isLocalEntry = walk.mounts.isLocal(join(directory, name));
+  // A file may be mounted by itself, and then changes without an event of the directory.
+  noted.reports_changes &&= isLocalEntry || (!is_target && walk.mounts.isLocal(directory));
+  walk.isLocal &&= isLocalEntry;
   walk.directories.set(directory, noted);
 }
 
 async function planDirectory(
   files: Files,
   directory: string,
-  names: ReadonlySet<string>,
-  holds_target: boolean,
+  { names, holds_target, reports_changes }: Noted,
 ): Promise<PlannedDirectory | null> {
   if (!holds_target && directory === dirname(directory)) return null;
   try {
     const stat = await files.stat(directory);
     if (!holds_target && (stat.mode & STICKY) !== 0) return null;
-    const id = await files.directoryId(directory);
-    return { id, names, holds_target, reports_changes: await files.reportsChanges(directory) };
+    return { id: await files.directoryId(directory), names, holds_target, reports_changes };
   } catch (error) {
     // Gone since the walk: the folder above, planned too, tells when it is back.
     if (errorCode(error) === undefined) throw error;
@@ -147,5 +175,5 @@ async function planDirectory(
 }
 
 function components(path: string): string[] {
-  return path.split("/").filter((name) => name !== "");
+  return path.split("/").filter((name) => name !== "" && name !== ".");
 }

@@ -1,5 +1,6 @@
 import type { DirectoryWatch, FileEvents } from "../platform/file-events.ts";
 import type { PlannedDirectory, WatchPlan } from "./watch-plan.ts";
+import { EMPTY_PLAN } from "./watch-plan.ts";
 
 /** How changes reach the agent. */
 export type WatchMode = { readonly mode: "events" } | { readonly mode: "polling"; readonly reason: string };
@@ -38,7 +39,7 @@ export function createWatcher(options: WatcherOptions): Watcher {
   const failures = new Map<string, string>();
   /** Folders above, entered but not listed by this user: their id, so that another one in their place is tried. */
   const unlisted = new Map<string, string>();
-  let latest: WatchPlan = { directories: new Map() };
+  let latest = EMPTY_PLAN;
 
   function start(directory: string, planned: PlannedDirectory): void {
     const watch = options.events.watch(directory, {

@@ -59,8 +59,8 @@ export interface Files {
   makeDirectory(directory: string, mode: number): Promise<void>;
   /** Names in the directory, unordered. */
   list(directory: string): Promise<readonly string[]>;
-  /** True when the kernel reports changes there: false for network and most user-space filesystems. */
-  reportsChanges(path: string): Promise<boolean>;
+  /** The text of /proc/self/mountinfo, for `readMounts`: at once, whatever hangs. Empty where it cannot be read. */
+  mountsNow(): string;
 }
 
 /** The `code` of a Node system error, for example `ENOENT`; undefined for anything else. */
@@ -68,14 +68,6 @@ export function errorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
 }
-
-/**
- * Filesystems whose files change without the kernel of this machine seeing it (statfs(2) f_type, linux/magic.h):
- * NFS, SMB, CIFS, SMB2, 9p, FUSE (sshfs), Ceph, AFS, Coda, vboxsf.
- */
-const SILENT_FILESYSTEMS: ReadonlySet<number> = new Set([
-  0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x65735546, 0x00c36400, 0x5346414f, 0x73757245, 0x786f4256,
-]);
 
 /** Not node:fs/promises: its file handles bring a line editor along, 1.2 MB for as long as the daemon lives. */
 const open = promisify(fs.open);
@@ -88,7 +80,6 @@ const setOwner = promisify(fs.fchown);
 const stat = promisify(fs.stat);
 const linkStat = promisify(fs.lstat);
 const openStat = promisify(fs.fstat);
-const statFilesystem = promisify(fs.statfs);
 const readLink = promisify(fs.readlink);
 const rename = promisify(fs.rename);
 const remove = promisify(fs.unlink);
@@ -140,7 +131,13 @@ export const systemFiles: Files = {
   },
   makeDirectory: makeDirectories,
   list: (directory) => list(directory),
-  reportsChanges: async (path) => !SILENT_FILESYSTEMS.has((await statFilesystem(path)).type),
+  mountsNow() {
+    try {
+      return fs.readFileSync("/proc/self/mountinfo", "utf8");
+    } catch {
+      return "";
+    }
+  },
 };
 
 /**

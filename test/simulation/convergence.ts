@@ -126,7 +126,7 @@ function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
       syncDirectory: refuse,
       makeDirectory: refuse,
       list: refuse,
-      reportsChanges: refuse,
+      mountsNow: () => "",
     },
     PLACES.state_directory,
   );

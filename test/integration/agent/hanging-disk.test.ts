@@ -1,8 +1,9 @@
 /** A network drive whose server is gone: it answers nothing, not even an error. FUSE with a server that is stopped does the same. */
 import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, readdir, stat } from "node:fs/promises";
+import { promisify } from "node:util";
 
 import { describe, expect, test } from "vitest";
 
@@ -17,6 +18,8 @@ import { createScene, expectOneRobot } from "../../support/scene.ts";
 
 /** A drive that hangs would hold it up for ever; what the program itself waits is a part of this on any machine. */
 const PROMPTLY_MS = 30_000;
+
+const run = promisify(execFile);
 
 interface Drive extends AsyncDisposable {
   /** Words before those of a program that is to see the drive. */
@@ -47,6 +50,20 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     // As the test sees it, and as the drive shows it to the agent.
     for (const name of ["drive/arm.yaml", "kept/arm.yaml"]) await writeAtOnce(robot.path(name), "a: 2\n");
     await expectOneRobot(scene, daemon);
+  });
+
+  test.concurrent("mounted over a file while the agent runs: the agent does not hang with it", async () => {
+    await using scene = await sceneOnDrive("local/arm.yaml");
+    const { robot } = scene;
+    await mkdir(robot.path("drive"));
+    await using drive = await mountDrive(robot);
+    await using daemon = await robot.start({}, drive.words);
+    await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "events");
+    const [enter, ...words] = [...drive.words, "mount", "--bind", robot.path("drive"), robot.path("local")] as const;
+    await run(enter ?? "", words);
+    await drive.hang();
+    await daemon.until(isWaiting);
+    expect(await daemon.stop()).toBe(0);
   });
 
   test.concurrent("SIGTERM is not held up", async () => {
@@ -103,9 +120,9 @@ function isWaiting({ summary }: StatusDocument): boolean {
 }
 
 /** A robot whose file lies on a drive: what is in `kept` shows there. */
-async function sceneOnDrive(): Promise<Scene> {
+async function sceneOnDrive(path = "drive/arm.yaml"): Promise<Scene> {
   const scene = await createScene({
-    files: { "drive/arm.yaml": "a: 1\n" },
+    files: { [path]: "a: 1\n" },
     watch: "{settle_ms: 150, poll_s: 1, resync_s: 5}",
   });
   await mkdir(scene.robot.path("kept"));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { planHolds, planWatches } from "../../../src/agent/watch-plan.ts";
+import { isLocal, planHolds, planWatches } from "../../../src/agent/watch-plan.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 
 let folder = "";
@@ -43,6 +43,19 @@ describe("planWatches", () => {
     });
   });
 
+  test("`..` behind a link leads above what the link leads to, as in the kernel", async () => {
+    await mkdir(join(folder, "far/inner"), { recursive: true });
+    await mkdir(join(folder, "near"));
+    await writeFile(join(folder, "far/arm.yaml"), "");
+    await symlink("../far/./inner", join(folder, "near/current"));
+    await symlink("current/../arm.yaml", join(folder, "near/arm.yaml"));
+    expect(await planned("near/arm.yaml")).toEqual({
+      ".": ["far", "near"],
+      "/near": ["arm.yaml", "current"],
+      "/far": ["arm.yaml", "inner"],
+    });
+  });
+
   test("a path that does not exist yet: the nearest folder that does", async () => {
     expect(await planned("not/yet/there.json")).toEqual({ ".": ["not"] });
   });
@@ -62,6 +75,44 @@ describe("planWatches", () => {
     expect(plan.directories.has("/")).toBe(false);
     expect(plan.directories.has(await realpath(tmpdir()))).toBe(false);
     expect(plan.directories.has(folder)).toBe(true);
+  });
+});
+
+describe("isLocal", () => {
+  const ROOT = "1 0 8:1 / / rw - ext4 /dev/root rw";
+  const drive = (place: string) => `2 1 0:9 / ${join(folder, place)} rw - nfs4 server:/export rw`;
+
+  async function planOver(mounted: string) {
+    await mkdir(join(folder, "local/inner"), { recursive: true });
+    await writeFile(join(folder, "local/arm.yaml"), "");
+    await symlink("inner/../arm.yaml", join(folder, "local/link.yaml"));
+    const files = { ...systemFiles, mountsNow: () => `${ROOT}\n${mounted}` };
+    const plan = await planWatches(files, [join(folder, "local/link.yaml")]);
+    return { files, plan, directory: plan.directories.get(join(folder, "local")) };
+  }
+
+  test("everything on the way is", async () => {
+    const { files, plan, directory } = await planOver(drive("elsewhere"));
+    expect([isLocal(files, plan), directory?.reports_changes]).toEqual([true, true]);
+  });
+
+  test.each([
+    ["the folder is a drive", "local"],
+    ["the file is one by itself", "local/arm.yaml"],
+  ])("%s: it is not, and the folder is polled", async (_what, place) => {
+    const { files, plan, directory } = await planOver(drive(place));
+    expect([isLocal(files, plan), directory?.reports_changes]).toEqual([false, false]);
+  });
+
+  test("a folder that `..` leads out of is a drive: it is not, and the folder around it is watched", async () => {
+    const { files, plan, directory } = await planOver(drive("local/inner"));
+    expect([isLocal(files, plan), directory?.reports_changes]).toEqual([false, true]);
+  });
+
+  test("something was mounted since: nobody knows", async () => {
+    const { files, plan } = await planOver("");
+    expect(isLocal(files, plan)).toBe(true);
+    expect(isLocal({ ...files, mountsNow: () => `${ROOT}\n${drive("local")}` }, plan)).toBe(false);
   });
 });
 

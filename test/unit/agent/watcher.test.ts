@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import type { PlannedDirectory, WatchPlan } from "../../../src/agent/watch-plan.ts";
+import { EMPTY_PLAN } from "../../../src/agent/watch-plan.ts";
 import { createWatcher } from "../../../src/agent/watcher.ts";
 import type { DirectoryListener, FileEvents } from "../../../src/platform/file-events.ts";
 
@@ -9,7 +10,7 @@ function planOf(directories: Readonly<Record<string, Partial<PlannedDirectory>>>
     path,
     { id: "one", names: new Set(["file"]), holds_target: true, reports_changes: true, ...planned },
   ]);
-  return { directories: new Map(whole) };
+  return { ...EMPTY_PLAN, directories: new Map(whole) };
 }
 
 /** A watcher over events that the test sends itself. */
