@@ -1,7 +1,11 @@
-import { createServer } from "node:net";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
 
-import type { Files, FileStat } from "../platform/files.ts";
+import type { Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
+import type { Flocked } from "../platform/flock.ts";
+import { flock, NO_FLOCK } from "../platform/flock.ts";
 import type { Problem } from "../platform/terminal.ts";
 
 /** Held while one daemon works on a state directory. */
@@ -13,40 +17,73 @@ export type TakenLock =
   | { readonly kind: "held" }
   | { readonly kind: "problem"; readonly problem: Problem };
 
+/** Stays where it is: a file that came and went could be locked twice. */
+const FILE_NAME = "lock";
+/** Whoever can open the file can take the lock. */
+const FILE_MODE = 0o600;
+
+const open = promisify(fs.open);
+const close = promisify(fs.close);
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+
 /**
- * Takes the one place beside a state directory.
- *
- * The lock is an abstract unix socket (unix(7)) named after the directory's device and inode: the kernel drops it with the process, so
- * there is nothing stale after a power cut or kill -9, and nothing on the disk. It holds within one network namespace, and any local
- * user may take the name first: then the agent says so and does not start, which keeps the state safe.
+ * Takes the one place beside a state directory: the lock of a file in it, which the kernel drops with the process (flock.ts). Nothing is
+ * stale after a power cut or kill -9, and nobody takes it who may not write the state.
  */
 export async function lockState(files: Files, state_directory: string): Promise<TakenLock> {
+  let descriptor: number;
   try {
     await files.makeDirectory(state_directory, 0o750);
-    const lock = await listenBeside(await files.stat(state_directory));
-    return lock === null ? { kind: "held" } : { kind: "lock", lock };
+    descriptor = await openLock(files, state_directory);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    const what = `the state directory cannot be used (${code})`;
-    const fix = "run this as root or as the agent's user, or name another folder: --state-dir DIR";
-    return { kind: "problem", problem: { code: "state-unusable", what, where: state_directory, fix } };
+    return unusable(state_directory, code);
+  }
+  const flocked = await flock(descriptor);
+  if (flocked.kind === "locked") {
+    return { kind: "lock", lock: { [Symbol.asyncDispose]: () => close(descriptor) } };
+  }
+  await close(descriptor);
+  return refused(flocked, state_directory);
+}
+
+async function openLock(files: Files, directory: string): Promise<number> {
+  const path = join(directory, FILE_NAME);
+  try {
+    return await openFile(path);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  try {
+    // What root's --setup creates is opened by the service user later: the file belongs to whom the directory belongs.
+    const file = await files.createExclusive(path, FILE_MODE, await files.stat(directory));
+    await file.close();
+  } catch (error) {
+    // A disk that is full or read-only keeps nobody from registering; the directory itself can be locked there.
+    if (errorCode(error) !== "EEXIST") return open(directory, O_RDONLY | O_DIRECTORY);
+  }
+  return openFile(path);
+}
+
+/** Reading is enough, on a read-only disk too. */
+function openFile(path: string): Promise<number> {
+  return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+}
+
+function refused(flocked: Exclude<Flocked, { kind: "locked" }>, state_directory: string): TakenLock {
+  switch (flocked.kind) {
+    case "held":
+      return { kind: "held" };
+    case "missing":
+      return { kind: "problem", problem: { code: "no-flock", where: state_directory, ...NO_FLOCK } };
+    case "failed":
+      return unusable(state_directory, flocked.code);
   }
 }
 
-function listenBeside({ device, inode }: FileStat): Promise<StateLock | null> {
-  const server = createServer((connection) => connection.destroy());
-  // The lock alone keeps no process alive.
-  server.unref();
-  return new Promise((resolve, reject) => {
-    server.once("error", (error) => {
-      if (errorCode(error) === "EADDRINUSE") resolve(null);
-      else reject(error);
-    });
-    server.listen(`\0robot-policy-agent/${device}:${inode}`, () => {
-      resolve({
-        [Symbol.asyncDispose]: () => new Promise((closed) => server.close(() => closed())),
-      });
-    });
-  });
+function unusable(where: string, code: string): TakenLock {
+  const what = `the state directory cannot be used (${code})`;
+  const fix = "run this as root or as the agent's user, or name another folder: --state-dir DIR";
+  return { kind: "problem", problem: { code: "state-unusable", what, where, fix } };
 }

@@ -7,8 +7,6 @@
 export interface Disk {
   /** Where the tree lies on this machine: `/`, or the folder of an image. */
   readonly root: string;
-  /** Tells this tree from all others of this machine. */
-  readonly id: string;
   /** Does not follow a link in the last component. */
   look(path: string): Promise<Sight>;
   /** As `look`, of what a link in the last component leads to. */

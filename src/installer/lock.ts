@@ -1,24 +1,36 @@
-import { createServer } from "node:net";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
 
-import { errorCode } from "../platform/files.ts";
+import type { Flocked } from "../platform/flock.ts";
+import { flock } from "../platform/flock.ts";
 import type { Disk } from "./disk.ts";
 
+export interface TreeLock extends AsyncDisposable {
+  /** `locked` where this process has the place to itself. */
+  readonly flocked: Flocked;
+  /** What was locked. */
+  readonly path: string;
+}
+
+const open = promisify(fs.open);
+const close = promisify(fs.close);
+const FOLDER = fs.constants.O_RDONLY | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW;
+
 /**
- * Takes the one place for work on a tree. An abstract unix socket (unix(7)): the kernel drops it with the process, so that nothing is
- * stale after kill -9.
+ * Takes the one place for work on a tree, by a lock that the kernel drops with the process (flock.ts).
  *
- * @returns null when another installer works there.
+ * Locked is root's home, which nobody else can open, so that nobody else can hold up an installation; where an image has none, its root.
+ *
+ * @throws Node system errors.
  */
-export function lockTree(disk: Disk): Promise<AsyncDisposable | null> {
-  const server = createServer((connection) => connection.destroy());
-  server.unref();
-  return new Promise((resolve, reject) => {
-    server.once("error", (error) => {
-      if (errorCode(error) === "EADDRINUSE") resolve(null);
-      else reject(error);
-    });
-    server.listen(`\0robot-policy-agent-install/${disk.id}`, () => {
-      resolve({ [Symbol.asyncDispose]: () => new Promise((closed) => server.close(() => closed())) });
-    });
-  });
+export async function lockTree({ root }: Pick<Disk, "root">): Promise<TreeLock> {
+  const home = join(root, "root");
+  const inHome = await open(home, FOLDER).catch(() => null);
+  const descriptor = inHome ?? (await open(root, FOLDER));
+  return {
+    flocked: await flock(descriptor),
+    path: inHome === null ? root : home,
+    [Symbol.asyncDispose]: () => close(descriptor),
+  };
 }

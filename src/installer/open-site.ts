@@ -2,12 +2,15 @@ import { resolve } from "node:path";
 
 import { errorCode } from "../platform/files.ts";
 import type { Site } from "./apply.ts";
+import { NO_FLOCK } from "../platform/flock.ts";
+import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { Disk } from "./disk.ts";
 import { readText } from "./disk.ts";
 import type { InstallerContext, InstallerMachine, InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
+import type { TreeLock } from "./lock.ts";
 import { lockTree } from "./lock.ts";
 import { readMachine } from "./node-runtime.ts";
 import { openSystem } from "./system.ts";
@@ -60,17 +63,8 @@ export async function openSite(
       fix: "name the folder in which the image is mounted or unpacked",
     });
   }
-  const lock = await lockTree(disk);
-  if (lock === null) {
-    const what = "another install or uninstall is at work there";
-    return refusal({
-      code: "busy",
-      what,
-      where: disk.root,
-      fix: "wait until it is done, then run this again; ss -xlp tells what process it is",
-    });
-  }
-  opened.use(lock);
+  const locked = findLockProblem(opened.use(await lockTree(disk)), disk);
+  if (locked !== null) return refusal(locked);
 
   const no_systemd = root === undefined ? await findNoSystemd(disk, command) : null;
   const is_rehearsal = dryRun === true && command === "install";
@@ -89,6 +83,26 @@ export async function openSite(
     system,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };
+}
+
+function findLockProblem({ flocked, path }: TreeLock, { root }: Disk): Problem | null {
+  switch (flocked.kind) {
+    case "locked":
+      return null;
+    case "held": {
+      const fix = `wait until it is done, then run this again; fuser ${shellWord(path)} tells what process it is`;
+      return { code: "busy", what: "another install or uninstall is at work there", where: root, fix };
+    }
+    case "missing":
+      return { code: "no-flock", ...NO_FLOCK };
+    case "failed":
+      return {
+        code: "lock-failed",
+        what: `the folder cannot be locked (${flocked.code})`,
+        where: path,
+        fix: "run it where the image lies on a local disk",
+      };
+  }
 }
 
 /** Two installations of one service would take turns at being the one that runs. */

@@ -22,7 +22,6 @@ const PIECE_BYTES = 1024 * 1024;
  */
 export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposable> {
   const top = await fs.open(root, O_RDONLY | O_DIRECTORY);
-  const { dev, ino } = await top.stat({ bigint: true });
 
   /** Runs `use` with a name of the path's last component that no link leads away from. */
   async function at<T>(path: string, use: (name: string) => Promise<T>): Promise<T> {
@@ -88,7 +87,6 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
 
   return {
     root,
-    id: `${dev}:${ino}`,
     look,
     lookThrough,
     async readPart(path, position, length_bytes) {

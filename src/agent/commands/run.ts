@@ -6,6 +6,9 @@ import { errorCode } from "../../platform/files.ts";
 import type { Agent } from "../agent.ts";
 import type { Folders } from "../folders.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
+import type { AgentConfiguration } from "../configuration.ts";
+import type { DocumentInput } from "../document-input.ts";
+import type { TakenLock } from "../lock.ts";
 import { lockState } from "../lock.ts";
 import { openConfiguration, openManifest, openState } from "../open.ts";
 import { trackFiles } from "../pending-files.ts";
@@ -24,9 +27,9 @@ export const run: Command<CommonOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
 
   const configuration = openConfiguration(machine, folders.config_path);
-  const initial = await awaitConfiguration(configuration, { ...context, machine });
-  if (initial === null) return context.signal.aborted ? EXIT.ok : EXIT.invalid;
-  const taken = await lockState(machine.files, folders.state_directory);
+  const begun = await begin(configuration, folders, { ...context, machine });
+  if (begun === null) return context.signal.aborted ? EXIT.ok : EXIT.invalid;
+  const { initial, taken } = begun;
   if (taken.kind !== "lock") {
     terminal.problem(
       taken.kind === "problem"
@@ -69,6 +72,23 @@ export const run: Command<CommonOptions> = async (options, context) => {
   // Awaited here: returning gives the lock back.
   return await serve(agent, folders, log, context);
 };
+
+/** @returns null where there is no configuration to work with, and nobody waits for one. */
+async function begin(
+  configuration: DocumentInput<AgentConfiguration>,
+  { state_directory }: Folders,
+  context: CommandContext,
+): Promise<{ readonly initial: AgentConfiguration; readonly taken: TakenLock } | null> {
+  const lock = () => lockState(context.machine.files, state_directory);
+  // Both take a few milliseconds, the lock in another process.
+  const [early] = await Promise.all([lock(), configuration.refresh(false)]);
+  const { value } = configuration.reading;
+  if (value !== null) return { initial: value, taken: early };
+  // An agent that waits for a configuration keeps nobody from the state.
+  if (early.kind === "lock") await early.lock[Symbol.asyncDispose]();
+  const initial = await awaitConfiguration(configuration, context);
+  return initial === null ? null : { initial, taken: await lock() };
+}
 
 async function serve(agent: Agent, folders: Folders, log: Log, context: CommandContext): Promise<typeof EXIT.ok> {
   const { machine, signal } = context;
