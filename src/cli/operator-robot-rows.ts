@@ -5,13 +5,14 @@ import { DRY_RUN_FLAG, LIST_FLAGS, YES_FLAG } from "./operator-flags.ts";
 
 /** What robots have in common. */
 const SELECTOR_FLAGS: readonly FlagRow[] = [
-  { flag: "--site <site>", summary: "those at this site" },
-  { flag: "--region <region>", summary: "those in this region" },
-  { flag: "--type <type>", summary: "those of this robot type" },
+  { flag: "--site <site>", summary: "those at this site", names: "sites" },
+  { flag: "--region <region>", summary: "those in this region", names: "regions" },
+  { flag: "--type <type>", summary: "those of this robot type", names: "types" },
   {
     flag: "--label <name=value>",
     summary: "those with this label; again for more, all of which must match",
     repeats: true,
+    names: "labels",
   },
 ];
 
@@ -63,11 +64,16 @@ export const robotRows: readonly OperatorRow[] = [
     flags: [
       { flag: "--from <file>", summary: "YAML file that says it, or - for stdin; flags replace what it says" },
       { flag: "--name <name>", summary: "unique, stable name of the robot" },
-      { flag: "--type <type>", summary: "its robot type id" },
-      { flag: "--region <region>", summary: "the cloud region nearest to it" },
-      { flag: "--site <site>", summary: "the site it is at" },
+      { flag: "--type <type>", summary: "its robot type id", names: "catalog" },
+      { flag: "--region <region>", summary: "the cloud region nearest to it", names: "regions" },
+      { flag: "--site <site>", summary: "the site it is at", names: "sites" },
       { flag: "--clear-site", summary: "it is at no site any more" },
-      { flag: "--label <name=value>", summary: "a label of it, in place of all it had; again for more", repeats: true },
+      {
+        flag: "--label <name=value>",
+        summary: "a label of it, in place of all it had; again for more",
+        repeats: true,
+        names: "labels",
+      },
       { flag: "--clear-labels", summary: "it has no labels any more" },
       {
         flag: "--file <file>",

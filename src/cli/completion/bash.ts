@@ -1,16 +1,25 @@
-import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion } from "./description.ts";
-import { allFlags, COMPLETE, hasNames } from "./description.ts";
+import type { CompletedCommand, CompletedFlag, CompletedGroup, Completion, ExceptionalFlag } from "./description.ts";
+import { allFlags, COMPLETE, exceptionalFlags, hasNames } from "./description.ts";
 
 /** A script for bash ≥ 4.4: `source <(PROGRAM completion bash)`, or a file in /usr/share/bash-completion/completions. */
 export function bashCompletion(completion: Completion): string {
   const { program, flags, commands, groups } = completion;
   const name = `_${program.replaceAll("-", "_")}`;
   const with_value = allFlags(completion).filter(({ value }) => value.kind !== "none");
+  const exceptions = exceptionalFlags(completion);
   return `# bash completion for ${program}
 ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
-  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command= words= names= i
-  # bash takes --flag=value apart into three words.
-  if [[ $current == = ]]; then current=; elif [[ $before == = ]]; then before=\${COMP_WORDS[COMP_CWORD - 2]}; fi
+  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} stem= command= words= names= i
+  # bash takes --flag=value apart into three words, and --flag name=value into four.
+  i=$COMP_CWORD
+  if [[ $current == = ]]; then current=; elif [[ $before == = ]]; then i=$((i - 1)); fi
+  if [[ \${COMP_WORDS[i]} == = ]]; then
+    before=\${COMP_WORDS[i - 1]}
+    if [[ $before != -* ]]; then
+      stem=$before= before=\${COMP_WORDS[i - 2]}
+      [[ $before == = ]] && before=\${COMP_WORDS[i - 3]}
+    fi
+  fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case \${COMP_WORDS[i]} in
       ${pattern(with_value)})
@@ -20,14 +29,14 @@ ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
       *) command=\${command:+$command }\${COMP_WORDS[i]} ;;
     esac
   done
-  case $before in
-${with_value.map((flag) => completeValue(name, flag)).join("\n")}
+  case $command:$before in
+${[...exceptions.map(completeException(name)), ...with_value.map((flag) => completeValue(name, `*:${flag.name}`, flag))].join("\n")}
   esac
   case $command in
     '') words='${[...commands, ...groups, ...flags].map(({ name: word }) => word).join(" ")}' ;;
 ${[...commands.map((command) => completeWords(command.name, command)), ...groups.map(completeGroup)].join("\n")}
   esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")${hasNames(completion) ? `\n  ${name}_names "$names" "$current"` : ""}
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")${hasNames(completion) ? `\n  ${name}_names "$names" "$current" ""` : ""}
 }
 complete -F ${name} ${program}`;
 }
@@ -56,7 +65,7 @@ function askForNames(name: string, program: string): string {
   read -ra typed <<< "\${COMP_LINE:0:COMP_POINT}"
   while IFS= read -r each; do
     printf -v each %q "$each"
-    [[ $each == "$2"* ]] && COMPREPLY+=("$each")
+    [[ $each == "$3$2"* ]] && COMPREPLY+=("\${each#"$3"}")
   done < <(${program} ${COMPLETE} "$1" "\${typed[@]}" 2>/dev/null)
 }
 `;
@@ -66,17 +75,21 @@ function pattern(flags: readonly CompletedFlag[]): string {
   return flags.map(({ name }) => name).join(" | ");
 }
 
-function completeValue(program: string, { name, value }: CompletedFlag): string {
+function completeException(program: string) {
+  return ({ command, flag }: ExceptionalFlag) => completeValue(program, `'${command}'*:${flag.name}`, flag);
+}
+
+function completeValue(program: string, place: string, { value }: CompletedFlag): string {
   switch (value.kind) {
     case "none":
       return "";
     case "file":
-      return `    ${name}) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;`;
+      return `    ${place}) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$current"); return ;;`;
     case "directory":
-      return `    ${name}) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;`;
+      return `    ${place}) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$current"); return ;;`;
     case "names":
-      return `    ${name}) COMPREPLY=(); ${program}_names ${value.of} "$current"; return ;;`;
+      return `    ${place}) COMPREPLY=(); ${program}_names ${value.of} "$current" "$stem"; return ;;`;
     case "text":
-      return `    ${name}) mapfile -t COMPREPLY < <(compgen -W '${value.suggestions.join(" ")}' -- "$current"); return ;;`;
+      return `    ${place}) mapfile -t COMPREPLY < <(compgen -W '${value.suggestions.join(" ")}' -- "$current"); return ;;`;
   }
 }

@@ -121,10 +121,29 @@ export function hasNames(completion: Completion): boolean {
   );
 }
 
-/** Each flag of the program once: what follows it is the same wherever it stands. */
+/** Each flag of the program once, as the first command has it. */
 export function allFlags(completion: Completion): readonly CompletedFlag[] {
   const all = [...completion.flags, ...allCommands(completion).flatMap((command) => command.flags)];
   return [...new Map(all.map((flag) => [flag.name, flag])).values()];
+}
+
+export interface ExceptionalFlag {
+  /** With its group: `fleets list`. */
+  readonly command: string;
+  readonly flag: CompletedFlag;
+}
+
+/** Flags that another value follows than after the same flag of the first command that has it. */
+export function exceptionalFlags(completion: Completion): readonly ExceptionalFlag[] {
+  const usual = new Map(allFlags(completion).map(({ name, value }) => [name, JSON.stringify(value)]));
+  const exceptionsOf = (command: string, flags: readonly CompletedFlag[]) =>
+    flags.filter(({ name, value }) => usual.get(name) !== JSON.stringify(value)).map((flag) => ({ command, flag }));
+  return [
+    ...completion.commands.flatMap(({ name, flags }) => exceptionsOf(name, flags)),
+    ...completion.groups.flatMap((group) =>
+      group.commands.flatMap(({ name, flags }) => exceptionsOf(`${group.name} ${name}`, flags)),
+    ),
+  ];
 }
 
 function allCommands({ commands, groups }: Completion): readonly CompletedCommand[] {

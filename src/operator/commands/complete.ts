@@ -2,7 +2,9 @@ import { parseArgs } from "node:util";
 
 import { operations } from "../../api/api.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
+import type { RobotView } from "../../api/robot-views.ts";
 import type { CallResult } from "../../client/client.ts";
+import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { visible } from "../../platform/visible.ts";
@@ -64,8 +66,28 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
       return namesIn(await service.listAll(operations.listApiKeys, ({ items }) => items), ({ label, revoked_at }) =>
         (revoked_at ?? null) === null ? label : null,
       );
+    case "sites":
+      return valuesIn(service, ({ site }) => [site]);
+    case "regions":
+      return valuesIn(service, ({ region }) => [region]);
+    case "types":
+      return valuesIn(service, ({ robot_type_id }) => [robot_type_id]);
+    case "labels":
+      return valuesIn(service, ({ labels }) => Object.entries(labels).map(([name, value]) => `${name}=${value}`));
+    case "catalog":
+      return [...READY_CATALOG.keys(), ...(await askFor("types", service))];
   }
   return [];
+}
+
+/** What robots have, each value once, in order. */
+async function valuesIn(
+  service: Service,
+  valuesOf: (robot: RobotView) => readonly (string | null)[],
+): Promise<readonly string[]> {
+  const result = await service.listAll(operations.listRobots, (robots) => robots);
+  const values = result.kind === "ok" ? itemsIn(result.value).flatMap(valuesOf) : [];
+  return [...new Set(values)].filter((value) => value !== null).toSorted();
 }
 
 function namesIn<Item>(

@@ -11,7 +11,9 @@ import { openOperatorSite } from "../../support/operator.ts";
 let site: OperatorSite;
 beforeAll(async () => {
   site = await openOperatorSite();
-  for (const name of ["arm-1", "arm-2"]) await site.register(name);
+  const far = { region: "moon", robot_type_id: "wheelbarrow" };
+  await site.register("arm-1", { site: "hall 2", labels: { line: "4", shift: "day" }, ...far });
+  await site.register("arm-2", { site: "hall 1", labels: { line: "4" } });
   // Nobody could type it, and what it shows is no name.
   await site.register("arm-1\u200b");
   await site.run("deploy", "pi0.5", "--robot", "arm-2");
@@ -29,6 +31,10 @@ it.each([
   ["deployments", ["arm-2"]],
   ["keys", ["bootstrap", "cell 4"]],
   ["contexts", ["lab"]],
+  ["sites", ["hall 1", "hall 2"]],
+  ["regions", ["moon", "us-west-2"]],
+  ["types", ["so101_follower", "wheelbarrow"]],
+  ["labels", ["line=4", "shift=day"]],
 ])("%s: %j", async (kind, names) => {
   const { exit_code, out, err } = await site.run("__complete", kind, "robot-policy", "some", "command");
   expect([exit_code, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
@@ -36,6 +42,11 @@ it.each([
 
 it("models: by their slugs", async () => {
   expect((await site.run("__complete", "models")).out.split("\n")).toContain("pi0.5");
+});
+
+it("catalog: robot types to register, those of the catalog and those that robots have", async () => {
+  const { out } = await site.run("__complete", "catalog");
+  expect(out.split("\n")).toEqual(expect.arrayContaining(["lerobot.so101-follower.v1", "wheelbarrow"]));
 });
 
 it("the service is the one that the words so far name, however little of a command they are", async () => {

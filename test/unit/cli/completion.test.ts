@@ -69,7 +69,11 @@ const grouped: ProgramTable<object, null> = {
       summary: "move one to a robot",
       argument: "KEY ROBOT",
       names: ["keys", "robots"],
-      flags: [{ flag: "--site <site>", summary: "where", names: "sites" }],
+      flags: [
+        { flag: "--site <site>", summary: "where", names: "sites" },
+        { flag: "--by <what>", summary: "how", choices: ["hand"] },
+        { flag: "--label <name=value>", summary: "which", names: "labels" },
+      ],
       examples: [],
       load,
     },
@@ -93,6 +97,7 @@ shift
 kind=$1
 shift
 echo "$kind-$(echo "$*" | tr ' ' -)"
+echo "$kind-line=a"
 echo "$kind-it's a name"
 echo "$kind-"'$(touch it)'
 echo "what stands in the way" >&2
@@ -192,11 +197,17 @@ describe("bash", () => {
     ],
     [
       ["grouped", "keys", "move", "keys-"],
-      ["keys-\\$\\(touch\\ it\\)", "keys-grouped-keys-move-keys-", "keys-it\\'s\\ a\\ name"],
+      ["keys-\\$\\(touch\\ it\\)", "keys-grouped-keys-move-keys-", "keys-it\\'s\\ a\\ name", "keys-line=a"],
     ],
     [["grouped", "keys", "move", "keys-it\\'s\\ a\\ name", "robots-i"], ["robots-it\\'s\\ a\\ name"]],
     [["grouped", "keys", "move", "--site", "sites-i"], ["sites-it\\'s\\ a\\ name"]],
     [["grouped", "keys", "move", "--s"], ["--site"]],
+    [["grouped", "keys", "move", "--label", "labels-l"], ["labels-line=a"]],
+    [["grouped", "keys", "move", "--label", "labels-line", "="], ["a"]],
+    [["grouped", "keys", "move", "--label", "labels-line", "=", "a"], ["a"]],
+    [["grouped", "keys", "move", "--label", "labels-line", "=", "b"], []],
+    [["grouped", "keys", "move", "--label", "=", "labels-line", "=", "a"], ["a"]],
+    [["grouped", "keys", "move", "--by", ""], ["hand"]],
     [
       ["grouped", "keys", "list", "--"],
       ["--by", "--help"],
@@ -337,6 +348,8 @@ describe("zsh and fish", () => {
               'move')
                 _arguments \\
                   '--site[where]:value: _grouped_names sites' \\
+                  '--by[how]:value:(hand)' \\
+                  '--label[which]:value: _grouped_names labels' \\
                   '--help[show what there is]' \\
                   '1: : _grouped_names keys' \\
                   '2: : _grouped_names robots' \\
@@ -378,7 +391,7 @@ describe("zsh and fish", () => {
         set -l words
         set -l before
         for word in (commandline -opc)[2..]
-          if not contains -- "$before" --site --by; and not string match -q -- '-*' $word
+          if not contains -- "$before" --site --by --label; and not string match -q -- '-*' $word
             set -a words $word
           end
           set before $word
@@ -395,6 +408,8 @@ describe("zsh and fish", () => {
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move; and __grouped_words 2' -a '(grouped __complete keys (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move; and __grouped_words 3' -a '(grouped __complete robots (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l site -d 'where' -x -a '(grouped __complete sites (commandline -opc) 2>/dev/null)'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l by -d 'how' -x -a 'hand'
+      complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l label -d 'which' -x -a '(grouped __complete labels (commandline -opc) 2>/dev/null)'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from move' -l help -d 'show what there is'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and not __fish_seen_subcommand_from create move list' -a list -d 'list them'
       complete -c grouped -n '__fish_seen_subcommand_from keys; and __fish_seen_subcommand_from list' -l by -d 'in which order' -x -a 'day robot'
