@@ -26,6 +26,8 @@ interface AgentFlags {
   readonly method?: string;
   readonly revoke?: boolean;
   readonly sameRobot?: boolean;
+  readonly caFile?: string;
+  readonly test?: boolean;
   readonly root?: string;
   readonly keyStdin?: boolean;
   readonly node?: string;
@@ -67,11 +69,13 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
     },
     {
       name: "init",
-      summary: "write a commented configuration and manifest; asks for what the flags leave open",
+      summary:
+        "write a commented configuration and manifest; asks for what the flags leave open, and tests the service",
       flags: [
         { flag: "--type <id>", summary: "type of the robot, from the catalog", suggestions: [...READY_CATALOG.keys()] },
         { flag: "--extend", summary: "write a type of your own that starts from --type, to change cameras or limits" },
         { flag: "--url <url>", summary: "address of the service" },
+        { flag: "--ca-file <file>", summary: "certificates of your own authority (PEM), if the service's is from one" },
         { flag: "--region <region>", summary: "cloud region nearest to the robot" },
         { flag: "--key-file <file>", summary: "file with the API key (default: api-key beside the configuration)" },
         { flag: "--name <template>", summary: "name of the robot (default: {hostname})" },
@@ -82,6 +86,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
         },
         { flag: "--dir <dir>", summary: "where to write both files (default: where the agent looks for them)" },
         { flag: "--force", summary: "replace files that are there already" },
+        { flag: "--no-test", summary: "do not test address, certificate and key" },
       ],
       examples: [
         "robot-policy-agent init",

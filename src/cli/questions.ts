@@ -29,16 +29,25 @@ async function openSession({ stdin, stderr, interrupt, signal }: AskedProcess): 
   const input = createInterface({ input: stdin, output: stderr });
   // The iterator keeps lines that were pasted ahead of their question.
   const lines = input[Symbol.asyncIterator]();
+  let isClosed = false;
   const close = () => input.close();
+  input.on("close", () => {
+    isClosed = true;
+  });
   input.on("SIGINT", interrupt);
   signal.addEventListener("abort", close, { once: true });
   return {
     async ask(question) {
       if (signal.aborted) return null;
-      input.setPrompt(question);
-      input.prompt();
+      // Ctrl-D ends the input; lines that came before it are still handed out.
+      if (!isClosed) {
+        input.setPrompt(question);
+        input.prompt();
+      }
       const line = await lines.next();
-      return line.done === true ? null : line.value;
+      if (line.done !== true) return line.value;
+      stderr.write("\n");
+      return null;
     },
     close,
   };

@@ -4,6 +4,7 @@ export interface SecretSource {
   on(event: "data" | "end", listener: (chunk: string | Buffer) => void): unknown;
   off(event: "data" | "end", listener: (chunk: string | Buffer) => void): unknown;
   pause(): unknown;
+  resume(): unknown;
   readonly isTTY?: boolean;
   setRawMode?(is_raw: boolean): unknown;
 }
@@ -75,6 +76,8 @@ export function readSecret(
     if (signal.aborted) return conclude(null);
     if (!is_terminal) return;
     stdin.setRawMode?.(true);
+    // Questions that were asked before paused it.
+    stdin.resume();
     stderr.write(prompt);
   });
 }

@@ -102,7 +102,7 @@ export async function provision(computer: Shell, service: SiteService): Promise<
   await computer.write(`/etc/${PACKAGE}/site-ca.pem`, service.ca);
   const files = ROBOT_FILES.map((path) => `--file ${path}`).join(" ");
   await computer.run(
-    `${PACKAGE} init --force --url ${service.url} --region eu-central-1 --type yam.bimanual-joint-position.v1 ${files}
+    `${PACKAGE} init --force --no-test --url ${service.url} --region eu-central-1 --type yam.bimanual-joint-position.v1 ${files}
     sed -i 's|^service:|service:\\n  ca_file: /etc/${PACKAGE}/site-ca.pem|' ${CONFIGURATION_FILE}`,
   );
   await putKey(computer, service.key);

@@ -1,6 +1,6 @@
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { access, constants } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 
-import { parseServiceUrl } from "../../client/service-url.ts";
 import { readManifest } from "../../manifest/manifest.ts";
 import type { CatalogRow } from "../../manifest/catalog.ts";
 import { loadCatalog } from "../../manifest/catalog.ts";
@@ -9,18 +9,28 @@ import { replaceDurably } from "../../platform/durable-file.ts";
 import type { Files } from "../../platform/files.ts";
 import { errorCode } from "../../platform/files.ts";
 import type { Questions } from "../../platform/questions.ts";
-import { shellWord } from "../../platform/shell-word.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
+import type { AgentConfiguration } from "../configuration.ts";
 import { DEFAULTS, readConfiguration } from "../configuration.ts";
 import { imageAround, resolveFolders } from "../folders.ts";
+import { absolute } from "../init/answer-problems.ts";
 import { configurationText } from "../init/configuration-text.ts";
+import type { Answers } from "../init/interview.ts";
+import { interview } from "../init/interview.ts";
 import { extendedManifestText, manifestText } from "../init/manifest-text.ts";
-import type { CommandContext, CommonOptions } from "./context.ts";
+import type { Paths } from "../init/next-steps.ts";
+import { isFile, stepsHere, stepsInImage } from "../init/next-steps.ts";
+import type { ServiceFailure, ServiceTest } from "../init/service-test.ts";
+import { testService } from "../init/service-test.ts";
+import type { CommonOptions } from "./context.ts";
+import type { SetKeyContext } from "./set-key.ts";
+import { KEY_LIMIT, setKey } from "./set-key.ts";
 
 export interface InitOptions extends CommonOptions {
   readonly type?: string;
   readonly url?: string;
+  readonly caFile?: string;
   readonly region?: string;
   readonly keyFile?: string;
   readonly name?: string;
@@ -31,29 +41,25 @@ export interface InitOptions extends CommonOptions {
   readonly force?: boolean;
   /** Write a manifest that extends the type, to change it. */
   readonly extend?: boolean;
+  /** False: the service is not asked. */
+  readonly test?: boolean;
 }
 
-export interface InitContext extends CommandContext {
+export interface InitContext extends SetKeyContext {
   /** null where nobody sits at the terminal. */
   openQuestions(): Questions | null;
-}
-
-interface Paths {
-  readonly configuration: string;
-  readonly key: string;
-  readonly manifest: string;
 }
 
 const HINT = "Written by robot-policy-agent init. After an edit: robot-policy-agent check";
 /** Neither file holds a secret, and both are for people to read. */
 const FILE_MODE = 0o644;
 const DIRECTORY_MODE = 0o755;
-/** How often a question is repeated before the answer is left to the editor. */
-const ATTEMPTS = 3;
-/** As many as the manifest may list. */
-const FILES_LIMIT = 64;
 
-/** `init`: writes a commented configuration and manifest. Asks for what is missing where somebody can answer, else marks it in the files. */
+/**
+ * `init`: writes a commented configuration and manifest. Asks for what is missing where somebody can answer, else marks it in the files.
+ * Then it tests address, certificate and key. A test that fails is told and fails nothing: the files are right to have all the same, and
+ * a robot is often set up where its service is not.
+ */
 export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const { config_path } = resolveFolders(options, context.environment);
@@ -61,38 +67,28 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const image = imageAround(directory);
   const paths: Paths = {
     configuration: options.dir === undefined ? resolve(config_path) : join(directory, "config.yaml"),
-    // As the agent will see it.
     key: options.keyFile === undefined ? join(directory.slice(image?.length), "api-key") : absolute(options.keyFile),
     manifest: join(directory, DEFAULTS.manifest),
   };
-  if (options.force !== true) {
-    const taken = await findExisting(machine.files, [paths.configuration, paths.manifest]);
-    if (taken !== null) return fail(context, taken);
-  }
-  const answers = await answer(options, context);
-  const files = answers.files.map((path) => ({ label: null, path: absolute(path) }));
-  const configuration = configurationText(
-    {
-      url: answers.url,
-      region: answers.region,
-      key_file: paths.key,
-      name: options.name ?? DEFAULTS.name,
-      site: null,
-      labels: {},
-    },
-    HINT,
-  );
-  const base = await baseFor(answers.type, options);
-  const manifest =
-    base === null
-      ? manifestText({ robot_type_id: answers.type, display_name: null, files }, HINT)
-      : extendedManifestText({ base, files }, HINT);
+  const taken =
+    options.force === true ? null : await findExisting(machine.files, [paths.configuration, paths.manifest]);
+  const refusal = taken ?? (await findUnwritable(directory, directory));
+  if (refusal !== null) return fail(context, refusal);
 
-  const findings = [
-    ...readConfiguration(Buffer.from(configuration), { path: paths.configuration }).findings,
-    ...(await readManifest(Buffer.from(manifest), READY_CATALOG)).findings,
-  ];
-  const wrong = findings.find(({ severity, id }) => severity === "error" && id !== "placeholder");
+  // From another network, and with another computer's key, an image has nothing to test.
+  const isTested = options.test !== false && image === null;
+  const given = readFlags(options);
+  const questions = isComplete(given) ? null : context.openQuestions();
+  const answers = questions === null ? given : await ask(questions, given, isTested, paths, options, context);
+  if (answers === null) {
+    terminal.note("Nothing was written.");
+    return EXIT.interrupted;
+  }
+
+  const { text, findings, configuration } = configurationOf(answers, paths, options);
+  const manifest = await manifestOf(answers, options);
+  const all = [...findings, ...(await readManifest(Buffer.from(manifest), READY_CATALOG)).findings];
+  const wrong = all.find(({ severity, id }) => severity === "error" && id !== "placeholder");
   if (wrong !== undefined) {
     const what = `${wrong.loc}: ${wrong.message}`;
     terminal.problem({ code: "bad-answer", what, fix: "correct the flag; nothing was written" });
@@ -100,25 +96,144 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   }
   try {
     await machine.files.makeDirectory(directory, DIRECTORY_MODE);
-    await replaceDurably(machine.files, paths.configuration, Buffer.from(configuration), FILE_MODE);
+    await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
     await replaceDurably(machine.files, paths.manifest, Buffer.from(manifest), FILE_MODE);
   } catch (error) {
     return fail(context, unwritable(error, directory));
   }
-  const unlisted = findings.find(({ id }) => id === "type_id_unlisted");
-  if (unlisted !== undefined) terminal.note(`${terminal.style("warn", "warning")}: ${unlisted.message}`);
-  const open = findings.filter(({ id }) => id === "placeholder").length;
-  const writing = [
-    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
-    ...(files.length === 0 ? ["list the configuration files in robot-manifest.yaml, and set status: ready"] : []),
-  ];
-  const is_standard = options.dir === undefined && options.config === undefined;
-  const using = image === null ? stepsHere(paths, is_standard) : await stepsInImage(machine.files, paths, image);
   terminal.print(`Wrote ${paths.configuration}`);
   terminal.print(`Wrote ${paths.manifest}`);
+  const unlisted = all.find(({ id }) => id === "type_id_unlisted");
+  if (unlisted !== undefined) terminal.note(`${terminal.style("warn", "warning")}: ${unlisted.message}`);
+
+  const person = questions === null || image !== null ? null : context;
+  const hasKey = configuration !== null && (await tryKey(configuration, isTested, person, paths, options, context));
+  const open = all.filter(({ id }) => id === "placeholder").length;
+  const is_standard = options.dir === undefined && options.config === undefined;
+  const steps = [
+    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
+    ...(answers.files.length === 0
+      ? ["list the configuration files in robot-manifest.yaml, and set status: ready"]
+      : []),
+    ...(image === null ? stepsHere(paths, is_standard, hasKey) : await stepsInImage(machine.files, paths, image)),
+  ];
   terminal.print("Next:");
-  for (const [index, step] of [...writing, ...using].entries()) terminal.print(`  ${index + 1}. ${step}`);
+  for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
   return EXIT.ok;
+}
+
+function readFlags(options: InitOptions): Answers {
+  const { url = null, caFile, region = null, type = null, file = [] } = options;
+  return { url, caFile: caFile === undefined ? null : absolute(caFile), region, type, files: file };
+}
+
+function isComplete({ url, region, type, files }: Answers): boolean {
+  return url !== null && region !== null && type !== null && files.length > 0;
+}
+
+/** @returns null when the person ended it. */
+async function ask(
+  questions: Questions,
+  given: Answers,
+  isTested: boolean,
+  paths: Paths,
+  options: InitOptions,
+  context: InitContext,
+): Promise<Answers | null> {
+  const { terminal, signal, machine } = context;
+  const test = (url: string, caFile: string | null) => tryAddress({ ...given, url, caFile }, paths, options, context);
+  try {
+    return await interview(given, {
+      questions,
+      terminal,
+      signal,
+      isFile: (path) => isFile(machine.files, absolute(path)),
+      test: isTested ? test : null,
+    });
+  } finally {
+    questions.close();
+  }
+}
+
+/** What keeps an address with these certificates from being reached. The key comes later. */
+async function tryAddress(
+  answers: Answers,
+  paths: Paths,
+  options: InitOptions,
+  context: InitContext,
+): Promise<ServiceFailure | null> {
+  const { configuration } = configurationOf({ ...answers, region: "any" }, paths, options);
+  if (configuration === null) return null;
+  const { failures } = await testService(configuration, resolveFolders(options, context.environment), context);
+  return failures.find(({ id }) => id !== "key" && id !== "authentication") ?? null;
+}
+
+/**
+ * Tests the configuration as it is written, and asks for the key until the service accepts it or the person has none.
+ *
+ * @param person null where nobody is asked.
+ * @returns whether a key is in place, as far as this knows.
+ */
+async function tryKey(
+  configuration: AgentConfiguration,
+  isTested: boolean,
+  person: InitContext | null,
+  paths: Paths,
+  options: InitOptions,
+  context: InitContext,
+): Promise<boolean> {
+  const folders = resolveFolders(options, context.environment);
+  let isPut = false;
+  for (;;) {
+    const test = isTested ? await testService(configuration, folders, context) : null;
+    if (test !== null) await showTest(test, paths, context);
+    if (test?.key === "accepted") return true;
+    const isWanted = test === null ? !isPut : test.key !== "untested";
+    if (!isWanted || person === null) return isPut;
+    const key = await person.readSecret("API key (not shown; Enter alone: later, with set-key): ", KEY_LIMIT);
+    context.signal.throwIfAborted();
+    if (key === null || key === "") return isPut;
+    const readSecret = async () => key;
+    if ((await setKey({ ...options, config: paths.configuration }, { ...context, readSecret })) === EXIT.ok)
+      isPut = true;
+  }
+}
+
+async function showTest(
+  { failures, key }: ServiceTest,
+  paths: Paths,
+  { terminal, machine }: InitContext,
+): Promise<void> {
+  // That there is no key yet is the next step, and no failure.
+  const hasKey = await isFile(machine.files, paths.key);
+  const shown = failures.filter(({ id }) => id !== "key" || hasKey);
+  for (const { what, remedy } of shown) {
+    terminal.note(`${terminal.style("warn", "warning")}: ${what}`);
+    terminal.note(`  → ${remedy}`);
+  }
+  if (shown.length === 0) terminal.note(`The service answers${key === "accepted" ? ", and accepts the key" : ""}.`);
+}
+
+function configurationOf({ url, caFile, region }: Answers, paths: Paths, { name = DEFAULTS.name }: InitOptions) {
+  const answers = { url, region, key_file: paths.key, ca_file: caFile, name, site: null, labels: {} };
+  const text = configurationText(answers, HINT);
+  const { findings, configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });
+  return { text, findings, configuration };
+}
+
+async function manifestOf(answers: Answers, options: InitOptions): Promise<string> {
+  const files = answers.files.map((path) => ({ label: null, path: absolute(path) }));
+  const base = await baseFor(answers.type, options);
+  return base === null
+    ? manifestText({ robot_type_id: answers.type, display_name: null, files }, HINT)
+    : extendedManifestText({ base, files }, HINT);
+}
+
+/** The type to extend: where that is asked for, and where a service is not known to take the type by its id. */
+async function baseFor(type: string | null, { extend }: InitOptions): Promise<CatalogRow | null> {
+  if (type === null || (extend !== true && READY_CATALOG.get(type)?.hosted !== false)) return null;
+  const rows = await loadCatalog();
+  return rows.find(({ robot_type_id }) => robot_type_id === type) ?? null;
 }
 
 /** Nothing that a person wrote is lost for a command typed twice. */
@@ -135,104 +250,16 @@ async function findExisting(files: Files, paths: readonly string[]): Promise<Pro
   return null;
 }
 
-interface Answers {
-  readonly url: string | null;
-  readonly region: string | null;
-  readonly type: string | null;
-  /** In digest order. */
-  readonly files: readonly string[];
-}
-
-async function answer(options: InitOptions, context: InitContext): Promise<Answers> {
-  const { url = null, region = null, type = null, file: files = [] } = options;
-  const given = { url, region, type, files };
-  if (url !== null && region !== null && type !== null && files.length > 0) return given;
-  const questions = context.openQuestions();
-  if (questions === null) return given;
+/** Found out before the questions, so that nobody answers them for nothing. @param nearest the folder itself, or the first above it that is there. */
+async function findUnwritable(directory: string, nearest: string): Promise<Problem | null> {
   try {
-    context.terminal.note("Enter alone leaves an answer open; it is marked in the file.");
-    return {
-      url: url ?? (await ask(questions, "Address of the service (https://HOST): ", urlProblem, context)),
-      region: region ?? (await ask(questions, "Cloud region nearest to the robot: ", () => null, context)),
-      type:
-        type ?? (await ask(questions, "Type of the robot (see: robot-policy-agent catalog): ", typeProblem, context)),
-      files: files.length > 0 ? files : await askFiles(questions, context),
-    };
-  } finally {
-    questions.close();
+    await access(nearest, constants.W_OK | constants.X_OK);
+    return null;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT" && dirname(nearest) !== nearest)
+      return findUnwritable(directory, dirname(nearest));
+    return unwritable(error, directory);
   }
-}
-
-/** One by one, in digest order. A file that is not there yet may come: it is said, and kept. */
-async function askFiles(questions: Questions, context: CommandContext): Promise<readonly string[]> {
-  const { terminal, machine } = context;
-  terminal.note("Configuration files: those that decide how a command becomes motion, such as calibration and limits.");
-  const files: string[] = [];
-  while (files.length < FILES_LIMIT) {
-    const question = `Configuration file ${files.length + 1} (Enter alone: no more): `;
-    const path = await ask(questions, question, fileProblem, context);
-    if (path === null) break;
-    if (!path.startsWith("~/") && !(await isFile(machine.files, absolute(path))))
-      terminal.note(`There is no such file now: ${absolute(path)}. It is listed all the same.`);
-    files.push(path);
-  }
-  return files;
-}
-
-async function fileProblem(answer: string): Promise<string | null> {
-  const files = [{ label: null, path: absolute(answer) }];
-  const text = manifestText({ robot_type_id: null, display_name: null, files }, HINT);
-  const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
-  return findings.find(({ severity, id }) => severity === "error" && id !== "placeholder")?.message ?? null;
-}
-
-async function isFile(files: Files, path: string): Promise<boolean> {
-  try {
-    return (await files.stat(path)).kind === "file";
-  } catch {
-    return false;
-  }
-}
-
-async function ask(
-  questions: Questions,
-  question: string,
-  problemOf: (answer: string) => string | null | Promise<string | null>,
-  { terminal, signal }: CommandContext,
-): Promise<string | null> {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const line = await questions.ask(question);
-    signal.throwIfAborted();
-    const written = line?.trim() ?? "";
-    if (written === "") return null;
-    const problem = await problemOf(written);
-    if (problem === null) return written;
-    terminal.note(problem);
-  }
-  return null;
-}
-
-/** The type to extend: where that is asked for, and where a service is not known to take the type by its id. */
-async function baseFor(type: string | null, { extend }: InitOptions): Promise<CatalogRow | null> {
-  if (type === null || (extend !== true && READY_CATALOG.get(type)?.hosted !== false)) return null;
-  const rows = await loadCatalog();
-  return rows.find(({ robot_type_id }) => robot_type_id === type) ?? null;
-}
-
-function urlProblem(answer: string): string | null {
-  const parsed = parseServiceUrl(answer, false);
-  return parsed.kind === "url" ? null : `${parsed.what}; ${parsed.fix}`;
-}
-
-async function typeProblem(answer: string): Promise<string | null> {
-  const text = manifestText({ robot_type_id: answer, display_name: null, files: [] }, HINT);
-  const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
-  return findings.find(({ severity }) => severity === "error")?.message ?? null;
-}
-
-/** `~/` stays: whose home that is, the configuration says. */
-function absolute(path: string): string {
-  return isAbsolute(path) || path.startsWith("~/") ? path : resolve(path);
 }
 
 function unwritable(error: unknown, where: string): Problem {
@@ -245,37 +272,7 @@ function unwritable(error: unknown, where: string): Problem {
   return { code: "not-writable", what: `cannot write there (${code})`, where, fix };
 }
 
-function fail({ terminal }: CommandContext, problem: Problem): ExitCode {
+function fail({ terminal }: InitContext, problem: Problem): ExitCode {
   terminal.problem(problem);
   return EXIT.failed;
-}
-
-/** @param is_standard the files are where the installed agent looks. */
-function stepsHere({ configuration }: Paths, is_standard: boolean): readonly string[] {
-  const program = is_standard ? "sudo robot-policy-agent" : "robot-policy-agent";
-  const named = is_standard ? "" : ` --config ${configuration}`;
-  return [
-    `${program} set-key${named}`,
-    `${program} check${named}`,
-    `${program} --setup${named}`,
-    // Registered once is not watched.
-    ...(is_standard ? ["sudo systemctl start robot-policy-agent"] : []),
-  ];
-}
-
-/** Nothing that looks at this computer, or would register it: the agent of the image comes up with its robot. */
-async function stepsInImage(files: Files, { configuration, key }: Paths, image: string): Promise<readonly string[]> {
-  const root = shellWord(image);
-  const key_path = join(image, key);
-  // `install` has one place for the key, and leaves an image with the Debian package alone.
-  const is_for_install =
-    key_path === join(dirname(configuration), "api-key") &&
-    !(await isFile(files, join(image, "usr/bin/robot-policy-agent")));
-  const putting = is_for_install
-    ? `sudo robot-policy-agent install --root ${root} --key-file FILE`
-    : `sudo chroot ${root} robot-policy-agent set-key`;
-  return [
-    ...((await isFile(files, key_path)) ? [] : [putting]),
-    "on a robot that runs this image: sudo robot-policy-agent status",
-  ];
 }

@@ -25,7 +25,7 @@ export interface SetKeyContext extends CommandContext {
 
 const MODE = 0o600;
 /** More is no key, whatever editors put around it. */
-const LIMIT = 4096;
+export const KEY_LIMIT = 4096;
 
 /** `set-key`: puts the API key where the agent reads it, for nobody else to read. The key comes from stdin or a file, never as an argument. */
 export async function setKey(options: SetKeyOptions, context: SetKeyContext): Promise<ExitCode> {
@@ -68,8 +68,8 @@ async function readKey(
   try {
     const read =
       from === undefined
-        ? await readSecret("API key: ", LIMIT)
-        : await readBounded(machine.files, resolve(from), LIMIT);
+        ? await readSecret("API key: ", KEY_LIMIT)
+        : await readBounded(machine.files, resolve(from), KEY_LIMIT);
     if (read === "too-large") return unusable("key-too-large", "there is more in it than a key", where);
     if (read === null) return unusable("key-empty", "there is no key in it", where);
     return parseKey(typeof read === "string" ? read : Buffer.from(read).toString("utf8"), "key-file", where);

@@ -37,6 +37,8 @@ export type Verdict =
       readonly remedy: string;
       /** The kind of the failure. */
       readonly exit_code: FailureCode;
+      /** It is the certificates to trust: `service.ca_file` is wanted, or another one. */
+      readonly isAboutAuthority?: boolean;
     };
 
 export type FailureCode = Exclude<ExitCode, typeof EXIT.ok | typeof EXIT.usage | typeof EXIT.interrupted>;
@@ -65,7 +67,7 @@ export function warn(what: string, remedy: string): Verdict {
   return { status: "warn", what, remedy };
 }
 
-export function fail(exit_code: FailureCode, what: string, remedy: string): Verdict {
+export function fail(exit_code: FailureCode, what: string, remedy: string): Extract<Verdict, { status: "fail" }> {
   return { status: "fail", what, remedy, exit_code };
 }
 

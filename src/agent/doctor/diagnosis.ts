@@ -13,6 +13,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { Folders } from "../folders.ts";
+import type { Registration } from "../registration.ts";
 import type { StatusDocument } from "../status.ts";
 import type { Vantage } from "../vantage.ts";
 import { takeVantage } from "../vantage.ts";
@@ -46,7 +47,38 @@ export async function* diagnose(context: CommandContext, folders: Folders): Asyn
   const examination = startExamination(clock, context.signal);
   const vantage = await takeVantage(context, folders);
   const work = examine({ examination, context, folders, vantage, started_at_ms });
-  for (const id of CHECK_IDS) {
+  yield* resultsOf(CHECK_IDS, examination, work);
+}
+
+/** What `diagnoseService` looks at. */
+const SERVICE_CHECK_IDS = ["key", "dns", "tcp", "proxy", "tls", "service", "clock", "authentication"] as const;
+
+/**
+ * The key, the way to the service, and what it answers, for a configuration that need not be on the disk yet.
+ *
+ * @throws `context.signal.reason` when it aborts.
+ */
+export async function* diagnoseService(
+  context: CommandContext,
+  folders: Folders,
+  configuration: AgentConfiguration,
+): AsyncGenerator<CheckResult, void> {
+  const { clock } = context.machine;
+  const examination = startExamination(clock, context.signal);
+  const vantage = await takeVantage(context, folders);
+  const started_at_ms = clock.monotonic_ms();
+  const shell = context.environment;
+  const ward: Ward = { examination, context, folders, vantage, started_at_ms, status: null, shell };
+  const work = examineService(ward, configuration, Promise.resolve(null));
+  yield* resultsOf(SERVICE_CHECK_IDS, examination, work);
+}
+
+async function* resultsOf(
+  ids: readonly CheckId[],
+  examination: Examination,
+  work: Promise<void>,
+): AsyncGenerator<CheckResult, void> {
+  for (const id of ids) {
     yield await Promise.race([examination.result(id), work.then(() => examination.result(id))]);
   }
 }
@@ -118,7 +150,6 @@ async function withoutConfiguration(ward: Ward): Promise<void> {
 async function configured(ward: Ward, configuration: AgentConfiguration): Promise<void> {
   const { examination, context, folders, vantage, status } = ward;
   const state = examination.run("state", local(ward), () => checkState(context, folders, configuration, vantage));
-  const key = examination.run("key", local(ward), () => checkKey(context, folders, configuration, vantage));
   const files = async () => {
     const manifest = await examination.run("manifest", local(ward), () =>
       checkManifest(context, configuration, vantage),
@@ -132,18 +163,26 @@ async function configured(ward: Ward, configuration: AgentConfiguration): Promis
       only(await checkInotify(context, folders, configuration, manifest, vantage, status?.watching ?? null, signal)),
     );
   };
-  const network = async () => {
-    const answer = (await reach(ward, configuration))
-      ? await examination.run("service", requestLimit(configuration), async (signal) =>
-          checkService(context, configuration, await key, signal),
-        )
-      : null;
-    await examination.run("clock", local(ward), async () => only(await clockOf(context, answer)));
-    if (answer === null) skipAll(examination, ["authentication"], "service");
-    else if ((await key) === null) skipAll(examination, ["authentication"], "key");
-    else await examination.run("authentication", local(ward), async () => only(judgeKey(answer, await state)));
-  };
-  await Promise.all([files(), network()]);
+  await Promise.all([files(), examineService(ward, configuration, state)]);
+}
+
+/** @param state what this robot is registered as. */
+async function examineService(
+  ward: Ward,
+  configuration: AgentConfiguration,
+  state: Promise<Registration | null>,
+): Promise<void> {
+  const { examination, context, folders, vantage } = ward;
+  const key = examination.run("key", local(ward), () => checkKey(context, folders, configuration, vantage));
+  const answer = (await reach(ward, configuration))
+    ? await examination.run("service", requestLimit(configuration), async (signal) =>
+        checkService(context, configuration, await key, signal),
+      )
+    : null;
+  await examination.run("clock", local(ward), async () => only(await clockOf(context, answer)));
+  if (answer === null) skipAll(examination, ["authentication"], "service");
+  else if ((await key) === null) skipAll(examination, ["authentication"], "key");
+  else await examination.run("authentication", local(ward), async () => only(judgeKey(answer, await state)));
 }
 
 /** Goes the way to the service up to the point where something can be sent. @returns false when it ends before, the rest skipped. */

@@ -110,7 +110,7 @@ function explainRefusal(
 ): Verdict {
   const no = (what: string, remedy: string) => fail(EXIT.unreachable, what, remedy);
   const host = hostOf(url);
-  if (isOwnMistake(error)) return no(error.message, "correct service.ca_file");
+  if (isOwnMistake(error)) return { ...no(error.message, "correct service.ca_file"), isAboutAuthority: true };
   if (certificate !== null && looksLikeClock(error.code)) {
     const { validFrom, validTo } = certificate;
     const now = day(clock.wall_ms());
@@ -125,10 +125,10 @@ function explainRefusal(
     const name_it = "put that authority's certificate (PEM) into a file and name it as service.ca_file";
     // X509_STORE_CTX_get_error(3): the service sent its own certificate and nothing above it.
     const is_alone = error.code === "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
-    return no(
-      what,
-      is_alone ? `${name_it}; or have the service send its whole chain, if it is an intermediate` : name_it,
-    );
+    const remedy = is_alone
+      ? `${name_it}; or have the service send its whole chain, if it is an intermediate`
+      : name_it;
+    return { ...no(what, remedy), isAboutAuthority: true };
   }
   if (certificate !== null && error.code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const what = `the certificate is for ${namesOf(certificate)}, not for ${host}`;

@@ -6,6 +6,7 @@ export interface ConfigurationAnswers {
   readonly url: string | null;
   readonly region: string | null;
   readonly key_file: string;
+  readonly ca_file: string | null;
   readonly name: string;
   readonly site: string | null;
   readonly labels: Readonly<Record<string, string>>;
@@ -23,7 +24,7 @@ const REMARK_COLUMN = 32;
  * @param hint the second line: where the file belongs and what to do with it.
  */
 export function configurationText(answers: ConfigurationAnswers, hint: string): string {
-  const { url, region, key_file, name, site, labels } = answers;
+  const { url, region, key_file, ca_file, name, site, labels } = answers;
   return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
 # ${hint}
 # Lines that start with # are switched off; those below show the defaults.
@@ -37,7 +38,7 @@ service:
   key_file: ${yamlText(key_file)}
 
   # Certificate of your own CA (PEM), if the service has one that the system does not know.
-  # ca_file: /etc/ssl/certs/factory-ca.pem
+  ${ca_file === null ? "# ca_file: /etc/ssl/certs/factory-ca.pem" : `ca_file: ${yamlText(ca_file)}`}
 
   # Proxy, or "none" for no proxy. Without this line HTTPS_PROXY and NO_PROXY of the agent count, not of your shell.
   # proxy: http://proxy.factory.example:3128

@@ -474,7 +474,8 @@ describe("usage", () => {
 
       Commands:
         init [options]                write a commented configuration and manifest;
-                                      asks for what the flags leave open
+                                      asks for what the flags leave open, and tests
+                                     the service
         run [options]                 watch the configuration files and keep the
                                       registration true, until stopped
         check [options]               check configuration, manifest and files, without
@@ -611,6 +612,9 @@ describe("usage", () => {
   });
 });
 
+/** Well formed, and unknown to every service. */
+const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
+
 describe("init", () => {
   test("init: with every answer given, the result passes check", async () => {
     await using scene = await createScene();
@@ -624,9 +628,10 @@ describe("init", () => {
       "Wrote /robot/etc/config.yaml
       Wrote /robot/etc/robot-manifest.yaml
       Next:
-        1. robot-policy-agent set-key --config /robot/etc/config.yaml
-        2. robot-policy-agent check --config /robot/etc/config.yaml
-        3. robot-policy-agent --setup --config /robot/etc/config.yaml
+        1. robot-policy-agent check --config /robot/etc/config.yaml
+        2. robot-policy-agent --setup --config /robot/etc/config.yaml
+      --- stderr
+      The service answers, and accepts the key.
       --- exit 0
       "
     `);
@@ -643,7 +648,7 @@ describe("init", () => {
     await using scene = await createScene();
     const answers = ["--url", scene.proxy.url, "--region", "eu", "--type", "yam.bimanual-joint-position.v1"];
     const environment = { ...process.env, CONFIGURATION_DIRECTORY: scene.robot.path("etc") };
-    const words = [AGENT_PROGRAM, "init", ...answers, "--file", "/opt/yam_left.yaml"];
+    const words = [AGENT_PROGRAM, "init", ...answers, "--file", "/opt/yam_left.yaml", "--no-test"];
     const stdout = execFileSync(process.execPath, words, { encoding: "utf8", env: environment, stdio: "pipe" });
     expect(stdout.slice(stdout.indexOf("Next:"))).toMatchInlineSnapshot(`
       "Next:
@@ -759,12 +764,34 @@ describe("init", () => {
     ["--file", "/a/*.yaml", "config"],
     ["--name", "{serial}", "placeholder"],
     ["--region", "\u0007", "region"],
+    ["--region", "https://user:pw@x", "region"],
+    ["--ca-file", "/etc/\u0007ca.pem", "ca"],
   ])("init: %s %j is refused before anything is written", async (flag, value) => {
     await using scene = await createScene();
     const result = await scene.robot.run(["init", flag, value, "--dir", scene.robot.path("etc")]);
     expect([result.code, result.stdout]).toEqual([2, ""]);
     expect(result.stderr).toMatch(/error: .+ \[bad-answer\]\n {2}→ correct the flag/);
     expect(readdirSync(scene.robot.folder)).not.toContain("etc");
+  });
+
+  test.each([
+    ["accepts the key", async () => {}, /^The service answers, and accepts the key\.$/m],
+    ["does not know the key", putStrangeKey, /^warning: HTTP 401: .*\n {2}→ ask whoever runs the service/m],
+    ["has not been given a key", async (robot: Robot) => rm(robot.key_path), /^The service answers\.$/m],
+  ])("init: tells at once that the service %s; the files are written all the same", async (_name, prepare, told) => {
+    await using scene = await createScene();
+    await prepare(scene.robot);
+    const { code, stderr } = await scene.robot.run([...allAnswers(scene.robot), "--url", scene.proxy.url]);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(told);
+    expect(readdirSync(scene.robot.path("etc")).toSorted()).toEqual(["config.yaml", "robot-manifest.yaml"]);
+  });
+
+  test("init: --no-test asks nobody", async () => {
+    await using scene = await createScene();
+    const { proxy, robot } = scene;
+    const { code, stderr } = await robot.run([...allAnswers(robot), "--url", proxy.url, "--no-test"]);
+    expect([code, stderr, proxy.requests]).toEqual([0, "", []]);
   });
 
   test.skipIf(!canBecomeNobody)("init: where it may not write, it says so", async () => {
@@ -788,15 +815,23 @@ describe("init", () => {
       .join(" ");
     await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
     await command.wrote("Address of the service");
-    const answers = ["policy.example.com", "https://policy.example.com", "eu-west", "nonsense", "ur.ur5e-2f85.v1"];
-    const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", ""];
+    const answers = ["policy.example.com", scene.proxy.url, "eu-west", "nonsense", "ur5e"];
+    const files = ["/a/*.yaml", robot.paths[0], "/later/arm.yaml", "", "", ""];
     command.child.stdin?.write([...answers, ...files, ""].join("\n"));
+    await command.wrote("API key (not shown");
+    command.child.stdin?.write(`${STRANGE_KEY}\n`);
+    await command.wrote("HTTP 401");
+    command.child.stdin?.write(`${scene.service.key}\n`);
     expect(await command.ended()).toBe(0);
-    expect(command.output()).toContain("There is no such file now: /later/arm.yaml");
-    expect(command.output()).not.toContain(`There is no such file now: ${robot.paths[0]}`);
-    expect(command.output()).toContain("service address is not a web address; write it as https://HOST");
+    const output = command.output();
+    expect(output).toContain("There is no such file now: /later/arm.yaml");
+    expect(output).not.toContain(`There is no such file now: ${robot.paths[0]}`);
+    expect(output).toContain("service address is not a web address; write it as https://HOST");
+    expect(output).toContain("The service answers, and accepts the key.");
+    expect(output).not.toMatch(/set-key --config|sk_/);
+    expect(await readFile(robot.path("etc/api-key"), "utf8")).toBe(`${scene.service.key}\n`);
     const config = await readFile(robot.path("etc/config.yaml"), "utf8");
-    expect(config).toContain("\n  url: https://policy.example.com\n");
+    expect(config).toContain(`\n  url: ${scene.proxy.url}\n`);
     expect(config).toContain("\n  region: eu-west\n");
     const manifest = await readFile(robot.path("etc/robot-manifest.yaml"), "utf8");
     expect(manifest).toContain("\nextends: ur.ur5e-2f85.v1\n");
@@ -804,6 +839,16 @@ describe("init", () => {
     expect(manifest).toContain(`configuration_files:\n  - ${robot.paths[0]}\n  - /later/arm.yaml\n`);
   });
 });
+
+function allAnswers(robot: Robot): string[] {
+  const [left = ""] = robot.paths;
+  const type = ["--type", "yam.bimanual-joint-position.v1", "--file", left];
+  return ["init", "--region", "eu", ...type, "--key-file", robot.key_path, "--dir", robot.path("etc")];
+}
+
+function putStrangeKey(robot: Robot): Promise<void> {
+  return writeAtOnce(robot.key_path, `${STRANGE_KEY}\n`);
+}
 
 describe("interrupted", () => {
   /** SIGINT ends it at once, with 130 and without a word about failures. What it waits for takes longer than this, or ends it otherwise. */
@@ -853,7 +898,10 @@ describe("interrupted", () => {
     await expectInterruptible(command);
   });
 
-  test.skipIf(!hasProgram("script"))("init at a question, by Ctrl-C", async () => {
+  test.skipIf(!hasProgram("script")).each([
+    ["Ctrl-C", "\u0003"],
+    ["Ctrl-D", "\u0004"],
+  ])("init at a question, by %s: nothing is written", async (_name, key) => {
     await using scene = await createScene();
     const { robot } = scene;
     const line = agentWords(robot, ["init", "--dir", robot.path("etc")])
@@ -861,8 +909,9 @@ describe("interrupted", () => {
       .join(" ");
     await using command = startWords(["script", "-qec", line, "/dev/null"], { TERM: "xterm" });
     await command.wrote("Address of the service");
-    command.child.stdin?.write("\u0003");
+    command.child.stdin?.write(key);
     expect(await command.ended()).toBe(130);
+    expect(command.output()).not.toMatch(/ERR_|at .*\.ts:/);
     expect(readdirSync(robot.folder)).not.toContain("etc");
   });
 });

@@ -373,11 +373,14 @@ describe("the way to the service", () => {
     });
     afterAll(() => authority[Symbol.dispose]());
 
-    async function diagnoseTls(host: string, validity: Validity, service: string): Promise<Diagnosis> {
-      await using server = await serveHttps(authority.issue(host, validity), (_request, response) => {
+    const serveEmptyList = (host: string, validity: Validity) =>
+      serveHttps(authority.issue(host, validity), (_request, response) => {
         response.setHeader("content-type", "application/json");
         response.end("[]");
       });
+
+    async function diagnoseTls(host: string, validity: Validity, service: string): Promise<Diagnosis> {
+      await using server = await serveEmptyList(host, validity);
       await using robot = await robotFor(`https://localhost:${server.port}`, service);
       return await diagnose(robot);
     }
@@ -390,6 +393,26 @@ describe("the way to the service", () => {
         status: "ok",
         what: "TLSv1.3, issued by Test Authority, valid until 2099-01-01",
       });
+    });
+
+    test("init: tells at once that nobody trusts the service's authority, and that --ca-file mends it", async () => {
+      await using server = await serveEmptyList("localhost", "now");
+      await using robot = await robotFor(`https://localhost:${server.port}`, "");
+      const words = [
+        "init",
+        "--url",
+        `https://localhost:${server.port}`,
+        "--region",
+        "eu",
+        "--key-file",
+        robot.key_path,
+      ];
+      const init = (...more: string[]) => robot.run([...words, "--force", "--dir", robot.path("etc"), ...more]);
+      expect((await init()).stderr).toMatch(
+        /^warning: the certificate comes from Test Authority, .*\n {2}→ .* service\.ca_file; or have/,
+      );
+      expect((await init("--ca-file", authority.ca_file)).stderr).toBe("The service answers, and accepts the key.\n");
+      expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain(`\n  ca_file: ${authority.ca_file}\n`);
     });
 
     test("tls: a private authority that nobody named", async () => {

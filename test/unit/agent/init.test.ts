@@ -16,6 +16,7 @@ const EXAMPLE = {
   url: "https://policy.example.com",
   region: "us-west-2",
   key_file: "/etc/robot-policy-agent/api-key",
+  ca_file: null,
   name: "{hostname}",
   site: "plant-1",
   labels: { line: "4", cell: "packing" },

@@ -1,0 +1,48 @@
+/** What is wrong with an answer, by the same readers that read the files later; null where nothing is. */
+import { isAbsolute, resolve } from "node:path";
+
+import { parseServiceUrl } from "../../client/service-url.ts";
+import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
+import { readManifest } from "../../manifest/manifest.ts";
+import { DEFAULTS, readConfiguration } from "../configuration.ts";
+import { configurationText } from "./configuration-text.ts";
+import { manifestText } from "./manifest-text.ts";
+
+const NOTHING_KNOWN = { url: null, region: null, ca_file: null, name: DEFAULTS.name, site: null, labels: {} };
+
+export function urlProblem(answer: string): string | null {
+  const parsed = parseServiceUrl(answer, false);
+  return parsed.kind === "url" ? null : `${parsed.what}; ${parsed.fix}`;
+}
+
+export function regionProblem(answer: string): string | null {
+  return configurationProblem({ region: answer }, "/robot/region");
+}
+
+export function caFileProblem(path: string): string | null {
+  return configurationProblem({ ca_file: absolute(path) }, "/service/ca_file");
+}
+
+function configurationProblem(answer: { region?: string; ca_file?: string }, loc: string): string | null {
+  const text = configurationText({ ...NOTHING_KNOWN, key_file: "/api-key", ...answer }, "");
+  const { findings } = readConfiguration(Buffer.from(text), { path: "/config.yaml" });
+  return findings.find((finding) => finding.loc === loc && finding.severity === "error")?.message ?? null;
+}
+
+export async function typeProblem(answer: string): Promise<string | null> {
+  const text = manifestText({ robot_type_id: answer, display_name: null, files: [] }, "");
+  const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+  return findings.find(({ severity }) => severity === "error")?.message ?? null;
+}
+
+export async function fileProblem(answer: string): Promise<string | null> {
+  const files = [{ label: null, path: absolute(answer) }];
+  const text = manifestText({ robot_type_id: null, display_name: null, files }, "");
+  const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+  return findings.find(({ severity, id }) => severity === "error" && id !== "placeholder")?.message ?? null;
+}
+
+/** `~/` stays: whose home that is, the configuration says. */
+export function absolute(path: string): string {
+  return isAbsolute(path) || path.startsWith("~/") ? path : resolve(path);
+}

@@ -1,0 +1,237 @@
+import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import type { Questions } from "../../platform/questions.ts";
+import type { ServiceFailure } from "./service-test.ts";
+import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
+import { chooseType, typeLines } from "./type-choice.ts";
+
+/** What `init` needs to know; null where nobody has said it. */
+export interface Answers {
+  readonly url: string | null;
+  readonly caFile: string | null;
+  readonly region: string | null;
+  readonly type: string | null;
+  /** In digest order. */
+  readonly files: readonly string[];
+}
+
+/** Who asks, and what is looked at meanwhile. */
+export interface Interviewer {
+  readonly questions: Questions;
+  readonly terminal: Terminal;
+  readonly signal: AbortSignal;
+  isFile(path: string): Promise<boolean>;
+  /** Goes to the address with these certificates; null where nothing is to be tested. */
+  readonly test: ((url: string, caFile: string | null) => Promise<ServiceFailure | null>) | null;
+}
+
+/** A person mistypes a few times; what goes on for longer is no person. */
+const ATTEMPTS = 20;
+/** As many as the manifest may list. */
+const FILES_LIMIT = 64;
+const TAKE_BACK = "-";
+
+/** The input ended, or nothing sensible comes. */
+class GaveUp extends Error {
+  override readonly name = "GaveUp";
+}
+
+/**
+ * Asks for what is not given, then shows all answers until nothing is to be corrected.
+ *
+ * @returns null when the person ended it: then nothing is to be written.
+ */
+export async function interview(given: Answers, interviewer: Interviewer): Promise<Answers | null> {
+  const { terminal } = interviewer;
+  let answers = given;
+  const topics: readonly Topic[] = [
+    {
+      label: "address",
+      isGiven: given.url !== null,
+      show: () => [answers.url ?? LATER, ...(answers.caFile === null ? [] : [`trusting ${answers.caFile}`])],
+      async ask() {
+        answers = { ...answers, ...(await askAddress(given.caFile, interviewer)) };
+      },
+    },
+    {
+      label: "region",
+      isGiven: given.region !== null,
+      show: () => [answers.region ?? LATER],
+      async ask() {
+        const region = await ask("Cloud region nearest to the robot: ", regionProblem, interviewer);
+        answers = { ...answers, region };
+      },
+    },
+    {
+      label: "type",
+      isGiven: given.type !== null,
+      show: () => [answers.type ?? LATER],
+      async ask() {
+        answers = { ...answers, type: await askType(interviewer) };
+      },
+    },
+    {
+      label: "files",
+      isGiven: given.files.length > 0,
+      show: () => (answers.files.length === 0 ? [LATER] : answers.files),
+      async ask() {
+        answers = { ...answers, files: await askFiles(interviewer) };
+      },
+    },
+  ];
+  try {
+    terminal.note(
+      "Enter alone leaves an answer for later; it is marked in the file. Ctrl-D ends, and nothing is written.",
+    );
+    for (const topic of topics) if (!topic.isGiven) await topic.ask();
+    await review(topics, interviewer);
+    return answers;
+  } catch (error) {
+    if (error instanceof GaveUp) return null;
+    throw error;
+  }
+}
+
+interface Topic {
+  readonly label: string;
+  readonly isGiven: boolean;
+  show(): readonly string[];
+  ask(): Promise<void>;
+}
+
+const LATER = "(later)";
+
+async function review(topics: readonly Topic[], interviewer: Interviewer): Promise<void> {
+  const { terminal } = interviewer;
+  const width = Math.max(...topics.map(({ label }) => label.length));
+  for (;;) {
+    for (const [index, { label, show }] of topics.entries()) {
+      const [first = "", ...more] = show();
+      terminal.note(`${String(index + 1).padStart(3)}  ${label.padEnd(width)}  ${first}`);
+      for (const line of more) terminal.note(`${" ".repeat(width + 7)}${line}`);
+    }
+    const number = await ask(
+      "Enter writes the files; a number asks for that again: ",
+      (answer) =>
+        topics[Number(answer) - 1] === undefined ? `There is no number ${answer}: 1 to ${topics.length}.` : null,
+      interviewer,
+    );
+    if (number === null) return;
+    await topics[Number(number) - 1]?.ask();
+  }
+}
+
+/** Tested at once, while the person is there who knows it. */
+async function askAddress(
+  givenCaFile: string | null,
+  interviewer: Interviewer,
+): Promise<Pick<Answers, "url" | "caFile">> {
+  const { terminal, test } = interviewer;
+  let caFile = givenCaFile;
+  let url = await ask("Address of the service (https://HOST): ", urlProblem, interviewer);
+  if (url === null) return { url, caFile };
+  if (test === null) {
+    if (caFile === null && url.startsWith("https:"))
+      caFile = await askCaFile("Certificate of your own authority, a PEM file (Enter alone: none): ", interviewer);
+    return { url, caFile };
+  }
+  for (;;) {
+    terminal.note(`Trying ${url} …`);
+    const failure = await test(url, caFile);
+    if (failure === null) {
+      terminal.note(`${url} answers${url.startsWith("https:") ? ", and its certificate is trusted" : ""}.`);
+      return { url, caFile };
+    }
+    terminal.note(failure.what);
+    terminal.note(`  → ${failure.remedy}`);
+    if (failure.isAboutAuthority) {
+      const next = await askCaFile("Certificate of that authority, a PEM file (Enter alone: later): ", interviewer);
+      if (next === null) return { url, caFile };
+      caFile = next;
+    } else {
+      const next = await ask(`Another address (Enter alone: keep ${url}): `, urlProblem, interviewer);
+      if (next === null) return { url, caFile };
+      url = next;
+    }
+  }
+}
+
+async function askCaFile(question: string, interviewer: Interviewer): Promise<string | null> {
+  const path = await ask(question, caFileProblem, interviewer);
+  return path === null ? null : absolute(path);
+}
+
+async function askType(interviewer: Interviewer): Promise<string | null> {
+  const { terminal } = interviewer;
+  for (const line of typeLines(READY_CATALOG)) terminal.note(line);
+  const question = "Type of the robot (a number, words to search for, or an id of your own): ";
+  for (;;) {
+    const answer = await ask(question, () => null, interviewer);
+    if (answer === null) return null;
+    const choice = chooseType(answer, READY_CATALOG);
+    switch (choice.kind) {
+      case "type":
+        if (choice.id !== answer) terminal.note(`  → ${choice.id}`);
+        return choice.id;
+      case "open":
+        for (const line of choice.lines) terminal.note(line);
+        break;
+      case "unlisted": {
+        const problem = await typeProblem(answer);
+        if (problem === null) return answer;
+        terminal.note(`Nothing in the list matches, and as an id: ${problem}`);
+      }
+    }
+  }
+}
+
+/** One by one, in digest order. A file that is not there may come later: it is said, and kept if the person says so. */
+async function askFiles(interviewer: Interviewer): Promise<readonly string[]> {
+  const { terminal } = interviewer;
+  terminal.note("Configuration files: those that decide how a command becomes motion, such as calibration and limits.");
+  const files: string[] = [];
+  while (files.length < FILES_LIMIT) {
+    const takeBack = files.length === 0 ? "" : `; ${TAKE_BACK} takes the last one back`;
+    const question = `Configuration file ${files.length + 1} (Enter alone: no more${takeBack}): `;
+    const path = await ask(
+      question,
+      async (answer) => (answer === TAKE_BACK && files.length > 0 ? null : fileProblem(answer)),
+      interviewer,
+    );
+    if (path === null) break;
+    if (path === TAKE_BACK) files.pop();
+    else files.push(await confirmFile(path, interviewer));
+  }
+  return files;
+}
+
+async function confirmFile(path: string, interviewer: Interviewer): Promise<string> {
+  const { terminal, isFile } = interviewer;
+  let current = path;
+  while (!current.startsWith("~/") && !(await isFile(current))) {
+    terminal.note(`There is no such file now: ${current}`);
+    const next = await ask("The right path (Enter alone: list it all the same): ", fileProblem, interviewer);
+    if (next === null) break;
+    current = next;
+  }
+  return current;
+}
+
+/** @returns null where it is left for later. @throws GaveUp */
+async function ask(
+  question: string,
+  problemOf: (answer: string) => string | null | Promise<string | null>,
+  { questions, terminal, signal }: Interviewer,
+): Promise<string | null> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const line = await questions.ask(question);
+    signal.throwIfAborted();
+    if (line === null) throw new GaveUp();
+    const written = line.trim();
+    if (written === "") return null;
+    const problem = await problemOf(written);
+    if (problem === null) return written;
+    terminal.note(problem);
+  }
+  throw new GaveUp();
+}
