@@ -85,8 +85,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
 
   const totalOf = async (page: Page) => (await page.locator("dd").first().innerText()).trim();
 
-  it("draws the last 30 days with those that have none, and says in words what it draws", async () => {
-    const page = await open("/usage");
+  /** The last 30 days by the calendar, today among them. */
+  const DATES = `/usage?from=${dayOf(TODAY_MS - 29 * DAY_MS)}&to=${dayOf(TODAY_MS)}`;
+
+  it("draws the days with those that have none, and says in words what it draws", async () => {
+    const page = await open(DATES);
     // 29 days with 36 hours each; today has none.
     const sentence = `Hours by day, stacked by robot: 1,044 hours in 30 days; the most on ${dayOf(TODAY_MS - 29 * DAY_MS)}, 36 hours. Most used: ${FORMULA}, 232 hours.`;
     await page.getByRole("img", { name: sentence }).waitFor();
@@ -98,9 +101,20 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     expect(await violations(page)).toEqual([]);
   });
 
+  it("the last 30 days, which it shows where nothing is said, are 30 times 24 hours, as at the command line", async () => {
+    const page = await open("/usage?days=7");
+    const asked = page.waitForRequest("**/v1/me/usage/summary?*");
+    await page.getByLabel("Time", { exact: true }).selectOption("Last 30 days");
+    const query = new URL((await asked).url()).searchParams;
+    const moment = (name: string) => Date.parse(query.get(name) ?? "");
+    expect(moment("until") - moment("since")).toBe(30 * DAY_MS);
+    await page.getByRole("img", { name: /hours in 30 days/ }).waitFor();
+    expect(new URL(page.url()).search).toBe("");
+  });
+
   it("has every number of the chart in a table, by the keyboard alone", async () => {
-    const page = await open("/usage");
-    await page.getByText("30 days as a table").focus();
+    const page = await open(DATES);
+    await page.getByText("The days as a table").focus();
     await page.keyboard.press("Enter");
     const days = page.getByRole("table", { name: "Hours by day" });
     expect(await days.getByRole("columnheader").allInnerTexts()).toEqual([
@@ -170,7 +184,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
   });
 
   it("asks in parts where the service gives not all at once, and comes to the same", async () => {
-    await using large = await startConsole();
+    const large = await startConsole();
+    onTestFinished(() => large[Symbol.asyncDispose]());
     const robots = Array.from({ length: 600 }, (_, index) => `arm-${index}`);
     fillLedger(large, robots, 40);
     const before = large.requests.length;
@@ -179,7 +194,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     await page.getByRole("img", { name: /: 25,120 hours in 41 days/ }).waitFor();
     const asked = large.requests.slice(before).filter(({ path }) => path.includes("/usage/summary"));
     expect(asked.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
+    // The first bar is the rest of a day before the ledger begins.
+    expect(await page.locator(".usage-bar").nth(1).locator(".usage-part").count()).toBe(7);
   });
 
   it("says what would be here where nothing was used, and keeps what it knows when the service is gone", async () => {

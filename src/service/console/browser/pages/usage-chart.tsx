@@ -2,6 +2,7 @@ import { counted } from "../parts/text.ts";
 import { useWidth } from "../parts/use-width.ts";
 import type { Usage, UsageDay } from "./usage-data.ts";
 import { hours } from "./usage-hours.ts";
+import { lengthOf } from "./usage-range.ts";
 
 /** One bar: a day, or the days of a week where the range is long. */
 interface Bucket {
@@ -171,13 +172,13 @@ function scaleOf(most: number): { readonly top: number; readonly step: number } 
   return { step, top: Math.max(1, Math.ceil(most / step)) * step };
 }
 
-function sentenceOf({ days, seconds, by, series }: Usage, days_per_bar: number): string {
+function sentenceOf({ days, seconds, by, series, range }: Usage, days_per_bar: number): string {
   const busiest = days.reduce<UsageDay | null>(
     (most, day) => (most === null || day.seconds > most.seconds ? day : most),
     null,
   );
   const kind = days_per_bar === 1 ? "by day" : "by seven days";
-  const total = `Hours ${kind}, stacked by ${by}: ${hours(seconds)} hours in ${counted(days.length, "day")}`;
+  const total = `Hours ${kind}, stacked by ${by}: ${hours(seconds)} hours in ${counted(lengthOf(range), "day")}`;
   if (busiest === null || seconds === 0) return `${total}.`;
   const first = series[0];
   const top = first === undefined ? "" : ` Most used: ${first.name}, ${hours(first.seconds)} hours.`;

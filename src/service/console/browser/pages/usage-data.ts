@@ -6,7 +6,7 @@ import { request } from "../data/request.ts";
 import { serviceNow } from "../data/service-clock.ts";
 import { sessionEnded } from "../data/session.ts";
 import type { UsageRange } from "./usage-range.ts";
-import { DAY_MS, dayOf, daysOf } from "./usage-range.ts";
+import { DAY_MS, dayOf, daysOf, lengthOf } from "./usage-range.ts";
 
 /** What usage is told by, beside the day. */
 export type UsageBy = "robot" | "model";
@@ -56,7 +56,7 @@ const ANSWERS_MAXIMUM = 40;
  */
 export function useUsage(range: UsageRange | null, by: UsageBy, attempt: number): UsageAnswer {
   const [answer, setAnswer] = useState<UsageAnswer>({ state: "loading" });
-  const key = range === null ? null : `${range.first_ms} ${range.last_ms} ${by}`;
+  const key = range === null ? null : `${range.first_ms} ${range.last_ms} ${lengthOf(range)} ${by}`;
   const [answered_key, setAnsweredKey] = useState<string | null>(null);
   useEffect(() => {
     if (range === null) return undefined;
@@ -102,19 +102,21 @@ async function askUsage(range: UsageRange, by: UsageBy, signal: AbortSignal): Pr
   const step = has_names ? days_at_once : count;
   const sums: UsageSummary["items"] = [];
   for (let day = 0; day < count; day += step) {
-    const first_ms = range.first_ms + day * DAY_MS;
-    const last_ms = Math.min(range.last_ms, first_ms + (step - 1) * DAY_MS);
-    const part = await askSummary({ first_ms, last_ms }, has_names ? `day,${by}` : "day", signal);
+    const since_ms = Math.max(range.since_ms, range.first_ms + day * DAY_MS);
+    const until_ms = Math.min(range.until_ms, range.first_ms + (day + step) * DAY_MS);
+    const part = await askSummary({ since_ms, until_ms }, has_names ? `day,${by}` : "day", signal);
     if (part.state !== "answered") return part;
     sums.push(...part.value.items);
   }
   return { state: "answered", value: usageOf(range, by, { sums, has_names, names: names.value.items }) };
 }
 
-function askSummary({ first_ms, last_ms }: UsageRange, by: UsageGrouping, signal: AbortSignal) {
+type Stretch = Pick<UsageRange, "since_ms" | "until_ms">;
+
+function askSummary({ since_ms, until_ms }: Stretch, by: UsageGrouping, signal: AbortSignal) {
   const query = new URLSearchParams({
-    since: new Date(first_ms).toISOString(),
-    until: new Date(last_ms + DAY_MS).toISOString(),
+    since: new Date(since_ms).toISOString(),
+    until: new Date(until_ms).toISOString(),
     by,
   });
   return request<UsageSummary>("GET", `/v1/me/usage/summary?${query.toString()}`, { signal });

@@ -1,4 +1,3 @@
-import { counted } from "../parts/text.ts";
 import { SERIES_SHOWN } from "./usage-chart.tsx";
 import type { Usage } from "./usage-data.ts";
 import { hours } from "./usage-hours.ts";
@@ -9,7 +8,7 @@ export function UsageDays({ usage: { days, series, has_names } }: { readonly usa
   const has_others = has_names && series.length > shown.length;
   return (
     <details>
-      <summary>{counted(days.length, "day")} as a table</summary>
+      <summary>The days as a table</summary>
       <div class="scroll-x usage-days" tabIndex={0} role="group" aria-label="Hours by day">
         <table class="plain-table">
           <caption class="visually-hidden">Hours by day</caption>

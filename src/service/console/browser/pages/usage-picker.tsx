@@ -2,7 +2,7 @@ import { serviceNow } from "../data/service-clock.ts";
 import { Field, SelectField } from "../parts/fields.tsx";
 import { setQuery, usePlace } from "../router.ts";
 import type { UsageBy } from "./usage-data.ts";
-import { DAY_MS, DAYS_STANDARD, dayOf, readRange } from "./usage-range.ts";
+import { DAY_MS, DAYS_STANDARD, dayOf, parseDay, readRange } from "./usage-range.ts";
 
 const BY = [
   { value: "robot", word: "Robot" },
@@ -47,7 +47,7 @@ export function UsagePicker({ by }: { readonly by: UsageBy }) {
 }
 
 function DayField({ label, parameter }: { readonly label: string; readonly parameter: "from" | "to" }) {
-  const value = usePlace().query.get(parameter) ?? "";
+  const value = usePlace().query.get(parameter);
   return (
     <Field
       label={label}
@@ -56,7 +56,8 @@ function DayField({ label, parameter }: { readonly label: string; readonly param
           {...wiring}
           type="date"
           class="input"
-          value={value}
+          // Browsers complain of what is no day.
+          value={parseDay(value) === null ? "" : (value ?? "")}
           onChange={({ currentTarget }) => setParameter(parameter, currentTarget.value)}
         />
       )}
@@ -74,9 +75,10 @@ function chooseTime(value: string): void {
       return;
     }
     // Begins with what is shown.
-    const range = read.state === "read" ? read.range : { first_ms: now_ms - DAYS_STANDARD * DAY_MS, last_ms: now_ms };
-    query.set("from", dayOf(range.first_ms));
-    query.set("to", dayOf(range.last_ms));
+    const { since_ms, until_ms } =
+      read.state === "read" ? read.range : { since_ms: now_ms - DAYS_STANDARD * DAY_MS, until_ms: now_ms };
+    query.set("from", dayOf(since_ms));
+    query.set("to", dayOf(until_ms - 1));
   });
 }
 

@@ -1,5 +1,8 @@
-/** Whole days in UTC, by the starts of the first and the last, in milliseconds since the epoch. */
+/** A time that usage is told of, in milliseconds since the epoch. */
 export interface UsageRange {
+  readonly since_ms: number;
+  readonly until_ms: number;
+  /** Starts of the first and the last day (UTC) that it has a part of. */
   readonly first_ms: number;
   readonly last_ms: number;
 }
@@ -14,27 +17,34 @@ export type ReadRange =
   | { readonly state: "read"; readonly range: UsageRange }
   | { readonly state: "refused"; readonly problem: string };
 
-/** The range that the address names: `from` and `to`, or the last `days`. */
+/** The range that the address names: whole days `from` and `to`, or as the command line has it, so many times 24 hours up to now. */
 export function readRange(query: URLSearchParams, now_ms: number): ReadRange {
-  const today_ms = startOfDay(now_ms);
   if (!query.has("from") && !query.has("to")) {
     const asked = Number(query.get("days") ?? DAYS_STANDARD);
     const days = Number.isInteger(asked) && asked >= 1 && asked <= DAYS_MAXIMUM ? asked : DAYS_STANDARD;
-    return { state: "read", range: { first_ms: today_ms - (days - 1) * DAY_MS, last_ms: today_ms } };
+    const since_ms = now_ms - days * DAY_MS;
+    const range = { since_ms, until_ms: now_ms, first_ms: startOfDay(since_ms), last_ms: startOfDay(now_ms) };
+    return { state: "read", range };
   }
   const first_ms = parseDay(query.get("from"));
   const last_ms = parseDay(query.get("to"));
   if (first_ms === null || last_ms === null) return { state: "refused", problem: "Choose a first and a last day." };
   if (last_ms < first_ms) return { state: "refused", problem: "The last day is before the first." };
-  const range = { first_ms, last_ms };
-  if (daysOf(range) > DAYS_MAXIMUM) {
-    return { state: "refused", problem: `${DAYS_MAXIMUM} days at most; these are ${daysOf(range)}.` };
+  const range = { since_ms: first_ms, until_ms: last_ms + DAY_MS, first_ms, last_ms };
+  if (lengthOf(range) > DAYS_MAXIMUM) {
+    return { state: "refused", problem: `${DAYS_MAXIMUM} days at most; these are ${lengthOf(range)}.` };
   }
   return { state: "read", range };
 }
 
+/** Days that it has a part of. */
 export function daysOf({ first_ms, last_ms }: UsageRange): number {
   return (last_ms - first_ms) / DAY_MS + 1;
+}
+
+/** Its length in days of 24 hours. */
+export function lengthOf({ since_ms, until_ms }: Pick<UsageRange, "since_ms" | "until_ms">): number {
+  return (until_ms - since_ms) / DAY_MS;
 }
 
 /** `2026-11-21` */
@@ -46,7 +56,8 @@ function startOfDay(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
 
-function parseDay(text: string | null): number | null {
+/** Null for what is no day. */
+export function parseDay(text: string | null): number | null {
   if (text === null || !/^\d{4}-\d\d-\d\d$/.test(text)) return null;
   const ms = Date.parse(`${text}T00:00:00Z`);
   return Number.isNaN(ms) ? null : ms;

@@ -19,13 +19,13 @@ import { UsageDays } from "./usage-days.tsx";
 import { hours } from "./usage-hours.ts";
 import { UsageNames } from "./usage-names.tsx";
 import { UsagePicker } from "./usage-picker.tsx";
-import { dayOf, readRange } from "./usage-range.ts";
+import { dayOf, lengthOf, readRange } from "./usage-range.ts";
 
 /** `/usage`: hours that robots were served, by day and robot or model, on the page and as a file. */
 export function Usage() {
   const { query } = usePlace();
   const by = query.get("by") === "model" ? "model" : "robot";
-  // Of the moment it was asked for: a page that is open at midnight does not begin anew by itself.
+  // Of the moment it was asked for: a page that stays open does not begin anew by itself.
   const [asked_ms, setAskedMs] = useState(serviceNow());
   const read = readRange(query, asked_ms);
   const usage = useUsage(read.state === "read" ? read.range : null, by, asked_ms);
@@ -72,7 +72,7 @@ export function Usage() {
 }
 
 function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
-  const { by, series, seconds, days } = usage;
+  const { by, series, seconds, days, range } = usage;
   if (seconds === 0) {
     return (
       <EmptyState title="Nothing was used in this time">
@@ -86,14 +86,15 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
     (most, day) => (day.seconds > (most?.seconds ?? 0) ? day : most),
     undefined,
   );
-  const note = `Days in UTC; as of ${absoluteTime(new Date(usage.asked_at_ms).toISOString())}`;
+  const [since, asked_at] = [range.since_ms, usage.asked_at_ms].map((ms) => absoluteTime(new Date(ms).toISOString()));
+  const note = `Since ${since}, as of ${asked_at}; days in UTC`;
   return (
     <>
       <Section title="By day" note={note}>
         <Facts
           facts={[
             ["Total", <b>{hours(seconds)} h</b>],
-            ["A day, on average", `${hours(seconds / days.length)} h`],
+            ["A day, on average", `${hours(seconds / lengthOf(range))} h`],
             ["The most in a day", busiest === undefined ? null : `${hours(busiest.seconds)} h on ${busiest.day}`],
             [by === "robot" ? "Robots served" : "Models used", counted(series.length, by)],
           ]}
