@@ -475,7 +475,7 @@ describe("usage", () => {
       Commands:
         init [options]                write a commented configuration and manifest;
                                       asks for what the flags leave open, and tests
-                                     the service
+                                      the service
         run [options]                 watch the configuration files and keep the
                                       registration true, until stopped
         check [options]               check configuration, manifest and files, without
