@@ -6,6 +6,7 @@ import { read, reportSecret, wrongType } from "../manifest/fields.ts";
 import { below } from "../manifest/path.ts";
 import { pathProblem } from "../manifest/paths.ts";
 import { isText, normalText, string, text } from "../manifest/readers.ts";
+import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../manifest/registered-text.ts";
 import { isSecretKey } from "../manifest/secrets.ts";
 import { shown } from "../manifest/shown.ts";
 
@@ -16,9 +17,6 @@ export const LABEL_KEY_LIMIT = 64;
 export const LABEL_VALUE_LIMIT = 256;
 export const NAME_LIMIT = 64;
 export const REGION_LIMIT = 256;
-/** Clouds name regions like `us-east1`, `westeurope` and `eu/fra`; those of a site's own servers are its own words. */
-export const REGION_FORM = /^[A-Za-z0-9][A-Za-z0-9._/-]*$/;
-const ADDRESS_WITH_CREDENTIALS = /:\/\/[^/@\s]+@/;
 
 /** Fewest characters that a placeholder of the name template stands for. */
 const PLACEHOLDER_LENGTHS: ReadonlyMap<string, number> = new Map([
@@ -86,7 +84,7 @@ export const absolutePath: Reader<string> = (place) => {
 export function registeredText(maximum: number, minimum = 1): Reader<string> {
   return (place) => {
     const written = text(maximum, minimum)(place);
-    if (written === undefined || !ADDRESS_WITH_CREDENTIALS.test(written)) return written;
+    if (written === undefined || !holdsCredentials(written)) return written;
     const message = "this address holds a user name or password, and what stands here is registered; leave them out";
     fail(place, "secret_in_configuration", message);
     return undefined;
@@ -97,7 +95,7 @@ export function registeredText(maximum: number, minimum = 1): Reader<string> {
 export const region: Reader<string> = (place) => {
   const written = text(REGION_LIMIT)(place);
   if (written === undefined || REGION_FORM.test(written)) return written;
-  fail(place, "region_format", "expected the code of a region, such as eu-central-1: letters, digits, - _ . and /");
+  fail(place, "region_format", `expected ${REGION_EXPECTED}`);
   return undefined;
 };
 

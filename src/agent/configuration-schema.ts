@@ -1,3 +1,4 @@
+import { REGION_FORM } from "../manifest/registered-text.ts";
 import {
   DEFAULTS,
   FILE_LIMIT_BOUNDS,
@@ -14,7 +15,6 @@ import {
   LABEL_LIMIT,
   LABEL_VALUE_LIMIT,
   LONGEST_TEMPLATE,
-  REGION_FORM,
   REGION_LIMIT,
 } from "./configuration-readers.ts";
 

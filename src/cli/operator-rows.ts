@@ -110,7 +110,7 @@ export const organizationRows: readonly OperatorRow[] = [
     flags: [
       {
         flag: "--since <when>",
-        summary: "from then on: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h back (default with --by: 30d)",
+        summary: "from then on: 2026-01-31 (UTC), 2026-01-31T08:00:00Z, or 30d, 12h back (default: 30d)",
       },
       { flag: "--until <when>", summary: "up to then, written in the same ways" },
       { flag: "--by <what>", summary: "sums by robot, model or day", choices: ["robot", "model", "day"] },

@@ -54,14 +54,21 @@ function fromSummary({ since, until, unit, items }: UsageSummary, by: SumsBy): S
 async function fromLedger(
   service: Service,
   by: SumsBy,
-  { since, until }: Period,
+  period: Period,
   now_ms: number,
 ): Promise<CallResult<SummedUsage>> {
+  const { until } = period;
   const result = await service.listAll(operations.listUsage, ({ items }) => items);
   if (result.kind !== "ok") return result;
-  const until_ms = until === null ? now_ms : Date.parse(until);
-  const from = since ?? new Date(until_ms - USAGE_SUMMARY_DAYS.standard * DAY_MS).toISOString();
+  const from = startOf(period, now_ms);
   // An open end stays open: the clock of the service may be ahead of this one.
   const records = itemsIn(result.value).filter((record) => isWithin(record, { since: from, until }));
-  return { ...result, value: { since: from, until: new Date(until_ms).toISOString(), sums: sumUsage(records, by) } };
+  const end = until ?? new Date(now_ms).toISOString();
+  return { ...result, value: { since: from, until: end, sums: sumUsage(records, by) } };
+}
+
+/** Where a period begins: 30 days before its end, as the service has it, where nothing is said. */
+export function startOf({ since, until }: Period, nowMs: number): string {
+  const endMs = until === null ? nowMs : Date.parse(until);
+  return since ?? new Date(endMs - USAGE_SUMMARY_DAYS.standard * DAY_MS).toISOString();
 }

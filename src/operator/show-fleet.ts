@@ -1,7 +1,8 @@
-import type { FleetDetails, FleetMemberView } from "../api/fleet-details.ts";
+import type { FleetDetails, FleetMemberView, FleetNeed } from "../api/fleet-details.ts";
 import type { FleetView } from "../api/fleets.ts";
 import type { Terminal } from "../platform/terminal.ts";
-import { blockerOf, countsAsBar, countsInWords, estimateInWords, statusInWords } from "./fleet-words.ts";
+import { withNeeds } from "./fleet-needs.ts";
+import { countsAsBar, countsInWords, estimateInWords, statusInWords, withShortMoments } from "./fleet-words.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "./list-columns.ts";
 import { showEndpoints } from "./model-endpoints.ts";
 import { showFacts } from "./show-facts.ts";
@@ -18,8 +19,10 @@ const STATES = ["blocked", "waiting", "ready", "active"] as const;
 /** A fleet for a person: what keeps it from being ready comes first. */
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
   terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
-  const blocker = blockerOf(fleet);
-  if (blocker !== "") terminal.sentence(blocker, `${terminal.style("bad", "→")} `, "  ");
+  for (const { reason, action } of needsOf(fleet, details)) {
+    terminal.sentence(withShortMoments(reason), `${terminal.style("bad", "!")} `, "  ");
+    if (action !== "") terminal.sentence(action, "  → ", "    ");
+  }
   terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots)}`);
   terminal.print("");
   showFleetFacts(fleet, details, terminal, now_ms);
@@ -28,6 +31,12 @@ export function showFleet(fleet: FleetView, details: FleetDetails | null, termin
   showFleetEndpoints(details, terminal, now_ms);
   showWindows(details.operating_windows, terminal, now_ms);
   showGenerations(details.generations, terminal, now_ms);
+}
+
+/** What somebody has to do about it; the blocker alone where the service says no more. */
+function needsOf(fleet: FleetView, details: FleetDetails | null): readonly FleetNeed[] {
+  if (details !== null && details.needs.length > 0) return details.needs;
+  return withNeeds(fleet, null).needs;
 }
 
 function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
@@ -67,7 +76,8 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal): v
     const count = `${group.length} ${group.length === 1 ? "robot" : "robots"}`;
     const style = STYLES[state];
     terminal.print("");
-    terminal.sentence(`${terminal.style(style, state)}, ${count}${reason === null ? "" : `: ${reason}`}`);
+    const why = reason === null ? "" : `: ${withShortMoments(reason)}`;
+    terminal.sentence(`${terminal.style(style, state)}, ${count}${why}`);
     const names = group.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
     const more = group.length - names.length;
     terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");

@@ -1,6 +1,7 @@
 import { operations } from "../../api/api.ts";
 import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
+import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -76,6 +77,14 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     if (file !== null && Object.hasOwn(file.value, member)) return file.places(loc);
     return read?.places(loc) ?? FLAGS(loc);
   };
+  const mistake = mistakeIn(given);
+  if (mistake !== null) {
+    // What was written is not repeated: who pastes an address there may paste a password with it.
+    const { member, message } = mistake;
+    const what = `${places(["body", member]) ?? member}: ${message}`;
+    terminal.problem({ code: "usage", what, fix: "every operator can read what is registered; correct it" });
+    return Object.hasOwn(from_flags, member) ? EXIT.usage : EXIT.invalid;
+  }
   return withService(flags, context, async (service) => {
     const before = await findRegistered(service, name);
     if (typeof before === "number") return before;
@@ -93,6 +102,15 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     else terminal.print(`${robot.name} is registered (${robot.id}) with ${configuration_digest}.`);
     return EXIT.ok;
   });
+}
+
+/** What the service takes and nobody wants registered. */
+function mistakeIn({ region, name, site, labels }: RegistrationBody) {
+  if (!REGION_FORM.test(region)) return { member: "region", message: `expected ${REGION_EXPECTED}` };
+  const members = Object.entries({ name, site: site ?? "", labels: Object.values(labels ?? {}).join(" ") });
+  const [member] = members.find(([, text]) => holdsCredentials(text)) ?? [];
+  const message = "it holds an address with a user name or password";
+  return member === undefined ? null : { member, message };
 }
 
 const HIDDEN =

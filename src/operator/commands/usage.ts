@@ -6,7 +6,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { ColumnFlags, ListView } from "../list-columns.ts";
 import { withColumns } from "../list-columns.ts";
 import { documentOf, itemsIn, keepListed } from "../listed.ts";
-import { loadUsageSums } from "../load-usage-sums.ts";
+import { loadUsageSums, startOf } from "../load-usage-sums.ts";
 import type { SummedUsage } from "../load-usage-sums.ts";
 import { readMoment } from "../moments.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
@@ -22,7 +22,7 @@ export interface UsageFlags extends OperatorFlags, ColumnFlags {
   readonly csv?: boolean;
 }
 
-/** `usage`: the ledger, or what it comes to by robot, model or day. */
+/** `usage`: the ledger, or what it comes to by robot, model or day; of the last 30 days where nothing is said. */
 export async function usage(flags: UsageFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
   const period = readPeriod(flags, machine.clock.wall_ms());
@@ -49,7 +49,8 @@ export async function usage(flags: UsageFlags, context: OperatorContext): Promis
     }
     const result = await service.listAll(operations.listUsage, ({ items }) => items);
     if (result.kind !== "ok") return service.failed(result);
-    const listed = keepListed(result.value, (record) => isWithin(record, period));
+    const since = startOf(period, machine.clock.wall_ms());
+    const listed = keepListed(result.value, (record) => isWithin(record, { ...period, since }));
     if (flags.json === true) terminal.json(documentOf(listed));
     else showRecords(view, itemsIn(listed), flags, context);
     return EXIT.ok;
@@ -68,7 +69,7 @@ const RECORDS: ListView<UsageRecord> = {
     record.deployment_id ?? "",
   ],
   id: ({ id }) => id,
-  empty: "Nothing was used in this time.",
+  empty: "Nothing was used in this time; --since goes further back.",
 };
 
 function showRecords(

@@ -277,20 +277,20 @@ describe("a person at the terminal is asked before", () => {
 
   it("a deployment takes the place of another, and before it is retired", async () => {
     expect((await type("n", "deploy", "pi0.5", "--robot", "arm-2")).err).toBe("");
-    expect(await type("n", "deploy", "picky-vla", "--robot", "arm-2")).toMatchObject({
+    expect(await type("n", "deploy", "dead-vla", "--robot", "arm-2")).toMatchObject({
       exit_code: 1,
       err: expect.stringMatching(/^This retires pi0\.5 on arm-2 \(active for \d+ s\)\.\nReplace it\? \[y\/N\]/),
     });
     expect(await statuses()).toEqual(["pi0.5 active"]);
-    expect((await type("y", "deploy", "picky-vla", "--robot", "arm-2")).exit_code).toBe(0);
+    expect((await type("y", "deploy", "dead-vla", "--robot", "arm-2")).exit_code).toBe(0);
     expect(await type("n", "deployments", "retire", "arm-2")).toMatchObject({
       exit_code: 1,
-      err: expect.stringMatching(/^This retires picky-vla on arm-2 \(/),
+      err: expect.stringMatching(/^This retires dead-vla on arm-2 \(/),
     });
-    expect(await statuses()).toEqual(["pi0.5 retired", expect.stringMatching(/^picky-vla (?!retired)/)]);
+    expect(await statuses()).toEqual(["pi0.5 retired", expect.stringMatching(/^dead-vla (?!retired)/)]);
     expect(await type("n", "deployments", "retire", "arm-2", "--yes")).toMatchObject({
       exit_code: 0,
-      out: expect.stringMatching(/^picky-vla on arm-2 is retired \(dep_\w+\)\.\n$/),
+      out: expect.stringMatching(/^dead-vla on arm-2 is retired \(dep_\w+\)\.\n$/),
       err: "",
     });
   });
@@ -328,50 +328,6 @@ describe("models", () => {
   });
 });
 
-describe("usage", () => {
-  it("is the ledger, its sums, and comma-separated values", async () => {
-    await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-3" });
-    ahead_ms = 5_400_000;
-    await site.run("deployments", "retire", "arm-3");
-    const { items } = JSON.parse((await site.run("usage", "--json")).out);
-    expect(items.length).toBeGreaterThan(0);
-    expect((await site.run("usage", "--by", "robot")).out).toMatch(/^arm-3 +1\.5 h +█{20}$/m);
-    const sums = JSON.parse((await site.run("usage", "--by", "model", "--since", "1d", "--json")).out);
-    expect(sums).toMatchObject({ by: "model", items: [{ name: "pi0.5", unit: "second", amount_cents: null }] });
-    const total = items.reduce((sum: number, { quantity }: { quantity: number }) => sum + quantity, 0);
-    expect(sums.items[0].quantity).toBe(total);
-    expect((await site.run("usage", "--csv")).out.split("\n")[0]).toBe(
-      "id,created_at,usage_type,sku,quantity,unit,amount_cents,deployment_id,robot,model_slug,period_start,period_end",
-    );
-    expect((await site.run("usage", "--until", "2020-01-01")).err).toContain("Nothing was used");
-  });
-
-  it.each([
-    ["is summed up by the service", ["--since", "30d"], ["GET /v1/me/usage/summary"]],
-    ["is of the last 30 days where nothing is said", [], ["GET /v1/me/usage/summary"]],
-    [
-      "is summed up here for longer than the service does",
-      ["--since", "900d"],
-      ["GET /v1/me/usage/summary", "GET /v1/me/usage"],
-    ],
-  ])("--by: %s", async (_case, words, paths) => {
-    const before = site.service.requests.length;
-    const { out, err } = await site.run("usage", "--by", "model", ...words);
-    expect(site.service.requests.slice(before).map(({ method, path }) => `${method} ${path}`)).toEqual(paths);
-    expect(out).toMatch(/^pi0\.5 +1\.5 h +█{20}$/m);
-    expect(err).toMatch(/^Used from \S+ \S+ to \S+ \S+, UTC\.$/m);
-  });
-
-  it.each([
-    [["--since", "yesterday"], "--since 'yesterday' is no date"],
-    [["--since", "1d", "--until", "2d"], "--since is not before --until"],
-    [["--csv", "--json"], "--csv and --json"],
-    [["--by", "week"], "Allowed choices are robot, model, day"],
-  ])("%j is a mistake of usage", async (words, told) => {
-    expect(await site.run("usage", ...words)).toMatchObject({ exit_code: 2, err: expect.stringContaining(told) });
-  });
-});
-
 describe("audit", () => {
   const setup = async (key: string, body: object) => {
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
@@ -383,7 +339,7 @@ describe("audit", () => {
     expect(await setup(site.service.key, { name: "cell-9", robot_type_id: "arm" })).toBe(422);
     await site.run("keys", "create", "cell 9");
     await expect.poll(() => audited("--refused"), { timeout: 20_000, interval: 500 }).toHaveLength(1);
-    const { out } = await site.runWith({ columns: 120 }, "audit");
+    const { out } = await site.run("audit");
     expect(out).toMatch(/^(?:now|\d+ s ago) +api_key\.create +cell 9 +bootstrap/m);
     expect(out).toMatch(
       /^(?:now|\d+ s ago) +refused +cell-9 +bootstrap +127\.0\.0\.1 +region: Field required; .*\(422\)$/m,
@@ -429,6 +385,55 @@ describe("audit", () => {
   }
 });
 
+describe("usage", () => {
+  it("is the ledger, its sums, and comma-separated values", async () => {
+    await site.service.send("POST", "/v1/me/deployments", { model: "pi0.5", robot: "arm-3" });
+    ahead_ms = 5_400_000;
+    await site.run("deployments", "retire", "arm-3");
+    const { items } = JSON.parse((await site.run("usage", "--json")).out);
+    expect(items.length).toBeGreaterThan(0);
+    expect((await site.run("usage", "--by", "robot")).out).toMatch(/^arm-3 +1\.5 h +█{20}$/m);
+    const sums = JSON.parse((await site.run("usage", "--by", "model", "--since", "1d", "--json")).out);
+    expect(sums).toMatchObject({ by: "model", items: [{ name: "pi0.5", unit: "second", amount_cents: null }] });
+    const total = items.reduce((sum: number, { quantity }: { quantity: number }) => sum + quantity, 0);
+    expect(sums.items[0].quantity).toBe(total);
+    expect((await site.run("usage", "--csv")).out.split("\n")[0]).toBe(
+      "id,created_at,usage_type,sku,quantity,unit,amount_cents,deployment_id,robot,model_slug,period_start,period_end",
+    );
+    expect((await site.run("usage", "--until", "2020-01-01")).err).toContain("Nothing was used");
+    // The last 30 days of a time that is still to come.
+    expect((await site.run("usage", "--until", "2098-01-01")).err).toContain("--since goes further back");
+    expect(JSON.parse((await site.run("usage", "--since", "2d", "--until", "2098-01-01", "--json")).out).items).toEqual(
+      items,
+    );
+  });
+
+  it.each([
+    ["is summed up by the service", ["--since", "30d"], ["GET /v1/me/usage/summary"]],
+    ["is of the last 30 days where nothing is said", [], ["GET /v1/me/usage/summary"]],
+    [
+      "is summed up here for longer than the service does",
+      ["--since", "900d"],
+      ["GET /v1/me/usage/summary", "GET /v1/me/usage"],
+    ],
+  ])("--by: %s", async (_case, words, paths) => {
+    const before = site.service.requests.length;
+    const { out, err } = await site.run("usage", "--by", "model", ...words);
+    expect(site.service.requests.slice(before).map(({ method, path }) => `${method} ${path}`)).toEqual(paths);
+    expect(out).toMatch(/^pi0\.5 +1\.5 h +█{20}$/m);
+    expect(err).toMatch(/^Used from \S+ \S+ to \S+ \S+, UTC\.$/m);
+  });
+
+  it.each([
+    [["--since", "yesterday"], "--since 'yesterday' is no date"],
+    [["--since", "1d", "--until", "2d"], "--since is not before --until"],
+    [["--csv", "--json"], "--csv and --json"],
+    [["--by", "week"], "Allowed choices are robot, model, day"],
+  ])("%j is a mistake of usage", async (words, told) => {
+    expect(await site.run("usage", ...words)).toMatchObject({ exit_code: 2, err: expect.stringContaining(told) });
+  });
+});
+
 describe("api", () => {
   it("prints the answer as it comes, and exits by its status", async () => {
     const { exit_code, out } = await site.run("api", "/v1/robots");
@@ -472,8 +477,8 @@ describe("api", () => {
   it("--paginate: asks for every page, as one document", async () => {
     const before = site.service.requests.length;
     const { out } = await site.run("api", "/v1/robots", "--paginate", "--field", "limit=2");
-    expect(JSON.parse(out).map(({ name }: { name: string }) => name)).toEqual(["arm-1", "arm-2", "arm-3"]);
-    expect(site.service.requests.length - before).toBe(2);
+    expect(JSON.parse(out)).toEqual(await (await site.service.send("GET", "/v1/robots")).json());
+    expect(site.service.requests.length - before).toBeGreaterThan(1);
   });
 
   it.each([

@@ -394,6 +394,23 @@ describe("robots setup", () => {
     });
   });
 
+  it.each([
+    ["--region", "https://user:pw@x", 2],
+    ["--site", "see http://user:pw@wiki/4", 2],
+    ["--label", "wiki=https://user:pw@x", 2],
+  ])("%s holds no address with a password: it is refused, and not repeated", async (flag, value, exit_code) => {
+    const words = ["--name", "x", "--type", ROBOT_TYPE, "--region", REGION, flag, value];
+    const ran = await site.run("robots", "setup", ...words);
+    expect(ran).toMatchObject({ exit_code, out: "", err: expect.stringContaining(`error: ${flag}: `) });
+    expect(ran.err).not.toContain("pw");
+  });
+
+  it("--from with a region that is none: 3, at its line", async () => {
+    const from = await write("region.yaml", `name: x\nrobot_type_id: ${ROBOT_TYPE}\nregion: "my region"\n`);
+    const { exit_code, err } = await site.run("robots", "setup", "--from", from);
+    expect([exit_code, err]).toEqual([3, expect.stringContaining(`${from}:3:9: expected the code of a region`)]);
+  });
+
   it.each<[what: string, words: readonly string[], told: RegExp]>([
     [
       "is close to one",
