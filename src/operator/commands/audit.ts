@@ -1,4 +1,5 @@
 import type { AuditEntryView, RefusalView } from "../../api/audit.ts";
+import { detailsInWords, refusalInWords, subjectOf } from "../../api/audit-words.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { RegistrationRecord } from "../../api/registrations.ts";
 import type { CallResult } from "../../client/client.ts";
@@ -14,7 +15,6 @@ import { readMoment } from "../moments.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
-import { refusalInWords } from "../refusal-words.ts";
 import type { Service } from "../service.ts";
 import { showRows } from "../show-list.ts";
 
@@ -113,18 +113,14 @@ async function loadRegistrations(service: Service, robot: string): Promise<Entri
 }
 
 function entryOfChange(entry: AuditEntryView, document: unknown): Entry {
-  const { at, action, subject_id, actor, details } = entry;
-  const named = [details["name"], details["label"]].find((name) => typeof name === "string") ?? subject_id;
-  const told = Object.entries(details).filter(([name, value]) => value !== null && value !== named && name !== "name");
+  const { at, action, actor } = entry;
   return {
     at,
     what: action,
-    subject: String(named),
+    subject: subjectOf(entry),
     by: actor.label ?? actor.id,
     from: "",
-    details: told
-      .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
-      .join(" "),
+    details: detailsInWords(entry),
     document: Object.assign({ kind: "change" }, document),
   };
 }

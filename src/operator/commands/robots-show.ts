@@ -1,4 +1,5 @@
 import type { RefusalView } from "../../api/audit.ts";
+import { contestInWords, refusalInWords, refusedSince } from "../../api/audit-words.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { RegistrationRecord, RegistrationView } from "../../api/registrations.ts";
 import type { RobotView } from "../../api/robot-views.ts";
@@ -11,7 +12,6 @@ import { callIfOffered } from "../missing-operation.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
-import { refusalInWords, refusedSince } from "../refusal-words.ts";
 import { labelsInWords, shortDigest } from "../robot-words.ts";
 import type { Service } from "../service.ts";
 import { showContract } from "../show-contract.ts";
@@ -97,29 +97,20 @@ function showRobot(
             ? "none"
             : "--contract shows it",
       ],
-      ...contestInWords(registration, now_ms),
+      ...contestFacts(registration, now_ms),
     ],
     terminal,
   );
 }
 
 /** Where computers register one name in turn, each loses its registration to the other. */
-function contestInWords(registration: RegistrationView | null, nowMs: number): readonly Fact[] {
-  const since = registration?.contested_since ?? null;
-  if (registration === null || since === null) return [];
-  const sources = registration.contested_from.map(({ address, actor }) => `${address} (${actor.label ?? actor.id})`);
-  const began = `since ${relativeTime(since, nowMs)}`;
-  if (sources.length < 2) {
-    return [
-      ["contested", `its registration changes to and fro, ${began}`],
-      ["", `from ${sources.join("")}`],
-      ["", "→ if two computers there have this name, give each a name of its own"],
-    ];
-  }
+function contestFacts(registration: RegistrationView | null, nowMs: number): readonly Fact[] {
+  const contest = registration === null ? null : contestInWords(registration);
+  if (contest === null) return [];
   return [
-    ["contested", `${sources.length} computers register this name in turn, ${began}`],
-    ["", `from ${sources.join(" and ")}`],
-    ["", "→ give each of them a name of its own"],
+    ["contested", `${contest.what}, since ${relativeTime(registration?.contested_since, nowMs)}`],
+    ["", `from ${contest.from}`],
+    ["", `→ ${contest.remedy}`],
   ];
 }
 

@@ -1,5 +1,5 @@
 /** Pages of the console that have pages of their own below them. */
-const SECTIONS = ["robots", "fleets", "models", "deployments", "keys", "usage"] as const;
+const SECTIONS = ["robots", "fleets", "models", "deployments", "keys", "usage", "audit"] as const;
 
 /** Where the browser gets the page, which then shows what the path says; in the web framework's notation. */
 export const PAGE_PATHS: readonly string[] = [

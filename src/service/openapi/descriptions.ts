@@ -162,7 +162,7 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       contested_since: { description: CONTESTED_SINCE },
       contested_from: {
         description:
-          "From where the registration was changed lately, newest first, while it is contested: address of the client, and the credential with the label of its key.",
+          "From where the name is registered in turn, newest first: address of the client, and the credential with the label of its key. Empty while it is not contested.",
       },
       changed_at: { description: "When anything in it last became other than before." },
       registered_at: { description: "When the robot last registered, changed or not." },

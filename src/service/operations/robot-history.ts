@@ -30,8 +30,9 @@ export function getRegistration({ store, machine }: OperationContext): Handler<n
     if (row === undefined) return UNKNOWN_ROBOT;
     const { robot_type_id, region, site, labels, contract } = row;
     const registration = summary(row, machine.clock.wall_ms());
+    const { contested_since } = registration;
     const contested_from =
-      registration.contested_since === null ? [] : await readSources(store.reader, organization_id, row);
+      contested_since === null ? [] : await readSources(store.reader, organization_id, row, contested_since);
     const members = JSON.stringify({ ...registration, robot_type_id, region, site, contested_from });
     // Its text, because a contract may hold numbers that no double does.
     return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);

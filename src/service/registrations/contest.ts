@@ -56,9 +56,10 @@ export function currentContest(contest: Contest | null, now_ms: number): Contest
   return contest !== null && isWithinWindow(contest.at, now_ms) ? contest : null;
 }
 
-/** Where the changes come from, newest first, each source once. */
-export function sourcesOf(changes: readonly Change[]): readonly Change[] {
-  return changes.filter((change, index) => !changes.slice(0, index).some((newer) => isSameSource(newer, change)));
+/** Where changes come from since a moment, newest first, each source once: of a contest, who takes part in it. */
+export function sourcesSince(since: string, changes: readonly Change[]): readonly Change[] {
+  const recent = changes.filter(({ at }) => Date.parse(at) >= Date.parse(since));
+  return recent.filter((change, index) => !recent.slice(0, index).some((newer) => isSameSource(newer, change)));
 }
 
 /** When the first other computer replaced what the newest change restores; null where that is no contest. */

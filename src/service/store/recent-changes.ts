@@ -2,7 +2,7 @@ import type { Transaction } from "kysely";
 import * as z from "zod";
 
 import type { RegistrationView } from "../../api/registrations.ts";
-import { noteChange, sourcesOf } from "../registrations/contest.ts";
+import { noteChange, sourcesSince } from "../registrations/contest.ts";
 import type { Change, Contest, RecentChanges } from "../registrations/contest.ts";
 import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
@@ -21,13 +21,14 @@ export function contestOf({
   return since === null || at === null ? null : { since, at };
 }
 
-/** From where a robot's registration was changed lately, newest first. */
+/** From where a contested name is registered, newest first. */
 export async function readSources(
   reader: Reader,
   organization_id: string,
   { recent_changes }: Pick<RecentChangesRow, "recent_changes">,
+  since: string,
 ): Promise<RegistrationView["contested_from"]> {
-  const sources = sourcesOf(readChanges(recent_changes));
+  const sources = sourcesSince(since, readChanges(recent_changes));
   const ids = sources.map(({ actor }) => actor);
   const keys = await reader
     .selectFrom("api_keys")

@@ -31,6 +31,7 @@ const PAGES: readonly (readonly [page: string, heading: RegExp])[] = [
   ["/deployments/none", /^Deployment/],
   ["/keys", /^Keys/],
   ["/usage", /^Usage/],
+  ["/audit", /^Audit/],
   ["/usage?by=model&days=365", /^Usage/],
   ["/nowhere/robots", /^No such page/],
 ];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
 import type { TestBrowser, Window } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
@@ -181,6 +182,53 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     );
     await page.getByText("As it was sent (JSON)").click();
     expect(JSON.parse(await page.locator("pre").innerText())).toMatchObject({ schema: "robot-contract/v1" });
+  });
+
+  it("tells of a name that two computers register in turn, and what the service refused", async () => {
+    const { url } = demo.service;
+    const keys = await Promise.all(
+      ["cell 4", "cell 7"].map(async (label) => {
+        const created = await demo.service.send("POST", "/v1/me/api-keys", { label, scopes: ["robots:setup"] });
+        return apiKeyCreatedSchema.parse(await created.json());
+      }),
+    );
+    const setup = async (key: string, digit: string) => {
+      const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+      const robot = { name: "clone", robot_type_id: "acme.odd.v1", region: "eu-central-1" };
+      const body = JSON.stringify({ ...robot, configuration_digest: `sha256:${digit.repeat(64)}` });
+      return (await fetch(`${url}/v1/robots/setup`, { method: "POST", headers, body })).status;
+    };
+    const [one, other] = keys.map(({ api_key }) => api_key);
+    for (const [key = "", digit] of [
+      [one, "d"],
+      [other, "e"],
+      [one, "d"],
+    ] as const) {
+      expect(await setup(key, digit)).toBe(200);
+    }
+    await demo.service.send("DELETE", `/v1/me/api-keys/${keys[0]?.id}`);
+    expect(await setup(one ?? "", "d")).toBe(401);
+    const refusals = async () => (await demo.service.send("GET", "/v1/me/refusals?robot=clone")).text();
+    await expect.poll(refusals, { ...PATIENCE, interval: 500 }).toContain("revoked");
+
+    const { page, complaints } = await openRobots("?registration=contested");
+    expect(await page.getByRole("rowheader").allTextContents()).toEqual(["clone"]);
+    await page.getByRole("link", { name: "clone" }).click();
+    await page.getByText("2 computers register this name in turn.").waitFor();
+    await page
+      .getByText(/from 127\.0\.0\.1 \(cell 4\) and 127\.0\.0\.1 \(cell 7\)\. Give each of them a name/)
+      .waitFor();
+    const refused = page.getByRole("group", { name: "Refused registrations" });
+    expect(await refused.locator("tbody tr").innerText()).toMatch(
+      /API key has been revoked \(401\)\tcell 4\t127\.0\.0\.1$/,
+    );
+    await page.getByText("Configuration files (contested)").waitFor();
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("heading", { name: "Names that two computers register" }).waitFor();
+    await page.getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("row", { name: /^refused.*cell 4.*API key has been revoked \(401\)/ }).waitFor();
+    await page.getByRole("row", { name: /^api_key\.revoke.*cell 4/ }).waitFor();
+    expect(complaints).toEqual([]);
   });
 
   it("shows names that would be markup, or another path, as the names they are", async () => {

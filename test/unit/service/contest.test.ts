@@ -5,7 +5,7 @@ import {
   CONTEST_WINDOW_MS,
   currentContest,
   noteChange,
-  sourcesOf,
+  sourcesSince,
 } from "../../../src/service/registrations/contest.ts";
 import type { Change, RecentChanges } from "../../../src/service/registrations/contest.ts";
 
@@ -103,9 +103,10 @@ describe("currentContest", () => {
   });
 });
 
-describe("sourcesOf", () => {
-  it("names each source once, the newest first", () => {
-    const addresses = sourcesOf(play("A@x B@y A@x C@z").changes).map(({ address }) => address);
-    expect(addresses).toEqual(["10.0.0.122", "10.0.0.120", "10.0.0.121"]);
+describe("sourcesSince", () => {
+  it("names each source of a contest once, the newest first, and none that only came before", () => {
+    const { changes, contest } = play("D@w A@x B@y C@z A@x");
+    const addresses = sourcesSince(contest?.since ?? "", changes).map(({ address }) => address);
+    expect(addresses).toEqual(["10.0.0.120", "10.0.0.122", "10.0.0.121"]);
   });
 });

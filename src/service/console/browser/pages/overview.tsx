@@ -30,6 +30,7 @@ export function Overview() {
   const endpoints = useData<{ readonly items: readonly EndpointView[] }>("/v1/endpoints", ["models", "fleets"]);
   const is_down = [fleets, robots, endpoints].every(({ state }) => state === "failed");
   const is_settled = useSettled([fleets, needs, robots, endpoints]);
+  const contested = robots.state === "ready" ? robots.value.filter((robot) => robot.contested_since !== null) : [];
   if (!is_settled) {
     return (
       <Page title="Overview">
@@ -55,6 +56,14 @@ export function Overview() {
                   {({ items }) => <Endpoints endpoints={items} lines={lines} />}
                 </Loaded>
               </Section>
+              {contested.length === 0 ? null : (
+                <Section
+                  title="Names that two computers register"
+                  note={<a href="/robots?registration=contested">All</a>}
+                >
+                  <Contested robots={contested} lines={lines} />
+                </Section>
+              )}
               <Section title="Robots that changed last" note={<a href="/robots?sort=-changed">All, by change</a>}>
                 <Loaded data={robots} what="the robots" lines={lines}>
                   {(list) => <Changes robots={list} lines={lines} />}
@@ -137,6 +146,25 @@ function RobotBars({ robots, parameter, valueOf }: RobotBarsProps) {
   }, [robots]);
   if (bars.length === 0) return <p class="muted">No robot is registered yet.</p>;
   return <Bars bars={bars} />;
+}
+
+/** Each computer replaces what the other registered, so that neither is what the service holds. */
+function Contested({ robots, lines }: ChangesProps) {
+  return (
+    <ul class="changes">
+      {robots.slice(0, lines).map(({ id, name, contested_since }) => (
+        <li key={id}>
+          <span class="failing" data-tone="degraded">
+            <Icon name="degraded" />
+            <a class="row-link cut" href={robotPath(name, id)}>
+              {name}
+            </a>
+          </span>
+          <RelativeTime at={contested_since} />
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 interface ChangesProps {

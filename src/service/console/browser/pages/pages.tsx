@@ -3,6 +3,7 @@ import type { ComponentChildren, FunctionComponent } from "preact";
 import type { IconName } from "../parts/icon.tsx";
 import { Page } from "../parts/page.tsx";
 import { matchPath } from "../router.ts";
+import { Audit } from "./audit.tsx";
 import { Deployment } from "./deployment.tsx";
 import { Deployments } from "./deployments.tsx";
 import { Fleet } from "./fleet.tsx";
@@ -30,6 +31,7 @@ const PAGES: readonly (readonly [pattern: string, page: FunctionComponent<PagePa
   ["/deployments/:name", Deployment],
   ["/keys", Keys],
   ["/usage", Usage],
+  ["/audit", Audit],
 ];
 
 export interface NavigationEntry {
@@ -47,6 +49,7 @@ export const NAVIGATION: readonly NavigationEntry[] = [
   { path: "/models", word: "Models", icon: "models" },
   { path: "/keys", word: "Keys", icon: "keys" },
   { path: "/usage", word: "Usage", icon: "usage" },
+  { path: "/audit", word: "Audit", icon: "audit" },
 ];
 
 export interface PageParameters {

@@ -9,6 +9,8 @@ import { useData } from "../data/use-data.ts";
 export interface RegisteredRobot extends RobotView {
   readonly configuration_digest: string | null | undefined;
   readonly changed_at: string | null | undefined;
+  /** Since when two computers register its name in turn; null while none is seen to. */
+  readonly contested_since: string | null;
 }
 
 interface Registrations {
@@ -40,7 +42,7 @@ function join(
   const byId = new Map(registrations?.items.map((item) => [item.robot_id, item]));
   const unknown = isRefused ? null : undefined;
   return views.map((view) => {
-    const { configuration_digest = unknown, changed_at = unknown } = byId.get(view.id) ?? {};
-    return Object.assign({ configuration_digest, changed_at }, view);
+    const { configuration_digest = unknown, changed_at = unknown, contested_since = null } = byId.get(view.id) ?? {};
+    return Object.assign({ configuration_digest, changed_at, contested_since }, view);
   });
 }

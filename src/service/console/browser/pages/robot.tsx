@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 
-import type { RegistrationRecord, registrationViewSchema } from "../../../../api/registrations.ts";
+import type { RefusalView } from "../../../../api/audit.ts";
+import { contestInWords, refusedSince } from "../../../../api/audit-words.ts";
+import type { RegistrationRecord, RegistrationView } from "../../../../api/registrations.ts";
 import type { RobotView } from "../../../../api/robot-views.ts";
 import { sentence } from "../data/request.ts";
 import { mayDo } from "../data/session.ts";
@@ -11,18 +13,17 @@ import { CopyButton } from "../parts/copy-button.tsx";
 import { DigestChip } from "../parts/digest-chip.tsx";
 import { Labels } from "../parts/labels.tsx";
 import { Loaded } from "../parts/loaded.tsx";
+import { Notice } from "../parts/notice.tsx";
 import { Facts, Page, Section } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { SmallTable } from "../parts/small-table.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { listed } from "../parts/text.ts";
-import type * as z from "zod";
 import { ContractView } from "./contract-view.tsx";
 import { deploymentPath, failureOf, isCurrent, useDeployments } from "./deployment-data.ts";
 import { DeployDialog } from "./deployment-new.tsx";
 import type { PageParameters } from "./pages.tsx";
-
-type RegistrationView = z.output<typeof registrationViewSchema>;
+import { Refusals, useRefusals } from "./refusals.tsx";
 
 /** `/robots/NAME`: one robot, what it is registered with, and how it came to that. */
 export function Robot({ name }: PageParameters) {
@@ -30,7 +31,11 @@ export function Robot({ name }: PageParameters) {
   const robot = useData<RobotView>(path, ["robots"]);
   const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
-  const is_settled = useSettled([robot, registration, history]);
+  const refusals = useRefusals(name);
+  const is_settled = useSettled([robot, registration, history, refusals]);
+  const known = registration.state === "ready" ? registration.value : null;
+  const refused =
+    refusals.state === "ready" ? refusedSince(refusals.value.items, known?.registered_at ?? null) : NO_REFUSALS;
   const [is_deploying, setDeploying] = useState(false);
   const title = robot.state === "ready" ? robot.value.name : name;
   return (
@@ -46,13 +51,26 @@ export function Robot({ name }: PageParameters) {
       }
     >
       {robot.state === "failed" && robot.problem.kind === "missing" ? (
-        <p>
-          No robot of this organization has this name or id. <a href="/robots">See all robots</a>
-        </p>
+        <>
+          <p>
+            No robot of this organization has this name or id. <a href="/robots">See all robots</a>
+          </p>
+          {refused.length === 0 ? null : (
+            <Section title="Refused registrations" note="Newest first">
+              <Refusals refusals={refused} />
+            </Section>
+          )}
+        </>
       ) : !is_settled ? (
         <Skeleton lines={12} what="this robot" />
       ) : (
         <div class="sections">
+          {known === null ? null : <Contest registration={known} />}
+          {refused.length === 0 ? null : (
+            <Section title="Refused since it registered last" note="Newest first">
+              <Refusals refusals={refused} />
+            </Section>
+          )}
           <Section title="Registration">
             <Loaded data={robot} what="this robot" lines={4}>
               {(view) => <Registration robot={view} registration={registration} />}
@@ -72,6 +90,21 @@ export function Robot({ name }: PageParameters) {
       )}
       {is_deploying ? <DeployDialog robot={title} close={() => setDeploying(false)} /> : null}
     </Page>
+  );
+}
+
+const NO_REFUSALS: readonly RefusalView[] = [];
+
+/** Where computers register one name in turn, the page shows now the one and now the other. */
+function Contest({ registration }: { readonly registration: RegistrationView }) {
+  const contest = contestInWords(registration);
+  if (contest === null) return null;
+  return (
+    <Notice tone="degraded" title={sentence(contest.what)}>
+      <p>
+        Since <RelativeTime at={registration.contested_since} />, from {contest.from}. {sentence(contest.remedy)}
+      </p>
+    </Notice>
   );
 }
 
@@ -139,13 +172,16 @@ function History({ records }: { readonly records: readonly RegistrationRecord[] 
     return <p class="muted">The service keeps no records this old. The next registration will be the first here.</p>;
   }
   return (
-    <SmallTable label="History of registrations" heads={["When", "What changed", "Digest", "By"]}>
+    <SmallTable label="History of registrations" heads={["When", "What changed", "Digest", "By", "From"]}>
       {records.map((record, index) => (
         <tr key={record.at + index}>
           <th scope="row">
             <RelativeTime at={record.at} />
           </th>
-          <td>{changeText(record)}</td>
+          <td>
+            {changeText(record)}
+            {record.contested ? " (contested)" : null}
+          </td>
           <td>
             {record.configuration_digest === null ? (
               <span class="muted">–</span>
@@ -154,6 +190,7 @@ function History({ records }: { readonly records: readonly RegistrationRecord[] 
             )}
           </td>
           <td title={record.actor.id}>{record.actor.label ?? record.actor.id}</td>
+          <td>{record.address ?? <span class="muted">–</span>}</td>
         </tr>
       ))}
     </SmallTable>

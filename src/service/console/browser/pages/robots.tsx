@@ -4,6 +4,7 @@ import { DataTable } from "../parts/data-table.tsx";
 import { DigestChip } from "../parts/digest-chip.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
 import type { Filtering } from "../parts/filter-bar.tsx";
+import { Icon } from "../parts/icon.tsx";
 import { Labels } from "../parts/labels.tsx";
 import { Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
@@ -18,6 +19,11 @@ const FILTERING: Filtering<RegisteredRobot> = {
     { id: "type", label: "Type", valuesOf: ({ robot_type_id }) => [robot_type_id] },
     { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
     { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
+    {
+      id: "registration",
+      label: "Registration",
+      valuesOf: ({ contested_since }) => (contested_since === null ? [] : ["contested"]),
+    },
   ],
   textOf: ({ name, id, robot_type_id, region, site, labels, configuration_digest }) =>
     [name, id, robot_type_id, region, site ?? "", ...labelTexts(labels), configuration_digest ?? ""].join(" "),
@@ -55,7 +61,15 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     id: "name",
     name: "Name",
     track: "minmax(9rem, 1.4fr)",
-    cell: ({ name }) => name,
+    cell: ({ name, contested_since }) =>
+      contested_since === null ? (
+        name
+      ) : (
+        <span class="failing" data-tone="degraded" title="Two computers register this name in turn">
+          <Icon name="degraded" />
+          <span class="cut">{name}</span>
+        </span>
+      ),
     sortBy: ({ name }) => name,
   },
   {

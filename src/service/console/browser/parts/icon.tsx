@@ -64,6 +64,7 @@ const ICONS = {
     </>
   ),
   usage: <path d="M2 14h12M4 14V9.5m4 4.5V3m4 11V6.5" />,
+  audit: <path d="M3.5 1.75h9v12.5h-9zM6 5h4M6 8h4m-4 3h2.5" />,
   more: <path d="M3 4.5h10M3 8h10M3 11.5h10" />,
   copy: <path d="M5.5 5.5v-3h8v8h-3m-8-5h8v8h-8z" />,
   done: <path d="m3 8.5 3.25 3.25L13 4.5" />,
