@@ -8,11 +8,23 @@ import type { AgentConfiguration } from "./configuration.ts";
 import { readConfiguration } from "./configuration.ts";
 import type { DocumentInput } from "./document-input.ts";
 import { createDocumentInput } from "./document-input.ts";
+import type { Exposure } from "./exposure.ts";
+import { findExposure } from "./exposure.ts";
 import type { Registration } from "./registration.ts";
 import { loadRegistration, setAside } from "./registration.ts";
 
 /** The settle time that holds before there is a configuration to name one. */
 const DEFAULT_SETTLE_MS = 500;
+
+/** As with a key file that others may read: what is registered stays, an edit is not taken over before this is mended. */
+const CONFIGURATION_EXPOSURE: Exposure = {
+  severity: "error",
+  consequence: "every user of this machine may say where the API key is sent",
+};
+const MANIFEST_EXPOSURE: Exposure = {
+  severity: "warning",
+  consequence: "every user of this machine may change what is registered",
+};
 
 export function openConfiguration(machine: Machine, path: string): DocumentInput<AgentConfiguration> {
   const document: DocumentInput<AgentConfiguration> = createDocumentInput({
@@ -20,9 +32,11 @@ export function openConfiguration(machine: Machine, path: string): DocumentInput
     path,
     missing_fix: "robot-policy-agent init writes one",
     settle_ms: () => document.reading.value?.watch.settle_ms ?? DEFAULT_SETTLE_MS,
-    read(bytes) {
+    async read(bytes) {
       const { findings, configuration, locate } = readConfiguration(bytes, { path });
-      return { findings, value: configuration, locate };
+      const exposures = await findExposure(machine.files, path, CONFIGURATION_EXPOSURE);
+      const isRefused = exposures.some(({ severity }) => severity === "error");
+      return { findings: [...exposures, ...findings], value: isRefused ? null : configuration, locate };
     },
   });
   return document;
@@ -36,7 +50,8 @@ export function openManifest(machine: Machine, path: string, settle_ms: () => nu
     settle_ms,
     async read(bytes) {
       const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
-      return { findings, value: manifest, locate };
+      const exposures = await findExposure(machine.files, path, MANIFEST_EXPOSURE);
+      return { findings: [...exposures, ...findings], value: manifest, locate };
     },
   });
 }

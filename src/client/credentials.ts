@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+
 import { errorCode } from "../platform/files.ts";
 import type { Files, FileStat, ReadableFile } from "../platform/files.ts";
 import { shellWord } from "../platform/shell-word.ts";
@@ -108,7 +110,7 @@ async function readKeyFile(
   try {
     // Of the open file, so that what is checked is what is read.
     const stat = await file.stat();
-    const bad = checkFile(stat, path, source, user);
+    const bad = checkFile(stat, path, source, user) ?? (source === "systemd" ? null : await checkFolder(path, files));
     if (bad !== null) return bad;
     const text = await readText(file);
     if (text === null) return tooLarge(path);
@@ -171,6 +173,15 @@ function checkFile(
     return problem("key-exposed", path, what, `chmod 600 ${shellWord(path)}`);
   }
   return null;
+}
+
+/** Whoever may replace the key file decides on whose behalf the robot is registered; in a sticky folder nobody may. */
+async function checkFolder(path: string, files: Files): Promise<CredentialProblem | null> {
+  const folder = dirname(path);
+  const { mode } = await files.stat(folder);
+  if ((mode & 0o1002) !== 0o002) return null;
+  const what = `the folder of the key file has mode ${(mode & 0o7777).toString(8).padStart(4, "0")}: others can replace the key`;
+  return problem("key-exposed", folder, what, `chmod o-w ${shellWord(folder)}`);
 }
 
 /** Null when the file grew beyond the limit after it was looked at. */

@@ -1,9 +1,10 @@
 /** The two files that people edit: mistakes while nothing runs, mistakes while the daemon runs, and edits that are meant. */
-import { readFile, readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, readFile, readdir, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
+import { startFaultProxy } from "../../support/fault-proxy.ts";
 import type { Robot } from "../../support/robot.ts";
 import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
@@ -312,6 +313,48 @@ async function treeOf(folder: string): Promise<readonly string[]> {
   });
   return (await Promise.all(lines)).toSorted();
 }
+
+test.concurrent("a configuration that every user may edit: the key is sent nowhere else, until its mode is mended", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  await using stranger = await startFaultProxy(scene.service.url);
+  await chmod(robot.config_path, 0o666);
+  await replaceIn(robot.config_path, scene.proxy.url, stranger.url);
+  const message = `${robot.config_path} has mode 0666: every user of this machine may say where the API key is sent; chmod o-w ${robot.config_path}`;
+  const exposed = { id: "writable_by_others", severity: "error", file: robot.config_path, message };
+  const { findings, service, healthy } = await daemon.until((status) => status.findings.length > 0);
+  expect({ findings, service, healthy }).toMatchObject({
+    findings: [exposed],
+    service: { url: scene.proxy.url },
+    healthy: false,
+  });
+  const check = await robot.run(["check", "--json"]);
+  expect([check.code, JSON.parse(check.stdout)]).toMatchObject([3, { valid: false, findings: [exposed] }]);
+
+  await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 2");
+  await daemon.until(({ daemon: counts }) => counts?.registrations === 2);
+  await replaceIn(robot.config_path, stranger.url, scene.proxy.url);
+  await chmod(robot.config_path, 0o644);
+  await daemon.until((status) => status.healthy);
+  expect(setupBodies(stranger.requests)).toEqual([]);
+});
+
+test.concurrent("a folder or a manifest that every user may write is a warning", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await chmod(robot.manifest_path, 0o666);
+  await chmod(dirname(robot.config_path), 0o777);
+  const { code, stdout } = await robot.run(["check", "--json"]);
+  const { findings } = JSON.parse(stdout) as { findings: { id: string; severity: string; message: string }[] };
+  const warned = findings.filter(({ id }) => id === "writable_by_others");
+  expect(warned.map(({ severity }) => severity)).toEqual(["warning", "warning", "warning"]);
+  expect(warned[1]?.message).toContain(`chmod o-w ${robot.manifest_path}`);
+  // The key lies in that folder.
+  expect(code).toBe(3);
+  expect(findings).toContainEqual(expect.objectContaining({ id: "key_exposed", severity: "error" }));
+});
 
 test.concurrent("log: its level and format follow an edit, without a restart", async () => {
   await using scene = await createScene();

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { inspect } from "node:util";
 
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -100,6 +100,16 @@ test("scenario 17: the fix for Windows line endings is a command that fixes it",
   const found = await load();
   if (found.kind !== "credential-problem") throw new Error("expected a problem");
   execFileSync("sh", ["-c", found.fix]);
+  expect(keyOf(await load())).toBe(`key-file ${KEY}`);
+});
+
+test("scenario 17: a key file in a folder where every user may replace it is refused with the exact chmod", async () => {
+  write(key_file, KEY);
+  const folder = dirname(key_file);
+  chmodSync(folder, 0o777);
+  expect(await load()).toMatchObject({ code: "key-exposed", where: folder, fix: `chmod o-w ${folder}` });
+  // As /tmp is: others may not touch the files of its owner there.
+  chmodSync(folder, 0o1777);
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
