@@ -133,12 +133,14 @@ export function createCollector(options: CollectorOptions): Collector {
     machine_id: string | null,
   ): Promise<Wanted | Unsettled> {
     const { value } = manifest.reading;
-    file_findings = [];
     hostname = machine.identity.hostname();
     const parts = { hostname, machine: machine_id };
     robot_name = robotName(current, parts);
     // Without an error, a draft whose placeholders keep it from being read to its end.
-    if (value === null) return { kind: manifest.reading.findings.some(isError) ? "invalid" : "draft" };
+    if (value === null) {
+      file_findings = [];
+      return { kind: manifest.reading.findings.some(isError) ? "invalid" : "draft" };
+    }
     const resolved = configurationFiles(current, value);
     if (resolved.kind === "finding") {
       file_findings = [locate(manifest, resolved.finding)];
@@ -147,6 +149,7 @@ export function createCollector(options: CollectorOptions): Collector {
     const collected = await fingerprinter.collect(resolved.files, { settle, signal, ...progress });
     switch (collected.kind) {
       case "unsettled":
+        // What was found the last time stands until there is news.
         return collected;
       case "refused":
         file_findings = fileFindings(collected.findings, manifest, value.configuration_files);

@@ -63,10 +63,12 @@ export function unsuitable(path: string, stat: FileStat, limit_bytes: number): T
     case "file":
       break;
   }
-  if (stat.size_bytes <= limit_bytes) return undefined;
-  const sizes = `${stat.size_bytes} bytes, the limit is ${limit_bytes}`;
+  return stat.size_bytes <= limit_bytes ? undefined : tooLarge(path, `${stat.size_bytes} bytes`, limit_bytes);
+}
+
+export function tooLarge(path: string, size: string, limit_bytes: number): Trouble {
   const remedy = "list only files that configure the robot, or raise the limit in the agent's configuration";
-  return error("file_too_large", path, `Cannot hash ${path}: ${sizes}; ${remedy}`);
+  return error("file_too_large", path, `Cannot hash ${path}: ${size}, the limit is ${limit_bytes}; ${remedy}`);
 }
 
 export function unstable(path: string): Trouble {
@@ -75,6 +77,16 @@ export function unstable(path: string): Trouble {
     path,
     `Cannot hash ${path}: it kept changing while it was read; stop the program that writes it, or take it off the manifest's list`,
   );
+}
+
+/** A file that is written all the time and was taken in the end, so that changes of the others are registered. */
+export function restless(path: string): Trouble {
+  return {
+    id: "file_restless",
+    severity: "warning",
+    path,
+    message: `${path} never holds still and was hashed as it was at one moment, so that each look finds another digest; stop the program that writes it, or list a file that only a calibration changes`,
+  };
 }
 
 export function unparseable(path: string, is_empty: boolean): Trouble {

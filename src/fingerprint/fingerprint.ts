@@ -1,15 +1,15 @@
 /**
  * Fingerprint: what the configuration files of a robot hold, as one digest.
  *
- * A snapshot is a consistent cut: there was a moment at which every file held exactly the bytes that were hashed. Files that
- * are being written are waited for, files that did not change are not read again, and whatever cannot be hashed is a finding
+ * A snapshot is a consistent cut: there was a moment at which every file held exactly the bytes that were hashed. (Of files that never
+ * hold still each has a moment of its own.) Files that are being written are waited for, files that did not change are not read again, and whatever cannot be hashed is a finding
  * that names the path and the remedy. `digest.ts` is the definition of the digest and `explain.ts` shows it to people.
  */
 import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files.ts";
 import { configurationDigest } from "./digest.ts";
 import type { Trouble } from "./findings.ts";
-import { systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
+import { restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
 import type { Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
@@ -55,6 +55,7 @@ export interface FileFinding {
     | "file_not_regular"
     | "file_too_large"
     | "file_unstable"
+    | "file_restless"
     | "file_unparseable";
   readonly severity: "error" | "warning";
   readonly path: string;
@@ -144,7 +145,8 @@ export function createFingerprinter(
   function waitForSense(paths: readonly string[], cut: Cut): Collected | undefined {
     return unsettled(paths, (path) => {
       const hashed = hashOf(state, cut, path);
-      if (hashed?.suspect === true) return settling.suspicion_ms(path, hashed.sha256, sightings.quiet_ms(path));
+      if (hashed?.suspect === true && !settling.isRestless(path))
+        return settling.suspicion_ms(path, hashed.sha256, sightings.quiet_ms(path));
       settling.clear(path);
       return 0;
     });
@@ -178,12 +180,13 @@ export function createFingerprinter(
     const fingerprints = files.map(({ label, path }): FileFingerprint => {
       const hashed = hashOf(state, cut, path);
       if (hashed === undefined) throw new Error(`${path} has no hash in its own snapshot`);
-      const { sha256, stat, trusted, suspect } = hashed;
-      if (suspect) warnings.push(unparseable(path, stat.size_bytes === 0));
+      const { sha256, bytes, stat, trusted, suspect } = hashed;
+      if (suspect) warnings.push(unparseable(path, bytes === 0));
+      if (hashed.ofOneMoment || settling.isRestless(path)) warnings.push(restless(path));
       settling.accept(path, sha256);
-      settling.restart(path);
-      return { label, path, sha256, bytes: stat.size_bytes, stat, trusted, suspect };
+      return { label, path, sha256, bytes, stat, trusted, suspect };
     });
+    for (const { path } of files) settling.restart(path);
     last = fingerprints;
     const digest = configurationDigest(fingerprints.map(({ sha256 }) => sha256));
     return {
@@ -211,8 +214,8 @@ export function createFingerprinter(
       await sightings.look(paths, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (paths.some((path) => hashOf(state, cut, path) === undefined)) cache.disinherit();
-        const restless = wait(waitForRest);
-        if (restless !== undefined) return restless;
+        const unsettledFiles = wait(waitForRest);
+        if (unsettledFiles !== undefined) return unsettledFiles;
 
         const pause_ms = breath_ms(paths, cut);
         if (pause_ms === 0) {
@@ -229,11 +232,15 @@ export function createFingerprinter(
         // Every hash was taken before this look, so if every file still is as hashed, they all were at this moment.
         await sightings.look(paths, signal);
       }
-      const restless = wait(waitForRest);
-      if (restless !== undefined) return restless;
+      const unsettledFiles = wait(waitForRest);
+      if (unsettledFiles !== undefined) return unsettledFiles;
+      // Whoever writes without end must not keep the changes of the other files from being registered.
+      const { troubles } = await readMissing(state, cut, paths, options, (path) => sightings.quiet_ms(path) <= RACY_MS);
+      await sightings.look(paths, signal);
       const moved = paths.filter((path) => hashOf(state, cut, path) === undefined);
+      if (moved.length === 0) return conclude(files, cut);
       for (const path of moved) settling.restart(path);
-      return { kind: "refused", findings: atIndex(moved.map(unstable), files) };
+      return { kind: "refused", findings: atIndex(troubles.length > 0 ? troubles : moved.map(unstable), files) };
     },
 
     holds(files) {

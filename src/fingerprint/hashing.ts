@@ -14,10 +14,22 @@ export interface HashRequest {
   readonly expected: FileStat;
   /** Keep the bytes for the answer. For files of a few MB at most. */
   readonly keep: boolean;
+  /** Most that is read of a file that does not tell its size. */
+  readonly limitBytes: number;
+  /** The file never holds still: its bytes of one moment are wanted, whatever `expected` says. */
+  readonly ofOneMoment: boolean;
 }
 
 export type HashResult =
-  | { readonly kind: "hashed"; readonly sha256: string; readonly content: Uint8Array | undefined }
+  | {
+      readonly kind: "hashed";
+      readonly sha256: string;
+      /** How many bytes that is of; files under /proc say that they are empty. */
+      readonly bytes: number;
+      readonly content: Uint8Array | undefined;
+    }
+  /** More than `limitBytes`, which only reading told. */
+  | { readonly kind: "too-large" }
   /** The file changed or was replaced since the last look. */
   | { readonly kind: "moved" }
   /** The system refused, for example with `EACCES`. */
@@ -37,6 +49,9 @@ const CHUNK_BYTES = 256 * 1024;
 
 /** Files open at the same time on this thread: while one is hashed, the system opens and reads the others. */
 const LANES = 3;
+
+/** What is read at a time of a file that does not tell its size. */
+const SMALLEST_CHUNK_BYTES = 4096;
 
 /** With a second thread: what keeps both of them busy. */
 const LANES_BESIDE_THREAD = 1;
@@ -62,7 +77,7 @@ export async function hashFiles(files: Files, requests: readonly HashRequest[], 
   const queue = [...requests].sort((one, other) => other.expected.size_bytes - one.expected.size_bytes);
   const largest_bytes = queue[0]?.expected.size_bytes ?? 0;
   const total_bytes = queue.reduce((total, { expected }) => total + expected.size_bytes, 0);
-  const chunk_bytes = Math.min(CHUNK_BYTES, Math.max(1, largest_bytes));
+  const chunk_bytes = Math.min(CHUNK_BYTES, Math.max(SMALLEST_CHUNK_BYTES, largest_bytes));
   const run = () => drain(files, queue, localHashers(chunk_bytes), options);
 
   const is_worth_it = total_bytes - largest_bytes >= WORTH_A_THREAD_BYTES && availableParallelism() > 1;
@@ -125,14 +140,9 @@ async function hashFile(
   try {
     const file = await files.openForReading(request.path);
     try {
-      if (!sameStat(await file.stat(), request.expected)) return { kind: "moved" };
-      const content = request.keep ? new Uint8Array(request.expected.size_bytes) : undefined;
-      const sha256 =
-        content === undefined
-          ? await hashStream(file, request.expected.size_bytes, hashers, options)
-          : await hashWhole(file, content, options);
-      if (sha256 === undefined || !sameStat(await file.stat(), request.expected)) return { kind: "moved" };
-      return { kind: "hashed", sha256, content };
+      return request.ofOneMoment
+        ? await hashMoment(file, request, hashers, options)
+        : await hashStill(file, request, hashers, options);
     } finally {
       await file.close();
     }
@@ -142,52 +152,93 @@ async function hashFile(
   }
 }
 
-/** Reads one chunk ahead of the hash. @returns undefined when the file ends early. */
+async function hashStill(
+  file: ReadableFile,
+  request: HashRequest,
+  hashers: Hashers,
+  options: HashOptions,
+): Promise<HashResult> {
+  if (!sameStat(await file.stat(), request.expected)) return { kind: "moved" };
+  const result = await hashContent(file, request.expected.size_bytes, request, hashers, options);
+  return sameStat(await file.stat(), request.expected) ? result : { kind: "moved" };
+}
+
+/**
+ * Of a file that is being written all the time: what it held when it was opened, which counts when the same is read twice. A log that
+ * grows passes, and so does a file that is replaced; one that is written over faster than it is read does not.
+ */
+async function hashMoment(
+  file: ReadableFile,
+  request: HashRequest,
+  hashers: Hashers,
+  options: HashOptions,
+): Promise<HashResult> {
+  const stat = await file.stat();
+  if (stat.kind !== "file" || stat.size_bytes > request.limitBytes) return { kind: "moved" };
+  const result = await hashContent(file, stat.size_bytes, request, hashers, options);
+  const again = await hashContent(file, stat.size_bytes, request, hashers, options);
+  const isSame = result.kind === "hashed" && again.kind === "hashed" && result.sha256 === again.sha256;
+  return isSame ? result : { kind: "moved" };
+}
+
+/** A size of zero says nothing under /proc and on some user-space filesystems: such files are read to their end. */
+async function hashContent(
+  file: ReadableFile,
+  sizeBytes: number,
+  { keep, limitBytes }: HashRequest,
+  hashers: Hashers,
+  options: HashOptions,
+): Promise<HashResult> {
+  if (keep && sizeBytes > 0) return hashWhole(file, new Uint8Array(sizeBytes), options);
+  const result = await hashStream(file, sizeBytes > 0 ? sizeBytes : limitBytes + 1, hashers, options);
+  return sizeBytes === 0 && result.bytes > limitBytes ? { kind: "too-large" } : result;
+}
+
+/** Reads one chunk ahead of the hash, up to the end of the file or `mostBytes`. */
 async function hashStream(
   file: ReadableFile,
-  size_bytes: number,
+  mostBytes: number,
   { start, buffers }: Hashers,
   { signal, onBytes }: HashOptions,
-): Promise<string | undefined> {
+): Promise<HashResult & { readonly kind: "hashed" }> {
   const hash = start();
   let [current, spare] = buffers;
   let position = 0;
   const readAhead = (buffer: Uint8Array) =>
-    position < size_bytes
-      ? file.read(buffer.subarray(0, Math.min(buffer.byteLength, size_bytes - position)), position)
+    position < mostBytes
+      ? file.read(buffer.subarray(0, Math.min(buffer.byteLength, mostBytes - position)), position)
       : 0;
 
   let count = await readAhead(current);
-  while (position < size_bytes) {
+  while (count > 0) {
     signal?.throwIfAborted();
-    if (count === 0) return undefined;
     position += count;
     onBytes(count);
     const ahead = readAhead(spare);
     [count] = await Promise.all([ahead, hash.update(current.subarray(0, count))]);
     [current, spare] = [spare, current];
   }
-  return hash.digest();
+  return { kind: "hashed", sha256: await hash.digest(), bytes: position, content: undefined };
 }
 
-/** For files whose bytes are wanted: reads straight into `content`. @returns undefined when the file ends early. */
+/** For files whose bytes are wanted: reads straight into `content`. */
 async function hashWhole(
   file: ReadableFile,
   content: Uint8Array,
   { signal, onBytes }: HashOptions,
-): Promise<string | undefined> {
+): Promise<HashResult> {
   const hash = createHash("sha256");
   let position = 0;
   while (position < content.byteLength) {
     signal?.throwIfAborted();
     const chunk = content.subarray(position, position + CHUNK_BYTES);
     const count = await file.read(chunk, position);
-    if (count === 0) return undefined;
+    if (count === 0) break;
     hash.update(chunk.subarray(0, count));
     position += count;
     onBytes(count);
   }
-  return hash.digest("hex");
+  return { kind: "hashed", sha256: hash.digest("hex"), bytes: position, content: content.subarray(0, position) };
 }
 
 /** Gone, or replaced on the server of a network drive: the next look says what is there now. */

@@ -1,6 +1,6 @@
 import type { Files } from "../platform/files.ts";
 import type { Trouble } from "./findings.ts";
-import { systemTrouble, unsuitable } from "./findings.ts";
+import { systemTrouble, tooLarge, unsuitable } from "./findings.ts";
 import type { CollectOptions } from "./fingerprint.ts";
 import type { HashRequest, HashResult } from "./hashing.ts";
 import { hashFiles } from "./hashing.ts";
@@ -34,21 +34,27 @@ export function hashOf({ sightings, cache }: Memory, cut: Cut, path: string): Ha
   const view = sightings.view(path);
   if (view?.kind !== "seen") return undefined;
   const fresh = cut.hashes.get(path);
-  return fresh !== undefined && sameStat(fresh.stat, view.stat) ? fresh : cache.trusted(path, view.stat);
+  if (fresh !== undefined && (fresh.ofOneMoment || sameStat(fresh.stat, view.stat))) return fresh;
+  return cache.trusted(path, view.stat);
 }
 
 /**
  * Reads every suitable file whose hash is not known.
  *
  * A file that moves meanwhile simply stays without a hash; the next look shows it as it then is.
+ *
+ * @param isRestless whether a file is to be taken as it is at one moment, because it never holds still.
  */
 export async function readMissing(
   memory: Memory,
   cut: Cut,
   paths: readonly string[],
   { signal, onProgress }: CollectOptions,
+  isRestless: (path: string) => boolean = () => false,
 ): Promise<{ readonly has_read: boolean; readonly troubles: readonly Trouble[] }> {
-  const requests = paths.map((path) => requestFor(memory, cut, path)).filter((request) => request !== undefined);
+  const requests = paths
+    .map((path) => requestFor(memory, cut, path, isRestless(path)))
+    .filter((request) => request !== undefined);
   if (requests.length === 0) return { has_read: false, troubles: [] };
   const troubles: Trouble[] = [];
   cut.wanted_bytes += requests.reduce((total, { expected }) => total + expected.size_bytes, 0);
@@ -67,6 +73,9 @@ export async function readMissing(
           memory.cache.store(request.path, hashed);
           return;
         }
+        case "too-large":
+          troubles.push(tooLarge(request.path, `more than ${request.limitBytes} bytes`, request.limitBytes));
+          return;
         case "failed":
           troubles.push(await systemTrouble(memory.disk, request.path, result.code));
           return;
@@ -77,20 +86,26 @@ export async function readMissing(
   return { has_read: true, troubles };
 }
 
-function requestFor(memory: Memory, cut: Cut, path: string): HashRequest | undefined {
+function requestFor(memory: Memory, cut: Cut, path: string, ofOneMoment: boolean): HashRequest | undefined {
   const view = memory.sightings.view(path);
   if (view?.kind !== "seen" || unsuitable(path, view.stat, memory.limit_bytes) !== undefined) return undefined;
   if (hashOf(memory, cut, path) !== undefined) return undefined;
-  return { path, expected: view.stat, keep: isParsable(path, view.stat.size_bytes) };
+  return {
+    path,
+    expected: view.stat,
+    keep: isParsable(path, view.stat.size_bytes),
+    limitBytes: memory.limit_bytes,
+    ofOneMoment,
+  };
 }
 
 async function judge(
   sightings: Sightings,
-  { path, expected }: HashRequest,
-  { sha256, content }: Extract<HashResult, { kind: "hashed" }>,
+  { path, expected, ofOneMoment }: HashRequest,
+  { sha256, bytes, content }: Extract<HashResult, { kind: "hashed" }>,
 ): Promise<Hashed> {
-  // The look came before the reading began, so what it proves held then.
-  const trusted = sightings.isTrustworthy(path);
-  const suspect = expected.size_bytes === 0 || (content !== undefined && !(await parses(path, content)));
-  return { sha256, stat: expected, trusted, suspect, inherited: false };
+  // The look came before the reading began, so what it proves held then. Where the size is made up, as under /proc, the times are too.
+  const trusted = !ofOneMoment && bytes === expected.size_bytes && sightings.isTrustworthy(path);
+  const suspect = bytes === 0 || (content !== undefined && !(await parses(path, content)));
+  return { sha256, bytes, stat: expected, trusted, suspect, inherited: false, ofOneMoment };
 }

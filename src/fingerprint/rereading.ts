@@ -23,7 +23,8 @@ export async function findMisjudged(
   const paced = paceReads(files, clock, signal);
   const misjudged: string[] = [];
   for (const [path, { stat, sha256 }] of known) {
-    await hashFiles(paced, [{ path, expected: stat, keep: false }], {
+    const request = { path, expected: stat, keep: false, limitBytes: stat.size_bytes, ofOneMoment: false };
+    await hashFiles(paced, [request], {
       signal,
       onBytes() {},
       async onResult(_request, result) {

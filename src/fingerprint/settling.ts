@@ -12,6 +12,8 @@ export interface SettlingLimits {
 export interface Settling {
   /** Milliseconds to wait for a file that was quiet for `quiet_ms`; 0 when it holds still, or was waited for long enough. */
   unrest_ms(path: string, quiet_ms: number): number;
+  /** True when the file did not hold still for the whole grace, and is not waited for any more. */
+  isRestless(path: string): boolean;
   /** Milliseconds to wait for content that looks half-written; 0 when the grace is over. Not to be asked more often than that. */
   suspicion_ms(path: string, sha256: string, quiet_ms: number): number;
   /** This content counts: what looks odd about it needs no patience again. */
@@ -41,6 +43,10 @@ export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
       const since_ms = restless_since.get(path) ?? now_ms;
       restless_since.set(path, since_ms);
       return Math.max(0, Math.min(still_ms - quiet_ms, since_ms + limits.grace_ms - now_ms));
+    },
+    isRestless(path) {
+      const since_ms = restless_since.get(path);
+      return since_ms !== undefined && clock.monotonic_ms() - since_ms >= limits.grace_ms;
     },
     suspicion_ms(path, sha256, quiet_ms) {
       if (accepted.get(path) === sha256) return 0;

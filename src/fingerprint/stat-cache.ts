@@ -5,6 +5,7 @@ import { sameStat } from "./sightings.ts";
 /** What is known of a file that was read. */
 export interface Hashed {
   readonly sha256: string;
+  readonly bytes: number;
   /** The state of the file that the hash belongs to. */
   readonly stat: FileStat;
   /** A file that still has this stat still has these bytes. */
@@ -13,6 +14,8 @@ export interface Hashed {
   readonly suspect: boolean;
   /** Read by an earlier process and not by this one: enough to see that nothing changed, not to register anything by. */
   readonly inherited: boolean;
+  /** The file never held still; this is what it held at one moment while it was read. */
+  readonly ofOneMoment: boolean;
 }
 
 /** The hashes of files by path, each valid as long as the file keeps its stat. */
@@ -37,8 +40,8 @@ export function createStatCache(): StatCache {
   const entries = new Map<string, Hashed>();
   return {
     remember(files) {
-      for (const { path, sha256, stat, trusted, suspect } of files) {
-        entries.set(path, { sha256, stat, trusted, suspect, inherited: true });
+      for (const { path, sha256, bytes, stat, trusted, suspect } of files) {
+        entries.set(path, { sha256, bytes, stat, trusted, suspect, inherited: true, ofOneMoment: false });
       }
     },
     entries: () => new Map([...entries].filter(([, { trusted }]) => trusted)),

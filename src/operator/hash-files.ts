@@ -48,5 +48,6 @@ const WORDS: Readonly<Record<FileFinding["id"], { readonly what: string; readonl
     fix: "name only files that configure the robot",
   },
   file_unstable: { what: "the file kept changing while it was read", fix: "stop the program that writes it" },
+  file_restless: { what: "the file never holds still", fix: "stop the program that writes it" },
   file_unparseable: { what: "the file does not parse as what its name says", fix: "check it" },
 };

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { appendFile, rename, writeFile } from "node:fs/promises";
+import { appendFile, readFile, rename, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -153,6 +153,42 @@ describe("collect: consistent cut", () => {
       });
       expect(files.opened.length).toBeLessThanOrEqual(10);
       expect(waited_ms).toBe(settle ? 10_000 : 0);
+    },
+  );
+
+  test.each([false, true])(
+    "a log that grows at every read is taken as it was at one moment, and named; changes of the others are not held up (settle %s)",
+    async (settle) => {
+      const { paths, clock, fingerprinter } = await interfered(([log]) => ({
+        beforeRead: (path) => (path === log ? appendFile(path, "one more line\n") : undefined),
+      }));
+      const [log, other] = [paths[0]!, paths[1]!];
+      await writeFile(other, "changed");
+      clock.step(60_000);
+      const collect = async () => {
+        await appendFile(log, "between\n");
+        // Whatever passed on this machine's clock, the last line was written now.
+        clock.setWall(Date.now());
+        return fingerprinter.collect(listed(...paths), { settle });
+      };
+      let collected = await collect();
+      let waited_ms = 0;
+      for (; collected.kind === "unsettled"; collected = await collect()) {
+        const step_ms = Math.min(collected.wait_ms, 250);
+        clock.step(step_ms);
+        waited_ms += step_ms;
+      }
+      expect(waited_ms).toBe(settle ? 10_000 : 0);
+      expect(collected).toMatchObject({
+        kind: "snapshot",
+        warnings: [{ id: "file_restless", severity: "warning", path: log, index: 0 }],
+      });
+      const [first, second] = snapshotOf(collected).files;
+      const beginning = (await readFile(log)).subarray(0, first?.bytes);
+      expect(beginning.toString()).toMatch(/\n$/);
+      expect(first?.sha256).toBe(createHash("sha256").update(beginning).digest("hex"));
+      expect(second?.sha256).toBe(createHash("sha256").update("changed").digest("hex"));
+      expect(fingerprinter.holds(listed(...paths))).toBe(false);
     },
   );
 

@@ -159,6 +159,45 @@ describe("collect: findings", () => {
     expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_too_large" }] });
   });
 
+  describe("a file that says it is empty and is not, as those under /proc", () => {
+    async function liar(content: string, file_limit_bytes = LIMITS.file_limit_bytes) {
+      const folder = await temporaryFolder();
+      const path = join(folder, "board.json");
+      await writeFile(path, content);
+      const files = meddledFiles({ changeStat: (stat) => ({ ...stat, size_bytes: 0 }) });
+      const clock = new SteppedClock();
+      clock.step(60_000);
+      const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, file_limit_bytes });
+      return { path, clock, fingerprinter, collect: () => fingerprinter.collect(listed(path), { settle: true }) };
+    }
+
+    test("is read to its end, and its stat is not believed", async () => {
+      const content = "revision c\n".repeat(2000);
+      const { path, clock, fingerprinter, collect } = await liar(content);
+      const collected = await collect();
+      expect(collected).toMatchObject({ kind: "snapshot", warnings: [] });
+      expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+      expect(snapshotOf(collected).files[0]?.bytes).toBe(content.length);
+      expect(fingerprinter.holds(listed(path))).toBe(false);
+      await writeFile(path, "revision d\n");
+      clock.step(60_000);
+      expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    });
+
+    test("is refused once more was read than the limit", async () => {
+      expect((await (await liar("12345678", 8)).collect()).kind).toBe("snapshot");
+      expect(await (await liar("123456789", 8)).collect()).toMatchObject({
+        kind: "refused",
+        findings: [{ id: "file_too_large", message: expect.stringContaining("more than 8 bytes") }],
+      });
+    });
+
+    test.each(["/proc/version", "/sys/kernel/fscaps"])("%s, as sha256sum has it", async (path) => {
+      const collected = await createFingerprinter(REAL, LIMITS).collect(listed(path), { settle: false });
+      expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    });
+  });
+
   test("scenario 27: a file that grows past the limit while it is read is refused, and no more is read than it had", async () => {
     const folder = await temporaryFolder();
     const [path, other] = [join(folder, "a.conf"), join(folder, "b.conf")];

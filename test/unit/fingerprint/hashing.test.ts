@@ -23,7 +23,7 @@ async function manyFiles() {
     const bytes = Buffer.alloc(SIZE_BYTES, `file ${index} `);
     await writeFile(path, bytes);
     expected.set(path, createHash("sha256").update(bytes).digest("hex"));
-    requests.push({ path, expected: await systemFiles.stat(path), keep: false });
+    requests.push({ path, expected: await systemFiles.stat(path), keep: false, limitBytes: 0, ofOneMoment: false });
   }
   return { requests, expected };
 }
@@ -101,7 +101,7 @@ describe("hashFiles: one file", () => {
   test.each(moves)("%s while it is read → moved", async (_what, move) => {
     const path = join(await temporaryFolder(), "a");
     await writeFile(path, "first");
-    const request = { path, expected: await systemFiles.stat(path), keep: false };
+    const request = { path, expected: await systemFiles.stat(path), keep: false, limitBytes: 0, ofOneMoment: false };
     for (const keep of [false, true]) {
       const files = meddledFiles({ beforeRead: move });
       const onResult = vi.fn<HashOptions["onResult"]>();

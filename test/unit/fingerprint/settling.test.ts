@@ -137,6 +137,22 @@ describe("collect: settle", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
   });
 
+  test("a file that never holds still and never parses either is taken once per grace, and named", async () => {
+    const { path, clock, collect, passSince } = await robot(["log.json"]);
+    const taken_ms: number[] = [];
+    for (let elapsed_ms = 0; elapsed_ms <= 15_000; elapsed_ms += 250) {
+      await appendFile(path, `{"state": ${elapsed_ms}`);
+      await passSince(path, 100);
+      const collected = await collect();
+      if (collected.kind === "snapshot") {
+        expect(collected.warnings.map(({ id }) => id)).toEqual(["file_unparseable", "file_restless"]);
+        taken_ms.push(elapsed_ms);
+      }
+      clock.step(150);
+    }
+    expect(taken_ms).toEqual([10_000]);
+  });
+
   test("the wait never goes beyond the end of the grace", async () => {
     const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "1");
