@@ -11,7 +11,6 @@ import { errorCode } from "../../platform/files.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import type { AgentConfiguration } from "../configuration.ts";
 import { DEFAULTS, readConfiguration } from "../configuration.ts";
 import { imageAround, resolveFolders } from "../folders.ts";
 import { absolute } from "../init/answer-problems.ts";
@@ -75,17 +74,17 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const refusal = taken ?? (await findUnwritable(directory, directory));
   if (refusal !== null) return fail(context, refusal);
 
-  // From another network, and with another computer's key, an image has nothing to test.
-  const isTested = options.test !== false && image === null;
+  // An image belongs to another network, and its key to another computer.
+  const task: Task = { paths, image, isTested: options.test !== false && image === null, options, context };
   const given = readFlags(options);
   const questions = isComplete(given) ? null : context.openQuestions();
-  const answers = questions === null ? given : await ask(questions, given, isTested, paths, options, context);
+  const answers = questions === null ? given : await ask(questions, given, task);
   if (answers === null) {
     terminal.note("Nothing was written.");
     return EXIT.interrupted;
   }
 
-  const { text, findings, configuration } = configurationOf(answers, paths, options);
+  const { text, findings, configuration } = configurationOf(answers, task);
   const manifest = await manifestOf(answers, options);
   const all = [...findings, ...(await readManifest(Buffer.from(manifest), READY_CATALOG)).findings];
   const wrong = all.find(({ severity, id }) => severity === "error" && id !== "placeholder");
@@ -106,20 +105,24 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const unlisted = all.find(({ id }) => id === "type_id_unlisted");
   if (unlisted !== undefined) terminal.note(`${terminal.style("warn", "warning")}: ${unlisted.message}`);
 
-  const person = questions === null || image !== null ? null : context;
-  const hasKey = configuration !== null && (await tryKey(configuration, isTested, person, paths, options, context));
+  // A key is put where a whole configuration says.
+  const hasPerson = questions !== null && image === null && configuration !== null;
+  const hasKey = answers.url !== null && (await tryKey(answers, hasPerson, task));
   const open = all.filter(({ id }) => id === "placeholder").length;
-  const is_standard = options.dir === undefined && options.config === undefined;
-  const steps = [
-    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
-    ...(answers.files.length === 0
-      ? ["list the configuration files in robot-manifest.yaml, and set status: ready"]
-      : []),
-    ...(image === null ? stepsHere(paths, is_standard, hasKey) : await stepsInImage(machine.files, paths, image)),
-  ];
+  const steps = await nextSteps(open, answers.files.length > 0, hasKey, task);
   terminal.print("Next:");
   for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
   return EXIT.ok;
+}
+
+/** What stays the same from the first question to the last step. */
+interface Task {
+  readonly paths: Paths;
+  /** The robot's image that is written into; null on the robot itself. */
+  readonly image: string | null;
+  readonly isTested: boolean;
+  readonly options: InitOptions;
+  readonly context: InitContext;
 }
 
 function readFlags(options: InitOptions): Answers {
@@ -132,65 +135,51 @@ function isComplete({ url, region, type, files }: Answers): boolean {
 }
 
 /** @returns null when the person ended it. */
-async function ask(
-  questions: Questions,
-  given: Answers,
-  isTested: boolean,
-  paths: Paths,
-  options: InitOptions,
-  context: InitContext,
-): Promise<Answers | null> {
-  const { terminal, signal, machine } = context;
-  const test = (url: string, caFile: string | null) => tryAddress({ ...given, url, caFile }, paths, options, context);
+async function ask(questions: Questions, given: Answers, task: Task): Promise<Answers | null> {
+  const { terminal, signal, machine } = task.context;
+  const test = (url: string, caFile: string | null) => tryAddress({ ...given, url, caFile }, task);
   try {
     return await interview(given, {
       questions,
       terminal,
       signal,
       isFile: (path) => isFile(machine.files, absolute(path)),
-      test: isTested ? test : null,
+      test: task.isTested ? test : null,
     });
   } finally {
     questions.close();
   }
 }
 
-/** What keeps an address with these certificates from being reached. The key comes later. */
-async function tryAddress(
-  answers: Answers,
-  paths: Paths,
-  options: InitOptions,
-  context: InitContext,
-): Promise<ServiceFailure | null> {
-  const { configuration } = configurationOf({ ...answers, region: "any" }, paths, options);
+/** What keeps the address with these certificates from being reached. The key comes later. */
+async function tryAddress(answers: Answers, task: Task): Promise<ServiceFailure | null> {
+  const test = await tryService(answers, task);
+  return test?.failures.find(({ id }) => id !== "key" && id !== "authentication") ?? null;
+}
+
+async function tryService(answers: Answers, task: Task): Promise<ServiceTest | null> {
+  const { options, context } = task;
+  // The service is asked nothing about the region.
+  const { configuration } = configurationOf({ ...answers, region: answers.region ?? "any" }, task);
   if (configuration === null) return null;
-  const { failures } = await testService(configuration, resolveFolders(options, context.environment), context);
-  return failures.find(({ id }) => id !== "key" && id !== "authentication") ?? null;
+  return testService(configuration, resolveFolders(options, context.environment), context);
 }
 
 /**
- * Tests the configuration as it is written, and asks for the key until the service accepts it or the person has none.
+ * Tests what is written, and asks for the key until the service accepts it or the person has none.
  *
- * @param person null where nobody is asked.
  * @returns whether a key is in place, as far as this knows.
  */
-async function tryKey(
-  configuration: AgentConfiguration,
-  isTested: boolean,
-  person: InitContext | null,
-  paths: Paths,
-  options: InitOptions,
-  context: InitContext,
-): Promise<boolean> {
-  const folders = resolveFolders(options, context.environment);
+async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise<boolean> {
+  const { paths, isTested, options, context } = task;
   let isPut = false;
   for (;;) {
-    const test = isTested ? await testService(configuration, folders, context) : null;
-    if (test !== null) await showTest(test, paths, context);
+    const test = isTested ? await tryService(answers, task) : null;
+    if (test !== null) await showTest(test, task);
     if (test?.key === "accepted") return true;
     const isWanted = test === null ? !isPut : test.key !== "untested";
-    if (!isWanted || person === null) return isPut;
-    const key = await person.readSecret("API key (not shown; Enter alone: later, with set-key): ", KEY_LIMIT);
+    if (!isWanted || !hasPerson) return isPut;
+    const key = await context.readSecret("API key (not shown; Enter alone: later, with set-key): ", KEY_LIMIT);
     context.signal.throwIfAborted();
     if (key === null || key === "") return isPut;
     const readSecret = async () => key;
@@ -199,11 +188,8 @@ async function tryKey(
   }
 }
 
-async function showTest(
-  { failures, key }: ServiceTest,
-  paths: Paths,
-  { terminal, machine }: InitContext,
-): Promise<void> {
+async function showTest({ failures, key }: ServiceTest, { paths, context }: Task): Promise<void> {
+  const { terminal, machine } = context;
   // That there is no key yet is the next step, and no failure.
   const hasKey = await isFile(machine.files, paths.key);
   const shown = failures.filter(({ id }) => id !== "key" || hasKey);
@@ -214,7 +200,25 @@ async function showTest(
   if (shown.length === 0) terminal.note(`The service answers${key === "accepted" ? ", and accepts the key" : ""}.`);
 }
 
-function configurationOf({ url, caFile, region }: Answers, paths: Paths, { name = DEFAULTS.name }: InitOptions) {
+/** @param open how many placeholders the files have. */
+async function nextSteps(
+  open: number,
+  hasFiles: boolean,
+  hasKey: boolean,
+  { paths, image, options, context }: Task,
+): Promise<readonly string[]> {
+  const is_standard = options.dir === undefined && options.config === undefined;
+  return [
+    ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
+    ...(hasFiles ? [] : ["list the configuration files in robot-manifest.yaml, and set status: ready"]),
+    ...(image === null
+      ? stepsHere(paths, is_standard, hasKey)
+      : await stepsInImage(context.machine.files, paths, image)),
+  ];
+}
+
+function configurationOf({ url, caFile, region }: Answers, { paths, options }: Task) {
+  const { name = DEFAULTS.name } = options;
   const answers = { url, region, key_file: paths.key, ca_file: caFile, name, site: null, labels: {} };
   const text = configurationText(answers, HINT);
   const { findings, configuration } = readConfiguration(Buffer.from(text), { path: paths.configuration });

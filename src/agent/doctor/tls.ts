@@ -117,7 +117,7 @@ function explainRefusal(
     const what = `the certificate is valid from ${day(validFrom)} to ${day(validTo)}, and the clock of this machine says ${now}`;
     return no(
       what,
-      "if the clock is wrong, set it: see the check `clock`; if it is right, the service has to renew its certificate",
+      "if the clock is wrong, set it: see timedatectl; if it is right, the service has to renew its certificate",
     );
   }
   if (certificate !== null && isUnknownIssuer(error.code)) {

@@ -275,6 +275,7 @@ describe("on a robot in order", () => {
   });
 
   test("rebind: keeps the old registration aside; a second time there is nothing to do", async () => {
+    expect((await scene.robot.run(["--setup"])).code).toBe(0);
     expect(await show("rebind")).toMatchInlineSnapshot(`
       "Unbound from arm-7 (kept as /robot/state/registration.json.rebound). The next start or --setup registers this machine.
       --- exit 0
@@ -805,6 +806,14 @@ describe("init", () => {
       --- exit 1
       "
     `);
+  });
+
+  test.skipIf(!canBecomeNobody || !hasProgram("script"))("init: says so before it asks anything", async () => {
+    const line = `'${process.execPath}' '${AGENT_PROGRAM}' init --dir /etc/robot-policy-agent-of-a-test`;
+    await using command = startWords([...asNobody, "script", "-qec", line, "/dev/null"], { TERM: "xterm" });
+    expect(await command.ended()).toBe(1);
+    expect(command.output()).toContain("cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test)");
+    expect(command.output()).not.toContain("Address of the service");
   });
 
   test.skipIf(!hasProgram("script"))("init: asks on a terminal, and takes pasted lines", async () => {
