@@ -3,7 +3,7 @@ import { auditListSchema, refusalListSchema, refusalQuerySchema } from "./audit.
 import { deploymentListSchema, deploymentViewSchema } from "./deployments.ts";
 import { endpointListSchema, fleetDetailsSchema, fleetNeedsListSchema, fleetPreviewedSchema } from "./fleet-details.ts";
 import { fleetPreviewSchema, fleetViewSchema } from "./fleets.ts";
-import { modelListSchema } from "./models.ts";
+import { modelListSchema, regionListSchema } from "./models.ts";
 import { pageQuerySchema } from "./pages.ts";
 import { registrationListSchema, registrationViewSchema, robotHistorySchema } from "./registrations.ts";
 import { robotViewSchema } from "./robot-views.ts";
@@ -124,6 +124,16 @@ export const beyondSpec = {
     scopes: ["models:read"],
     request: null,
     response: endpointListSchema,
+  },
+  listRegions: {
+    summary: "List the regions that endpoints are in",
+    tag: "catalog",
+    method: "GET",
+    path: "/v1/regions",
+    // A robot asks with the key it registers with whether models can serve it where it is.
+    scopes: "any",
+    request: null,
+    response: regionListSchema,
   },
   listDeployments: {
     summary: "List deployments",

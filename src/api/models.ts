@@ -22,5 +22,8 @@ export const modelViewSchema = z.looseObject({
 
 export type ModelView = z.output<typeof modelViewSchema>;
 
+/** Answer of `GET /v1/regions`. */
+export const regionListSchema = z.object({ regions: z.array(z.string()) });
+
 /** Answer of `GET /v1/models`. */
 export const modelListSchema = z.looseObject({ models: z.array(modelViewSchema) });

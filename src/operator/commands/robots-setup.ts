@@ -19,8 +19,10 @@ import type { CarryOver, RegistrationBody } from "../registration-change.ts";
 import { carryOver, changesInWords, keptInWords } from "../registration-change.ts";
 import type { WrittenRegistration } from "../registration-file.ts";
 import { REGISTRATION_HINTS, writtenRegistration } from "../registration-file.ts";
+import { unservedRegion } from "../region-words.ts";
 import type { RegistrationFlags } from "../registration-flags.ts";
 import { readRegistrationFlags } from "../registration-flags.ts";
+import type { Service } from "../service.ts";
 import { readWritten } from "../written-file.ts";
 
 export interface RobotsSetupFlags extends RegistrationFlags, ConfirmFlags {
@@ -92,6 +94,7 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     const body = known === null ? given : carryOver(given, known, rulesOf(flags));
     if (before === "hidden") terminal.note(HIDDEN);
     if (known?.robot_type_id !== robot_type_id) warnOfType(body, terminal);
+    if (known?.region !== region) await warnOfRegion(service, region, terminal);
     if (flags.dryRun === true) return service.showRequest(operations.setupRobot, { body }, json);
     const refused = known === null ? null : await refusedChange(given, body, known, flags, context);
     if (refused !== null) return refused;
@@ -133,6 +136,11 @@ function warnOfType({ robot_type_id, contract }: RegistrationBody, terminal: Ter
       `${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`,
   );
   terminal.note("  What cameras and axes it has, nobody knows then; --manifest FILE describes them.");
+}
+
+async function warnOfRegion(service: Service, region: string, terminal: Terminal): Promise<void> {
+  const unserved = await unservedRegion(service, region);
+  if (unserved !== null) terminal.note(`${terminal.style("warn", "warning")}: ${unserved}.`);
 }
 
 /** Tells what changes of a robot that is registered already. Null where it may. */

@@ -12,6 +12,7 @@ import { callIfOffered } from "../missing-operation.ts";
 import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { refusePathParameter } from "../path-parameter.ts";
+import { unservedRegion } from "../region-words.ts";
 import { labelsInWords, shortDigest } from "../robot-words.ts";
 import type { Service } from "../service.ts";
 import { showContract } from "../show-contract.ts";
@@ -58,6 +59,8 @@ export async function robotsShow(
     }
     const now_ms = machine.clock.wall_ms();
     showRobot(robot, registration?.value ?? null, flags, terminal, now_ms);
+    const unserved = await unservedRegion(service, robot.region);
+    if (unserved !== null) terminal.note(`${terminal.style("warn", "warning")}: ${unserved}.`);
     showRefusals(refused, terminal, now_ms);
     if (flags.contract === true && registration !== null) {
       const { contract } = registration.value;

@@ -151,6 +151,11 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
       "How the servers of the catalog are, as probes saw them last: every few seconds where a fleet or a deployment needs one, every few minutes else. Where they are is not told.",
     answers: { 200: "All of them, in the order of the catalog." },
   },
+  listRegions: {
+    description:
+      "The region codes that the catalog has inference endpoints in. A robot may register any region, but models serve it only in these.",
+    answers: { 200: "In the order of their codes. This list has no pages." },
+  },
   listDeployments: {
     description: "Deployments of the organization, retired ones too.",
     answers: { 200: WHOLE_LIST },

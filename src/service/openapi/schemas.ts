@@ -78,6 +78,7 @@ const ANSWERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
   ["ReadinessMode", fleets.readinessModeSchema],
   ["Refusal", audit.refusalSchema],
   ["RefusalList", audit.refusalListSchema],
+  ["RegionList", models.regionListSchema],
   ["RegistrationList", registrations.registrationListSchema],
   ["RegistrationRecord", registrations.registrationRecordSchema],
   ["RegistrationSummary", registrations.registrationSummarySchema],

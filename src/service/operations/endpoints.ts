@@ -1,6 +1,7 @@
 import type { EndpointView } from "../../api/fleet-details.ts";
 import { answerJson } from "../http/answers.ts";
 import { ENDPOINT_STATUS } from "../readiness/derive-details.ts";
+import { listRegions } from "../store/endpoints.ts";
 import { listModels } from "../store/models.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 
@@ -25,4 +26,9 @@ export function listEndpoints({ store }: OperationContext): Handler<null> {
     );
     return answerJson(JSON.stringify({ items }));
   };
+}
+
+/** `GET /v1/regions`: where models can serve robots. */
+export function listEndpointRegions({ store }: OperationContext): Handler<null> {
+  return async () => answerJson(JSON.stringify({ regions: await listRegions(store.reader) }));
 }

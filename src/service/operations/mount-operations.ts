@@ -9,7 +9,7 @@ import { createOrganizationKey, listOrganizationKeys, revokeOrganizationKey } fr
 import { listOrganizationAudit, listOrganizationRefusals } from "./audit.ts";
 import { createDeployment, getDeployment, listOrganizationDeployments, retireDeployment } from "./deployments.ts";
 import { decideLogin, exchangeLogin, pollLogin, startLogin } from "./login.ts";
-import { listEndpoints } from "./endpoints.ts";
+import { listEndpointRegions, listEndpoints } from "./endpoints.ts";
 import { getFleetDetails } from "./fleet-details.ts";
 import { createFleet, getFleet, listFleetNeeds, listFleets, updateFleetModel } from "./fleets.ts";
 import { getModel, listCatalogModels } from "./models.ts";
@@ -35,6 +35,7 @@ export function mountOperations(app: FastifyInstance, context: MountContext): vo
   mount(app, context, operations.getModel, getModel(context));
   mount(app, context, beyondSpec.listModels, listCatalogModels(context));
   mount(app, context, beyondSpec.listEndpoints, listEndpoints(context));
+  mount(app, context, beyondSpec.listRegions, listEndpointRegions(context));
   mountWithBody(app, context, operations.createApiKey, createOrganizationKey(context));
   mountWithQuery(app, context, operations.listApiKeys, listOrganizationKeys(context));
   mount(app, context, operations.revokeApiKey, revokeOrganizationKey(context));

@@ -29,6 +29,12 @@ export interface Claim {
   readonly expires_at: string;
 }
 
+/** The regions that the catalog has endpoints in, in their order. */
+export async function listRegions(reader: Reader): Promise<readonly string[]> {
+  const query = reader.selectFrom("endpoints").select("region").distinct().where("withdrawn_at", "is", null);
+  return (await query.orderBy("region").execute()).map(({ region }) => region);
+}
+
 /** Whether any endpoint is due. Cheap: it is asked all the time. */
 export async function isAnyEndpointDue(reader: Reader, claim: Claim): Promise<boolean> {
   return (await dueEndpoints(reader, claim).executeTakeFirst()) !== undefined;

@@ -438,6 +438,16 @@ export function detailsConformance(target: () => Target): void {
     });
   });
 
+  describe("regions", () => {
+    it("are those of the endpoints of the catalog, for the key of a robot too", async () => {
+      const client = await target().organization();
+      const { api_key } = await client.call("createApiKey", { body: { label: "cell 4", scopes: ["robots:setup"] } });
+      const { items } = await client.call("listEndpoints");
+      const { regions } = await client.as(api_key).call("listRegions");
+      expect(regions).toEqual([...new Set(items.map(({ region }) => region))].toSorted());
+    });
+  });
+
   describe("the audit log", () => {
     it("who changed what, newest first, in pages where they are asked for, and no registrations", async () => {
       const client = await target().organization();

@@ -321,6 +321,7 @@ export const answers = {
       z.strictObject({ model_slug: z.string(), checkpoint_id: z.string().startsWith("ckpt_"), ...endpointState }),
     ),
   }),
+  listRegions: z.strictObject({ regions: z.array(z.string()) }),
   listDeployments: z.strictObject({ items: z.array(deploymentView) }),
   getDeployment: deploymentView,
   pollDeployment: deploymentView,

@@ -211,6 +211,17 @@ describe("robots show", () => {
     expect((await site.run("robots", "list", "--digest")).out).toMatch(/^clone .* now, contested /m);
   });
 
+  it("warns of a region that no endpoint is in, when it is registered and when it is shown", async () => {
+    const warning = /^warning: no endpoint is in the region us-west-3 \(did you mean us-west-2\?\)\.$/m;
+    const words = ["--name", "far", "--type", ROBOT_TYPE, "--region", "us-west-3"];
+    const setup = await site.run("robots", "setup", ...words);
+    expect([setup.exit_code, setup.err]).toEqual([0, expect.stringMatching(warning)]);
+    expect((await site.run("robots", "show", "far")).err).toMatch(warning);
+    // Told once: it stays where it is.
+    expect((await site.run("robots", "setup", ...words)).err).not.toMatch(warning);
+    expect((await site.run("robots", "show", "arm-1")).err).toBe("");
+  });
+
   it("the documented service shows it from its list, and says what it does not keep", async () => {
     const { exit_code, out, err } = await eleven("robots", "show", "arm-2", "--history", "--contract");
     expect([exit_code, out]).toEqual([0, expect.stringMatching(/^robot +arm-2 \(rob_/)]);

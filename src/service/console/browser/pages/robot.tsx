@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
+import type * as z from "zod";
 
 import type { RefusalView } from "../../../../api/audit.ts";
 import { contestInWords, refusedSince } from "../../../../api/audit-words.ts";
 import type { RegistrationRecord, RegistrationView } from "../../../../api/registrations.ts";
+import type { regionListSchema } from "../../../../api/models.ts";
 import type { RobotView } from "../../../../api/robot-views.ts";
 import { sentence } from "../data/request.ts";
 import { mayDo } from "../data/session.ts";
@@ -93,6 +95,8 @@ export function Robot({ name }: PageParameters) {
   );
 }
 
+type RegionList = z.output<typeof regionListSchema>;
+
 const NO_REFUSALS: readonly RefusalView[] = [];
 
 /** Where computers register one name in turn, the page shows now the one and now the other. */
@@ -121,7 +125,7 @@ function Registration({ robot, registration }: RegistrationProps) {
         ["Type", robot.robot_type_id],
         ["Runs", <Running robot={robot} />],
         ["Site", robot.site],
-        ["Region", robot.region],
+        ["Region", <Region robot={robot} />],
         ["Configuration digest", known === null ? null : <DigestChip digest={known.configuration_digest} />],
         ["Last changed", <RelativeTime at={known?.changed_at} />],
         ["Last registered", <RelativeTime at={known?.registered_at} />],
@@ -136,6 +140,18 @@ function Registration({ robot, registration }: RegistrationProps) {
         ["Labels", <Labels labels={robot.labels} is_whole />],
       ]}
     />
+  );
+}
+
+/** Where it is; models serve a robot only where they have an endpoint. */
+function Region({ robot: { region } }: Pick<RegistrationProps, "robot">) {
+  const regions = useData<RegionList>("/v1/regions", ["models"]);
+  const known = regions.state === "ready" ? regions.value.regions : [];
+  if (known.length === 0 || known.includes(region)) return <>{region}</>;
+  return (
+    <>
+      {region} <span class="muted">(no endpoint is there)</span>
+    </>
   );
 }
 
