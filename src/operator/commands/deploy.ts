@@ -1,4 +1,5 @@
 import { operations } from "../../api/api.ts";
+import { failureOf } from "../../api/deployment-failures.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import type { Answered } from "../../client/operation-client.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
@@ -116,14 +117,17 @@ async function waitForDeployment(
 }
 
 /** Null while it is being prepared; a status that is new to this program is waited on as well. */
-function endOf({ status, id, last_error_code }: DeploymentView): Ended | null {
+function endOf(deployment: DeploymentView): Ended | null {
+  const { status, id } = deployment;
   switch (status) {
     case "active":
       return { exit_code: EXIT.ok, problem: null };
     case "failed": {
-      const code = last_error_code ?? "deployment-failed";
-      const fix = REMEDIES.get(code) ?? `robot-policy deployments show ${id} tells more`;
-      return { exit_code: EXIT.rejected, problem: { code, what: `the deployment ${id} failed`, fix } };
+      const code = deployment.last_error_code ?? "deployment-failed";
+      const failure = failureOf(deployment);
+      const what = `the deployment ${id} failed${failure === null ? "" : `: ${failure.what}`}`;
+      const fix = (failure?.remedy ?? "") || `robot-policy deployments show ${id} tells more`;
+      return { exit_code: EXIT.rejected, problem: { code, what, fix } };
     }
     case "retired": {
       const what = `the deployment ${id} was retired, or another took its place`;
@@ -134,14 +138,6 @@ function endOf({ status, id, last_error_code }: DeploymentView): Ended | null {
       return null;
   }
 }
-
-/** By the codes of our service; each heals by itself once it is mended. */
-const REMEDIES: ReadonlyMap<string, string> = new Map([
-  ["robot_incompatible", "set the robot up so that it has what the model needs: robot-policy models show"],
-  ["no_endpoint_in_region", "have the model served in the robot's region, or correct the region of the robot"],
-  ["preparation_timeout", "mend the inference server in the robot's region; the deployment goes on by itself then"],
-  ["endpoint_failing", "mend the inference server in the robot's region; the deployment goes on by itself then"],
-]);
 
 function inWords(
   deployment: DeploymentView,

@@ -1,3 +1,4 @@
+import { failureOf } from "../../api/deployment-failures.ts";
 import type { DeploymentView } from "../../api/deployments.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
@@ -72,13 +73,14 @@ function isWanted(deployment: DeploymentView, { robot, model, status, all }: Dep
 
 function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListView<DeploymentView> {
   return {
-    headers: ["robot", "model", "status", "region", "since", "id"],
-    prose: ["model"],
+    headers: ["robot", "model", "status", "reason", "region", "since", "id"],
+    prose: ["model", "reason"],
     spare: ["region", "id"],
     row: (deployment, now_ms) => [
       deployment.robot ?? deployment.robot_id ?? "",
       deployment.model ?? deployment.subject_id ?? "",
       statusInWords(deployment, terminal),
+      reasonOf(deployment),
       deployment.region ?? "",
       relativeTime(deployment.created_at, now_ms),
       deployment.id,
@@ -95,17 +97,21 @@ function emptyInWords({ robot, model, status, all }: DeploymentsListFlags): stri
   return `${is_filtered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows what was.`;
 }
 
-function statusInWords({ status, last_error_code }: DeploymentView, terminal: Terminal): string {
-  const why = (last_error_code ?? "") === "" ? "" : ` (${last_error_code})`;
+/** Why it is not active; a retired one keeps what it had, and nobody has to see to that. */
+function reasonOf(deployment: DeploymentView): string {
+  return deployment.status === "retired" ? "" : (failureOf(deployment)?.what ?? "");
+}
+
+function statusInWords({ status }: DeploymentView, terminal: Terminal): string {
   switch (status) {
     case "active":
-      return terminal.style("good", status) + why;
+      return terminal.style("good", status);
     case "failed":
-      return terminal.style("bad", status) + why;
+      return terminal.style("bad", status);
     case "retired":
       return terminal.style("dim", status);
     default:
-      return terminal.style("warn", status) + why;
+      return terminal.style("warn", status);
   }
 }
 
@@ -114,6 +120,8 @@ function showDeployment(deployment: DeploymentView, terminal: Terminal, now_ms: 
     [
       ["deployment", deployment.id],
       ["status", statusInWords(deployment, terminal)],
+      ["reason", reasonOf(deployment)],
+      ["remedy", deployment.status === "retired" ? "" : (failureOf(deployment)?.remedy ?? "")],
       ["robot", named(deployment.robot, deployment.robot_id)],
       ["model", named(deployment.model, deployment.subject_id)],
       ["region", deployment.region ?? ""],

@@ -77,6 +77,20 @@ describe("answers", () => {
     expect((await run("keys", "list")).out).toBe("SCOPES      ID\n            k1\neverything  k2\n");
   });
 
+  it.each([
+    ["endpoint_failing", "Its endpoint was healthy and fails now.", "Mend the inference server"],
+    ["constructor", "constructor.", null],
+  ])("that say %s of a deployment have it told in words", async (last_error_code, reason, remedy) => {
+    const deployment = { id: "d1", robot: "arm-1", model: "pi", status: "failed", last_error_code };
+    const { run } = await foreign((request, response) =>
+      json(response, 200, request.url?.includes("/d1") === true ? deployment : { items: [deployment] }),
+    );
+    expect((await run("deployments", "list")).out).toContain(`failed  ${reason}`);
+    const { out } = await run("deployments", "show", "arm-1");
+    expect(out).toContain(`reason      ${reason}`);
+    expect(/^remedy +(.{25})/m.exec(out)?.[1] ?? null).toBe(remedy);
+  });
+
   it.each(["", "..", "\uD800"])("that give %j as an id end with 4, without a stack trace", async (id) => {
     const { run, requests } = await foreign((_request, response) =>
       json(response, 200, { items: [{ id, label: "cell 4" }] }),

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 
+import { failureOf } from "../../../../api/deployment-failures.ts";
 import type { DeploymentView } from "../../../../api/deployments.ts";
 import { invalidate } from "../data/cache.ts";
 import { mayDo } from "../data/session.ts";
@@ -14,7 +15,7 @@ import { Facts, Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { showToast } from "../parts/toast.tsx";
-import { failureOf, isCurrent } from "./deployment-data.ts";
+import { isCurrent } from "./deployment-data.ts";
 import { modelPath, useEndpoints } from "./model-data.ts";
 import type { PageParameters } from "./pages.tsx";
 import { robotPath } from "./robot-data.ts";

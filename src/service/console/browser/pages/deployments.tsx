@@ -1,5 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 
+import { failureOf } from "../../../../api/deployment-failures.ts";
 import type { DeploymentView } from "../../../../api/deployments.ts";
 import { mayDo } from "../data/session.ts";
 import type { Column } from "../parts/column.ts";
@@ -11,7 +12,7 @@ import type { Over } from "../parts/over-table.tsx";
 import { Page } from "../parts/page.tsx";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
-import { deploymentPath, failureOf, isCurrent, severityOf, useDeployments } from "./deployment-data.ts";
+import { deploymentPath, isCurrent, severityOf, useDeployments } from "./deployment-data.ts";
 import { DeployDialog } from "./deployment-new.tsx";
 
 const FILTERING: Filtering<DeploymentView> = {

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type * as z from "zod";
 
+import { failureOf } from "../../../../api/deployment-failures.ts";
 import type { RefusalView } from "../../../../api/audit.ts";
 import { contestInWords, refusedSince } from "../../../../api/audit-words.ts";
 import type { RegistrationRecord, RegistrationView } from "../../../../api/registrations.ts";
@@ -22,7 +23,7 @@ import { SmallTable } from "../parts/small-table.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { listed } from "../parts/text.ts";
 import { ContractView } from "./contract-view.tsx";
-import { deploymentPath, failureOf, isCurrent, useDeployments } from "./deployment-data.ts";
+import { deploymentPath, isCurrent, useDeployments } from "./deployment-data.ts";
 import { DeployDialog } from "./deployment-new.tsx";
 import type { PageParameters } from "./pages.tsx";
 import { Refusals, useRefusals } from "./refusals.tsx";
