@@ -14,7 +14,7 @@ import type { Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";
-import { createSettling } from "./settling.ts";
+import { createSettling, stillMs } from "./settling.ts";
 import { RACY_MS, createSightings, sameView, viewNow } from "./sightings.ts";
 import { createStatCache } from "./stat-cache.ts";
 
@@ -235,7 +235,8 @@ export function createFingerprinter(
       const unsettledFiles = wait(waitForRest);
       if (unsettledFiles !== undefined) return unsettledFiles;
       // Whoever writes without end must not keep the changes of the other files from being registered.
-      const { troubles } = await readMissing(state, cut, paths, options, (path) => sightings.quiet_ms(path) <= RACY_MS);
+      const isWritten = (path: string) => sightings.quiet_ms(path) < stillMs(limits);
+      const { troubles } = await readMissing(state, cut, paths, options, isWritten);
       await sightings.look(paths, signal);
       const moved = paths.filter((path) => hashOf(state, cut, path) === undefined);
       if (moved.length === 0) return conclude(files, cut);

@@ -25,8 +25,13 @@ export interface Settling {
   retain(paths: ReadonlySet<string>): void;
 }
 
+/** How long a file must have been as it is to count as holding still. */
+export function stillMs({ settle_ms }: SettlingLimits): number {
+  return Math.max(settle_ms, RACY_MS + 1);
+}
+
 export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
-  const still_ms = Math.max(limits.settle_ms, RACY_MS + 1);
+  const still_ms = stillMs(limits);
   /** Monotonic time of the first sight of unrest. */
   const restless_since = new Map<string, number>();
   /** Content that looks half-written, and when it was first seen. */
