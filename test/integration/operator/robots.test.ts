@@ -344,7 +344,8 @@ describe("robots setup", () => {
       const { exit_code, err } = await site.run(...setUp("--region", "moon", "--configuration-digest", OTHER_DIGEST));
       expect([exit_code, err]).toEqual([
         0,
-        "held is registered already. This changes it:\n" +
+        "warning: no endpoint is in the region moon.\n" +
+          "held is registered already. This changes it:\n" +
           `  region    ${REGION} → moon\n` +
           "  digest    sha256:000000000000 → sha256:777777777777\n" +
           "It keeps what is not given again: site lab, labels cell=4, its contract.\n",
