@@ -17,7 +17,7 @@ import type { DocumentInput } from "./document-input.ts";
 import type { LocatedFinding } from "./findings.ts";
 import { documentFindings } from "./findings.ts";
 import type { PendingFiles } from "./pending-files.ts";
-import type { Connection, Step } from "./reconciler.ts";
+import type { Connection, ReconcilerOptions, Step } from "./reconciler.ts";
 import { createReconciler } from "./reconciler.ts";
 import type { Registration } from "./registration.ts";
 import { createReporter } from "./reporter.ts";
@@ -37,6 +37,8 @@ export interface Agent {
   trigger(): void;
   /** Registers now, changed or not, and resolves with what came of it. */
   register(): Promise<StatusDocument>;
+  /** Looks at everything again and, where nothing changed, asks the service whether it still holds the registration. */
+  confirm(): Promise<StatusDocument>;
   /**
    * Forgets the registration that somebody moved out of the state directory, and registers afresh.
    *
@@ -105,6 +107,8 @@ export function createAgent(options: AgentOptions): Agent {
   let preparing = Promise.resolve();
   /** A person asked to register, whatever is registered. */
   let forced = false;
+  /** A person asked whether the service still holds the registration. */
+  let confirming = false;
   /** A person asked to forget the registration; and what came of it. */
   let rebinding = false;
   let is_rebound = false;
@@ -127,6 +131,7 @@ export function createAgent(options: AgentOptions): Agent {
       counts.attempts += 1;
       state = "registering";
     },
+    onLost: (verdict) => tellLost(log, verdict),
   });
   const reporter = createReporter({ log, notify: machine.notify });
   const watcher = createWatcher({
@@ -227,18 +232,21 @@ export function createAgent(options: AgentOptions): Agent {
     }
     const is_forced = forced;
     forced = false;
-    const step = await reconciler.reconcile({ forced: is_forced, signal: stopping.signal });
+    const confirm = confirming;
+    confirming = false;
+    const step = await reconciler.reconcile({ forced: is_forced, confirm, signal: stopping.signal });
     is_running = false;
     tellHanging();
     if (moved_meanwhile && step.kind !== "unsettled") alarm.ring();
     if (watchedPaths().join("\n") !== planned_paths) trigger();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
-    step_due_ms = clock.monotonic_ms() + delayAfter(step, clock.monotonic_ms());
+    step_due_ms = clock.monotonic_ms() + delayAfter(step, reconciler.confirmation.dueMs, clock.monotonic_ms());
     reporter.status(status());
     if (step.kind === "unsettled") {
       waiting.unshift(...answering);
       forced ||= is_forced;
+      confirming ||= confirm;
     } else {
       for (const { resolve } of answering) resolve();
     }
@@ -343,6 +351,11 @@ export function createAgent(options: AgentOptions): Agent {
       await answered();
       return status();
     },
+    async confirm() {
+      confirming = true;
+      await answered();
+      return status();
+    },
     async rebind() {
       rebinding = true;
       await answered();
@@ -374,7 +387,8 @@ export function stateAfter(step: Step): AgentState {
   }
 }
 
-function delayAfter(step: Step, now_ms: number): number {
+/** @param confirmation_due_ms when the service is to be asked whether it still holds what is registered. */
+function delayAfter(step: Step, confirmation_due_ms: number, now_ms: number): number {
   switch (step.kind) {
     case "unsettled":
       return step.wait_ms;
@@ -384,7 +398,22 @@ function delayAfter(step: Step, now_ms: number): number {
       return step.failure.retry_at_ms - now_ms;
     case "unchanged":
     case "registered":
+      return confirmation_due_ms - now_ms;
     case "refused":
       return Number.POSITIVE_INFINITY;
+  }
+}
+
+function tellLost(log: Log, verdict: Parameters<ReconcilerOptions["onLost"]>[0]): void {
+  switch (verdict.kind) {
+    case "lost":
+      log.warn("registration-lost", { detail: verdict.detail });
+      return;
+    case "untold":
+      // Every day where the service has no such operation.
+      log.debug("registration-unconfirmed", { detail: verdict.detail });
+      return;
+    case "replaced":
+    // Told as a finding.
   }
 }

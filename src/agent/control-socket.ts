@@ -22,10 +22,10 @@ const ASKED_REFILL_MS = 6000;
 /** Answers that wait for a run of the agent; who hangs up does not end the wait. */
 const WAITING_LIMIT = CONNECTION_LIMIT;
 
-type ControlledAgent = Pick<Agent, "status" | "register" | "rebind" | "reload">;
+type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "reload">;
 
 /**
- * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /rebind.
+ * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind.
  *
  * @throws Node system errors when the socket cannot be created, for example EACCES or ENOENT of its directory.
  */
@@ -129,7 +129,7 @@ function tell(agent: ControlledAgent, asked: string, response: ServerResponse): 
 }
 
 /** What makes a request of the service each time that somebody asks. */
-const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /rebind"]);
+const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /confirm", "POST /rebind"]);
 
 /** What the agent is to do. */
 async function work({ agent, clock, asked }: Desk, wish: string, response: ServerResponse): Promise<void> {
@@ -141,6 +141,10 @@ async function work({ agent, clock, asked }: Desk, wish: string, response: Serve
   switch (wish) {
     case "POST /register": {
       const status = await agent.register();
+      return json(response, status.healthy ? 200 : 503, status);
+    }
+    case "POST /confirm": {
+      const status = await agent.confirm();
       return json(response, status.healthy ? 200 : 503, status);
     }
     case "POST /rebind": {

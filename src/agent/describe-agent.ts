@@ -1,9 +1,17 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Collector } from "./collector.ts";
+import type { Confirmation } from "./confirmation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Registration } from "./registration.ts";
-import type { AgentState, DaemonStatus, FailureStatus, RegistrationStatus, StatusDocument } from "./status.ts";
+import type {
+  AgentState,
+  ConfirmationStatus,
+  DaemonStatus,
+  FailureStatus,
+  RegistrationStatus,
+  StatusDocument,
+} from "./status.ts";
 import { summarize } from "./status.ts";
 import type { WatchMode } from "./watcher.ts";
 
@@ -11,7 +19,10 @@ import type { WatchMode } from "./watcher.ts";
 export interface AgentFacts {
   readonly state: AgentState;
   readonly collector: Collector;
-  readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "state_problem">;
+  readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "state_problem"> & {
+    /** null where nobody asks the service. */
+    readonly confirmation: Confirmation | null;
+  };
   readonly service_url: string;
   readonly watching: (WatchMode & { readonly directories: number }) | null;
   readonly daemon: DaemonStatus | null;
@@ -56,6 +67,10 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
     failure: failure === null ? null : describeFailure(failure, facts.clock),
     findings,
     watching: facts.watching === null ? null : describeWatching(facts.watching),
+    confirmation:
+      registration === null || reconciler.confirmation === null
+        ? null
+        : describeConfirmation(reconciler.confirmation, facts.clock),
     state_problem: reconciler.state_problem,
     daemon: facts.daemon,
   };
@@ -75,11 +90,16 @@ function describeWatching(watching: NonNullable<AgentFacts["watching"]>): Status
   return { mode, reason: watching.mode === "polling" ? watching.reason : null, directories };
 }
 
-function describeFailure(failure: Outcome, clock: Clock): FailureStatus {
-  const in_ms = Math.max(0, failure.retry_at_ms - clock.monotonic_ms());
-  return {
-    reason: failure.reason,
-    detail: failure.detail,
-    next_attempt_at: new Date(clock.wall_ms() + in_ms).toISOString(),
-  };
+function describeFailure({ reason, detail, retry_at_ms }: Outcome, clock: Clock): FailureStatus {
+  return { reason, detail, next_attempt_at: onTheWall(retry_at_ms, clock) };
+}
+
+function describeConfirmation({ confirmedAt, problem, dueMs }: Confirmation, clock: Clock): ConfirmationStatus {
+  return { confirmed_at: confirmedAt, problem, next_at: onTheWall(dueMs, clock) };
+}
+
+/** A monotonic moment by the clock on the wall, as it now is. */
+function onTheWall(moment_ms: number, clock: Clock): string {
+  const in_ms = Math.max(0, moment_ms - clock.monotonic_ms());
+  return new Date(clock.wall_ms() + in_ms).toISOString();
 }

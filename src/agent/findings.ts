@@ -2,6 +2,7 @@ import type { Finding } from "../manifest/finding.ts";
 import type { FileFinding } from "../fingerprint/fingerprint.ts";
 import type { ValidationError } from "../api/errors.ts";
 import type { RobotManifest } from "../manifest/manifest.ts";
+import type { Confirmation } from "./confirmation.ts";
 import type { Reading } from "./document-input.ts";
 
 /** A finding with the file it is about, as status, logs and `check` show it. */
@@ -79,6 +80,17 @@ function sourceOf(error_loc: ValidationError["loc"], configuration: Document, ma
   const document = source.from === "configuration" ? configuration : manifest;
   const deeper = field === "labels" ? below.map((step) => `/${escapePointer(String(step))}`).join("") : "";
   return { document, loc: source.loc + deeper };
+}
+
+/** Another registration was found under this robot's name: nothing is wrong here, but two computers may be one robot. */
+export function disputeFindings(
+  replaced: Confirmation["replaced"],
+  configuration: Document,
+): readonly LocatedFinding[] {
+  if (replaced === null) return [];
+  const { at, configuration_digest } = replaced;
+  const message = `another registration took the place of this robot's at ${at} (${configuration_digest.slice(0, 19)}…), and this one was registered again; if two computers have this name, give one of them another`;
+  return [{ ...locate(configuration, { id: "replaced", loc: "/robot/name", message }), severity: "warning" }];
 }
 
 /** RFC 6901, section 3. */

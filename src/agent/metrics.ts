@@ -2,8 +2,7 @@ import type { StatusDocument } from "./status.ts";
 
 /** The agent in the Prometheus text format, version 0.0.4. */
 export function renderMetrics(status: StatusDocument): string {
-  const { daemon, registration } = status;
-  const registered_s = registration === null ? 0 : Math.floor(Date.parse(registration.registered_at) / 1000);
+  const { daemon, registration, confirmation } = status;
   return [
     metric(
       "robot_policy_agent_healthy",
@@ -28,12 +27,22 @@ export function renderMetrics(status: StatusDocument): string {
       "robot_policy_agent_registered_timestamp_seconds",
       "gauge",
       "Time of the last accepted registration.",
-      registered_s,
+      seconds(registration?.registered_at ?? null),
+    ),
+    metric(
+      "robot_policy_agent_confirmed_timestamp_seconds",
+      "gauge",
+      "Time at which the service was last known to hold the registration, 0 where not since the start.",
+      seconds(confirmation?.confirmed_at ?? null),
     ),
     metric("robot_policy_agent_attempts_total", "counter", "Registration requests sent.", daemon?.attempts ?? 0),
     metric("robot_policy_agent_registrations_total", "counter", "Registrations accepted.", daemon?.registrations ?? 0),
     metric("robot_policy_agent_runs_total", "counter", "Runs of the reconcile loop.", daemon?.runs ?? 0),
   ].join("");
+}
+
+function seconds(moment: string | null): number {
+  return moment === null ? 0 : Math.floor(Date.parse(moment) / 1000);
 }
 
 function metric(

@@ -3,11 +3,11 @@ import type { Problem } from "../platform/terminal.ts";
 import type { Collection, Collector } from "./collector.ts";
 import { createCollector } from "./collector.ts";
 import type { AgentConfiguration } from "./configuration.ts";
+import type { AgentFacts } from "./describe-agent.ts";
 import { describeAgent } from "./describe-agent.ts";
 import type { DocumentInput } from "./document-input.ts";
 import type { Folders } from "./folders.ts";
 import { openConfiguration, openManifest, openState } from "./open.ts";
-import type { Reconciler } from "./reconciler.ts";
 import type { Registration } from "./registration.ts";
 import type { AgentState, StatusDocument } from "./status.ts";
 
@@ -69,12 +69,18 @@ export async function collectSettled({ machine, collector }: OneShot, signal: Ab
 export function describeOneShot(
   { machine, collector, registration }: OneShot,
   state: AgentState,
-  reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "state_problem"> | null,
+  reconciler: AgentFacts["reconciler"] | null,
 ): StatusDocument {
   return describeAgent({
     state,
     collector,
-    reconciler: reconciler ?? { registration, failure: null, findings: collector.findings, state_problem: null },
+    reconciler: reconciler ?? {
+      registration,
+      failure: null,
+      findings: collector.findings,
+      confirmation: null,
+      state_problem: null,
+    },
     service_url: collector.configuration.service.url,
     watching: null,
     daemon: null,

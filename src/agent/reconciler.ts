@@ -1,3 +1,4 @@
+import type { RobotView } from "../api/robot-views.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { ServiceClient } from "../client/client.ts";
 import type { Snapshot } from "../fingerprint/fingerprint.ts";
@@ -5,11 +6,13 @@ import { errorCode } from "../platform/files.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import type { Collector, Unsettled } from "./collector.ts";
+import type { Confirmation, Verdict } from "./confirmation.ts";
+import { askWhetherHeld, createConfirmations } from "./confirmation.ts";
 import { credentialVersion, credentialVersionNow } from "./credential-version.ts";
 import type { Refusal } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { LocatedFinding } from "./findings.ts";
-import { rejectionFindings } from "./findings.ts";
+import { disputeFindings, rejectionFindings } from "./findings.ts";
 import type { Outcome } from "./outcome.ts";
 import { judge } from "./outcome.ts";
 import { createRateCap } from "./rate-cap.ts";
@@ -39,11 +42,15 @@ export interface Reconciler {
   /** Why the last registration could not be written to disk, null when it was. */
   readonly state_problem: string | null;
   readonly findings: readonly LocatedFinding[];
+  /** What is known of whether the service holds the registration. */
+  readonly confirmation: Confirmation;
 }
 
 export interface ReconcileRequest {
   /** A person asked: register even what is registered, and skip waits. */
   readonly forced: boolean;
+  /** A person asked whether the service still holds what is registered. */
+  readonly confirm: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -55,6 +62,8 @@ export interface ReconcilerOptions {
   /** The connection of the configuration in force. */
   connection(): Connection;
   onRegistering(body: RobotSetup): void;
+  /** The service was asked, and does not hold the registration: it is sent again. */
+  onLost(verdict: Extract<Verdict, { kind: "lost" | "replaced" | "untold" }>): void;
 }
 
 export interface Connection {
@@ -76,6 +85,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { clock, files } = machine;
   const backoff = createBackoff({ first_ms: FIRST_RETRY_MS, cap_ms: SLOWEST_RETRY_MS, random: machine.random });
   const rate_cap = createRateCap();
+  const confirmations = createConfirmations(machine);
   let { registration } = options;
   let failure: Outcome | null = null;
   let credential_version = "";
@@ -116,6 +126,8 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     backoff.reset();
     failure = null;
     rate_cap.take(body.configuration_digest, now_ms);
+    if (isAnew(registration, service_url, attempt.robot))
+      options.onLost({ kind: "lost", detail: `the service had no robot ${body.name} any more` });
     registration = {
       service_url,
       machine: machine_id,
@@ -125,19 +137,31 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       robot: attempt.robot,
       registered_at: new Date(clock.wall_ms()).toISOString(),
     };
+    confirmations.registered();
     unsaved = true;
     await save(registration);
     return { kind: "registered", registration };
   }
 
+  /** Asks the service. What it does not hold is in doubt, and sent again as after a request whose answer was lost. */
+  async function confirm(registered: Registration, signal: AbortSignal): Promise<Step | "doubtful"> {
+    const verdict = await askWhetherHeld(options.connection().client, registered, signal);
+    signal.throwIfAborted();
+    confirmations.take(verdict);
+    if (verdict.kind === "held" || verdict.kind === "unanswered") return { kind: "unchanged" };
+    registration = { ...registered, in_doubt: true };
+    options.onLost(verdict);
+    return "doubtful";
+  }
+
   /**
    * Before a request that may be taken without an answer: from now on the last registration may not be what the service holds, even
-   * if the files go back to it, and even after a power cut. Retries find it said already.
+   * if the files go back to it, and even after a power cut. Retries find it said already, or the disk closed a moment ago.
    */
   async function castDoubt(): Promise<void> {
-    if (registration === null || registration.in_doubt) return;
+    if (registration === null) return;
     registration = { ...registration, in_doubt: true };
-    if (is_doubt_saved) return;
+    if (is_doubt_saved || unsaved) return;
     unsaved = true;
     await save(registration);
   }
@@ -154,46 +178,58 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     }
   }
 
-  return {
-    async reconcile({ forced, signal }) {
-      const collected = await collector.collect(true, signal);
-      const { service_url, credential_paths, prepare } = options.connection();
-      if (collected.kind === "unsettled") {
-        // The wait is a good time to load what the request will need.
-        prepare();
-        return collected;
-      }
-      if (unsaved && registration !== null) await save(registration);
-      credential_version = await credentialVersion(files, credential_paths);
+  async function look(request: ReconcileRequest): Promise<Step | "doubtful"> {
+    const { forced, signal } = request;
+    const collected = await collector.collect(true, signal);
+    const { service_url, credential_paths, prepare } = options.connection();
+    if (collected.kind === "unsettled") {
+      // The wait is a good time to load what the request will need.
+      prepare();
+      return collected;
+    }
+    if (unsaved && registration !== null) await save(registration);
+    credential_version = await credentialVersion(files, credential_paths);
 
-      const { wanted, machine_id } = collected;
-      const decision = decide({
-        wanted,
-        registration,
-        last_failure: failure,
-        credential_version,
-        machine: machine_id,
-        service_url,
-        forced,
-        rate_capped_until_ms:
-          wanted.kind === "body" ? rate_cap.until_ms(wanted.body.configuration_digest) : Number.NEGATIVE_INFINITY,
-        now_ms: clock.monotonic_ms(),
-      });
-      is_refusal_in_force = decision.kind === "wait" || decision.kind === "register";
-      switch (decision.kind) {
-        case "nothing":
-          // The failure is kept: files that flap between two contents must not slip past the backoff.
+    const { wanted, machine_id } = collected;
+    const now_ms = clock.monotonic_ms();
+    const decision = decide({
+      wanted,
+      registration,
+      last_failure: failure,
+      credential_version,
+      machine: machine_id,
+      service_url,
+      forced,
+      rate_capped_until_ms:
+        wanted.kind === "body" ? rate_cap.until_ms(wanted.body.configuration_digest) : Number.NEGATIVE_INFINITY,
+      now_ms,
+    });
+    is_refusal_in_force = decision.kind === "wait" || decision.kind === "register";
+    switch (decision.kind) {
+      case "nothing":
+        // The failure is kept: files that flap between two contents must not slip past the backoff.
+        if (registration === null || (!request.confirm && now_ms < confirmations.current.dueMs))
           return { kind: "unchanged" };
-        case "wait":
-          return {
-            kind: "waiting",
-            until_ms: decision.until_ms,
-            failure: decision.reason === "backoff" ? failure : null,
-          };
-        case "refuse":
-          return { kind: "refused", reason: decision.reason };
-        case "register":
-          return register(decision.body, machine_id, signal);
+        return confirm(registration, signal);
+      case "wait":
+        return {
+          kind: "waiting",
+          until_ms: decision.until_ms,
+          failure: decision.reason === "backoff" ? failure : null,
+        };
+      case "refuse":
+        return { kind: "refused", reason: decision.reason };
+      case "register":
+        return register(decision.body, machine_id, signal);
+    }
+  }
+
+  return {
+    async reconcile(request) {
+      for (;;) {
+        const step = await look(request);
+        // The question took its time: what is sent now is looked at anew.
+        if (step !== "doubtful") return step;
       }
     },
     async forgetMoved() {
@@ -222,7 +258,15 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const { configuration, manifest } = collector.documents;
       const validation = is_refusal_in_force ? (failure?.validation ?? []) : [];
       const rejections = rejectionFindings(validation, configuration, manifest);
-      return [...collector.findings, ...rejections];
+      return [...collector.findings, ...rejections, ...disputeFindings(confirmations.current.replaced, configuration)];
+    },
+    get confirmation() {
+      return confirmations.current;
     },
   };
+}
+
+/** The same service took the same name for a robot that it had never seen. */
+function isAnew(before: Registration | null, service_url: string, robot: RobotView): boolean {
+  return before !== null && before.service_url === service_url && before.robot.id !== robot.id;
 }

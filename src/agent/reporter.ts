@@ -38,6 +38,7 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
   let told = "";
   let told_findings = "";
   let told_state_problem: string | null = null;
+  let toldUnconfirmed = false;
   let told_mode: WatchMode["mode"] = "events";
   let status_text = "";
   let told_hanging: string | null = null;
@@ -77,11 +78,21 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
     else log.warn("state-not-saved", { detail: problem });
   }
 
+  function tellConfirmation({ state, confirmation }: StatusDocument): void {
+    if (state !== "registered" || confirmation === null) return;
+    const { problem } = confirmation;
+    if ((problem !== null) === toldUnconfirmed) return;
+    toldUnconfirmed = problem !== null;
+    if (problem === null) log.info("confirmed-again");
+    else log.warn("not-confirmed", { detail: problem });
+  }
+
   return {
     status(document) {
       tellState(document);
       if (!PASSING.has(document.state)) tellFindings(document.findings);
       tellStateProblem(document.state_problem);
+      tellConfirmation(document);
       // A status that changes with every retry would cost a process each time; the passing states say nothing new.
       if (!PASSING.has(document.state)) tellSummary(document);
     },

@@ -25,6 +25,8 @@ export interface StatusDocument {
     readonly reason: string | null;
     readonly directories: number;
   } | null;
+  /** What the service said when it was asked whether it still holds the registration; null while no daemon runs, or nothing is registered. */
+  readonly confirmation: ConfirmationStatus | null;
   /** Why the state could not be written, null when it is on the disk. */
   readonly state_problem: string | null;
   /** null while no daemon runs. */
@@ -59,6 +61,15 @@ export interface RegistrationStatus {
     readonly sha256: string;
     readonly bytes: number;
   }[];
+}
+
+export interface ConfirmationStatus {
+  /** When the service last was known to hold the registration, ISO 8601 by this machine's clock; null: not since the agent started. */
+  readonly confirmed_at: string | null;
+  /** Why the service could not be asked since; null where it could. */
+  readonly problem: string | null;
+  /** When it is asked next. */
+  readonly next_at: string;
 }
 
 export interface FailureStatus {

@@ -8,14 +8,17 @@
  * transport.ts is the seam to the network. undici-transport.ts is the real one: proxies (proxy.ts), private certificate
  * authorities (certificates.ts), time limits (limits.ts), loaded when the first request needs them.
  */
+import type { ZodType } from "zod";
+
 import type { ValidationError } from "../api/errors.ts";
 import type { RobotSetup } from "../api/robots.ts";
 import type { RobotView } from "../api/robot-views.ts";
 import { operationUrl } from "./address.ts";
+import type { HeldRegistration } from "./held-registration.ts";
 import type { Credential, CredentialProblem } from "./credentials.ts";
 import { loadLate } from "./load-late.ts";
 import { sendRequest, unreachable } from "./send-request.ts";
-import type { ServiceAccess } from "./send-request.ts";
+import type { ServiceAccess, ServiceRequest } from "./send-request.ts";
 import type { UnreachableReason } from "./transport.ts";
 
 /** What became of a call. Texts are one line, bounded, printable, and hold no credential. */
@@ -55,6 +58,12 @@ export interface ServiceClient {
     signal: AbortSignal,
     ready?: Promise<void>,
   ): Promise<CallResult<{ readonly robot: RobotView }>>;
+  /**
+   * What the service holds of a robot. Beyond the service document: a service may answer 404 to all of it.
+   *
+   * @param robot a name that `isPathParameter` accepts.
+   */
+  getRegistration(robot: string, signal: AbortSignal): Promise<CallResult<HeldRegistration>>;
 }
 
 export interface ClientOptions extends ServiceAccess {
@@ -67,29 +76,49 @@ export const RECORD_LIMIT_BYTES = 1_048_576;
 export const LIST_LIMIT_BYTES = 33_554_432;
 
 export function createClient(options: ClientOptions): ServiceClient {
+  async function call<T>(
+    credential: Credential | CredentialProblem,
+    request: ServiceRequest,
+    loadSchema: () => Promise<ZodType<T>>,
+    signal: AbortSignal,
+  ): Promise<CallResult<T>> {
+    if (credential.kind === "credential-problem") return { kind: "no-credential", problem: credential };
+    const { secret } = credential;
+    const sent = await sendRequest(options, request, secret, signal);
+    if (sent.kind === "unreachable") return sent;
+    // Loaded with the first answer: the schemas would cost a start a third of its time (10 ms), and most starts need none.
+    try {
+      await loadLate(() => import("zod"));
+    } catch (error) {
+      return unreachable(error, secret);
+    }
+    const { readAnswer } = await import("./answer.ts");
+    const { answer, wall_ms } = sent;
+    return readAnswer(answer, { schema: await loadSchema(), url: request.url, wall_ms, secret });
+  }
+
   return {
     async setupRobot(body, signal, ready) {
       const [credential] = await Promise.all([options.credential(), ready]);
-      if (credential.kind === "credential-problem") return { kind: "no-credential", problem: credential };
-      const { secret } = credential;
-      const url = operationUrl(options.base_url, "/v1/robots/setup", {});
       const request = {
         method: "POST",
-        url,
+        url: operationUrl(options.base_url, "/v1/robots/setup", {}),
         body: JSON.stringify(body),
         answer_limit_bytes: RECORD_LIMIT_BYTES,
       } as const;
-      const sent = await sendRequest(options, request, secret, signal);
-      if (sent.kind === "unreachable") return sent;
-      // Loaded with the first answer: the schemas would cost a start a third of its time (10 ms), and most starts need none.
-      try {
-        await loadLate(() => import("zod"));
-      } catch (error) {
-        return unreachable(error, secret);
-      }
-      const { readAnswer } = await import("./answer.ts");
-      const { keptRobotAnswerSchema: schema } = await import("./kept-robot.ts");
-      return readAnswer(sent.answer, { schema, url, wall_ms: sent.wall_ms, secret });
+      const loadSchema = async () => (await import("./kept-robot.ts")).keptRobotAnswerSchema;
+      return call(credential, request, loadSchema, signal);
+    },
+    async getRegistration(robot, signal) {
+      const request = {
+        method: "GET",
+        url: operationUrl(options.base_url, "/v1/robots/{robot}/registration", { robot }),
+        body: null,
+        // A contract may be nearly as long as a request.
+        answer_limit_bytes: 2 * RECORD_LIMIT_BYTES,
+      } as const;
+      const loadSchema = async () => (await import("./held-registration.ts")).heldRegistrationSchema;
+      return call(await options.credential(), request, loadSchema, signal);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 
+import type { Curiosity } from "./curiosity.ts";
 import type { Durability } from "./durability.ts";
 import { createEditors, shrugging } from "./editors.ts";
 import type { Patience } from "./patience.ts";
@@ -10,6 +11,7 @@ import {
   FILES,
   FILE_LISTS,
   FILE_VERSIONS,
+  HOSTNAME,
   PLACES,
   TABLES,
   configurationText,
@@ -17,6 +19,7 @@ import {
   manifestText,
   put,
 } from "./robot-files.ts";
+import { simulatedMinutes } from "./units.ts";
 import { FAIR, throwWeather } from "./weather.ts";
 import type { World } from "./world.ts";
 
@@ -31,6 +34,7 @@ export interface Actors {
 export interface ActorOptions {
   readonly patience: Patience;
   readonly durability: Durability;
+  readonly curiosity: Curiosity;
 }
 
 const OTHER_NAME = "somebody-else";
@@ -48,7 +52,7 @@ const GOOD_CONFIGURATIONS: readonly string[] = [
 const GOOD_MANIFESTS: readonly string[] = FILE_LISTS.map((list) => manifestText(list));
 const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
 
-export function createActors(world: World, { patience, durability }: ActorOptions): Actors {
+export function createActors(world: World, { patience, durability, curiosity }: ActorOptions): Actors {
   const { disk, scheduler, wall, service, network, disk_trouble, event_trouble } = world;
   const dice = world.dice.fork();
   const editors = createEditors(world);
@@ -175,6 +179,24 @@ export function createActors(world: World, { patience, durability }: ActorOption
     disk.write(disk.look(PLACES.registration), bytes);
     disk.sync(disk.look(PLACES.registration));
     durability.forgive();
+  }
+
+  /** Backups that are restored, people who remove robots, and computers that have the same name. */
+  function meddleWithService(): void {
+    if (!service.robots.has(HOSTNAME)) return;
+    const meddling = dice.pick(["backup", "restore", "remove", "usurp"] as const);
+    world.disturb(`at the service: ${meddling}`);
+    if (meddling === "backup") service.backUp();
+    if (meddling === "restore") service.restore();
+    if (meddling === "remove") service.remove(HOSTNAME);
+    if (meddling === "usurp") service.usurp(HOSTNAME, wall.true_ms());
+  }
+
+  function askToConfirm(): void {
+    if (world.daemon?.agent === null || world.daemon === null) return;
+    world.disturb("a person asks whether the service holds it");
+    curiosity.allowOne(world.daemon.process);
+    void world.daemon.agent.confirm();
   }
 
   const all_actions: readonly (readonly [weight: number, act: () => void])[] = [
@@ -321,6 +343,8 @@ export function createActors(world: World, { patience, durability }: ActorOption
       },
     ],
     [1, () => void world.daemon?.agent?.reload()],
+    [1, meddleWithService],
+    [1, askToConfirm],
     [2, damageState],
     [
       2,
@@ -410,6 +434,8 @@ export function createActors(world: World, { patience, durability }: ActorOption
       active = false;
       world.disturb("everything is mended");
       mend();
+      // Most are in no mood to wait a day.
+      if (dice.chance(0.8)) scheduler.after(simulatedMinutes(1), null, "somebody asks", askToConfirm);
     },
   };
 }

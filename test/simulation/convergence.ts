@@ -11,6 +11,8 @@ import { parse } from "yaml";
 
 /** A refused registration is tried again after an hour and a tenth; that is the longest that anybody has to wait. */
 const LONGEST_WAIT_MS = 70 * 60_000;
+/** What the service lost by itself is found within a day and a tenth. */
+const LOST_WAIT_MS = 27 * 60 * 60_000;
 const SILENCE_MS = 30 * 60_000;
 /** Files at rest become trusted, watches are set up, a last look is taken. */
 const AFTERGLOW_MS = 3 * 60_000;
@@ -18,8 +20,9 @@ const AFTERGLOW_MS = 3 * 60_000;
 /** With all faults gone, the service comes to hold exactly what is on the disk, and the agent knows it. */
 export async function checkSettled(world: World): Promise<void> {
   if (world.failure !== null) return;
-  if (!(await world.runUntil(() => isSettled(world) === null, LONGEST_WAIT_MS))) {
-    world.fail(`an hour after everything was mended: ${isSettled(world) ?? ""}`);
+  const limit_ms = world.service.has_lost ? LOST_WAIT_MS : LONGEST_WAIT_MS;
+  if (!(await world.runUntil(() => isSettled(world) === null, limit_ms))) {
+    world.fail(`${limit_ms / 3_600_000} h after everything was mended: ${isSettled(world) ?? ""}`);
   }
 }
 
@@ -57,6 +60,7 @@ function isSettled(world: World): string | null {
   if (status.state !== "registered" || !status.healthy) return `the agent is ${status.state}: ${status.summary}`;
   if (status.registration?.configuration_digest !== held?.configuration_digest)
     return "the agent believes another digest";
+  if (status.confirmation?.problem !== null) return `not confirmed: ${status.confirmation?.problem ?? ""}`;
   return status.state_problem;
 }
 

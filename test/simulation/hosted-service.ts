@@ -1,3 +1,4 @@
+import type { HeldRegistration } from "../../src/client/held-registration.ts";
 import type { RobotSetup } from "../../src/api/robots.ts";
 import type { RobotView } from "../../src/api/robot-views.ts";
 import { robotSetupSchema } from "../../src/api/robots.ts";
@@ -10,6 +11,18 @@ export interface HostedService {
   key: string;
   /** @throws nothing: a body that is not a registration is refused like any other. */
   setup(text: string, wall_ms: number): RobotView | null;
+  /** What it holds of a robot, by name. */
+  registration(name: string): HeldRegistration | null;
+  /** Holds no robot, or another registration of it, although its robot was told otherwise. */
+  readonly has_lost: boolean;
+  /** Somebody removes the robot. */
+  remove(name: string): void;
+  /** Keeps a backup as it now is, in place of the last one. */
+  backUp(): void;
+  /** Goes back to the backup, which is empty before there is one. */
+  restore(): void;
+  /** Another computer registers something else under the name. */
+  usurp(name: string, wall_ms: number): void;
 }
 
 export interface HostedRobot {
@@ -17,12 +30,22 @@ export interface HostedRobot {
   readonly request: RobotSetup;
   /** Registrations accepted. */
   readonly setups: number;
+  /** ISO 8601. */
+  readonly registered_at: string;
 }
 
 export function createHostedService(key: string): HostedService {
-  const robots = new Map<string, HostedRobot>();
+  let robots = new Map<string, HostedRobot>();
+  let backup: ReadonlyMap<string, HostedRobot> = new Map();
+  let robots_made = 0;
+  let has_lost = false;
   return {
-    robots,
+    get robots() {
+      return robots;
+    },
+    get has_lost() {
+      return has_lost;
+    },
     key,
     setup(text, wall_ms) {
       const parsed = robotSetupSchema.safeParse(JSON.parse(text));
@@ -30,7 +53,7 @@ export function createHostedService(key: string): HostedService {
       const request = parsed.data;
       const known = robots.get(request.name);
       const view: RobotView = {
-        id: known?.view.id ?? `rob_${robots.size + 1}`,
+        id: known?.view.id ?? `rob_${(robots_made += 1)}`,
         name: request.name,
         robot_type_id: request.robot_type_id,
         region: request.region,
@@ -38,8 +61,43 @@ export function createHostedService(key: string): HostedService {
         site: request.site ?? null,
         labels: request.labels ?? {},
       };
-      robots.set(request.name, { view, request, setups: (known?.setups ?? 0) + 1 });
+      const registered_at = new Date(wall_ms).toISOString();
+      has_lost = false;
+      robots.set(request.name, { view, request, setups: (known?.setups ?? 0) + 1, registered_at });
       return view;
+    },
+    registration(name) {
+      const known = robots.get(name);
+      if (known === undefined) return null;
+      const { view, request, registered_at } = known;
+      return {
+        robot_id: view.id,
+        robot: name,
+        configuration_digest: request.configuration_digest,
+        registered_at,
+        robot_type_id: request.robot_type_id,
+        region: request.region,
+        site: view.site,
+        labels: view.labels,
+        contract: request.contract ?? null,
+      };
+    },
+    remove(name) {
+      has_lost ||= robots.delete(name);
+    },
+    backUp() {
+      backup = new Map(robots);
+    },
+    restore() {
+      has_lost = true;
+      robots = new Map(backup);
+    },
+    usurp(name, wall_ms) {
+      const known = robots.get(name);
+      if (known === undefined) return;
+      has_lost = true;
+      const request = { ...known.request, configuration_digest: `sha256:${"0".repeat(64)}` };
+      robots.set(name, { ...known, request, registered_at: new Date(wall_ms).toISOString() });
     },
   };
 }

@@ -17,7 +17,7 @@ export type Answer = { readonly kind: "answer"; readonly answer: HttpAnswer } | 
 
 /** Between the robot and the hosted service. */
 export interface Network {
-  weather: () => Weather;
+  weather: (request: HttpRequest) => Weather;
   transportFor(process: Process): Transport;
 }
 
@@ -47,6 +47,12 @@ export function createNetwork(options: NetworkOptions): Network {
     const json = { "content-type": "application/json", date: new Date(options.true_ms()).toUTCString() };
     if (request.headers["authorization"] !== `Bearer ${service.key}`) {
       return answerOf(401, json, '{"detail":"Not authenticated"}');
+    }
+    if (request.method === "GET") {
+      const [, name = ""] = /\/v1\/robots\/([^/]+)\/registration$/.exec(new URL(request.url).pathname) ?? [];
+      const registration = service.registration(decodeURIComponent(name));
+      if (registration !== null) return answerOf(200, json, JSON.stringify(registration));
+      return answerOf(404, json, '{"detail":"Robot not found"}');
     }
     const robot = service.setup(request.body ?? "", options.true_ms());
     if (robot === null) return answerOf(422, json, '{"detail":[{"loc":["body"],"msg":"Bad","type":"value_error"}]}');
@@ -99,7 +105,7 @@ export function createNetwork(options: NetworkOptions): Network {
         return;
       }
 
-      const weather = network.weather();
+      const weather = network.weather(request);
       switch (weather.kind) {
         case "fair":
           arrive((given) => answer(dice.between(1, WAY_MS), given));

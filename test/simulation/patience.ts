@@ -20,8 +20,10 @@ interface Outcome {
 
 interface Account {
   last: Attempt | null;
-  /** Changes that may still be sent without waiting: three, and one more every 20 s. */
+  /** Changes of the files that may still be sent without waiting: three, and one more every 20 s. */
   tokens: number;
+  /** The digest that the service answered to last: sent again with something else corrected, it is no change of the files. */
+  answered_digest: string | null;
   counted_ms: number;
   /** Failures in a row that are tried again by backoff, and since when. */
   streak: number;
@@ -53,7 +55,15 @@ export function patience(world: World): Patience {
   function accountOf(process: Process): Account {
     const known = accounts.get(process);
     if (known !== undefined) return known;
-    const account: Account = { last: null, tokens: BURST, counted_ms: 0, streak: 0, streak_ms: 0, forced: 0 };
+    const account: Account = {
+      last: null,
+      tokens: BURST,
+      answered_digest: null,
+      counted_ms: 0,
+      streak: 0,
+      streak_ms: 0,
+      forced: 0,
+    };
     accounts.set(process, account);
     return account;
   }
@@ -71,19 +81,28 @@ export function patience(world: World): Patience {
     }
   }
 
-  function takeToken(account: Account, now_ms: number): boolean {
-    account.tokens = Math.min(BURST, account.tokens + (now_ms - account.counted_ms) / REFILL_MS);
-    account.counted_ms = now_ms;
-    if (account.tokens < 1 - 1e-6) return false;
-    account.tokens -= 1;
-    return true;
+  function hasToken(account: Account, { sent_ms, request }: SentRequest): boolean {
+    return digestIn(request) === account.answered_digest || tokensAt(account, sent_ms) >= 1 - 1e-6;
+  }
+
+  function tokensAt({ tokens, counted_ms }: Account, now_ms: number): number {
+    return Math.min(BURST, tokens + (now_ms - counted_ms) / REFILL_MS);
+  }
+
+  /** Trouble on the way has its backoff; only what the service answers counts. */
+  function count(account: Account, { sent_ms, request }: SentRequest): void {
+    const digest = digestIn(request);
+    if (digest === account.answered_digest) return;
+    account.answered_digest = digest;
+    account.tokens = tokensAt(account, sent_ms) - 1;
+    account.counted_ms = sent_ms;
   }
 
   /** null when the request may be sent now. */
   function complaintAbout(account: Account, sent: SentRequest): string | null {
     const now_ms = sent.sent_ms;
     const { last } = account;
-    if (last === null) return takeToken(account, now_ms) ? null : "the first request was one too many";
+    if (last === null) return hasToken(account, sent) ? null : "the first request was one too many";
     const { outcome } = last;
     if (outcome === null) return "a request was sent while another was under way";
     const waited = `${((now_ms - outcome.at_ms) / 1000).toFixed(3)} s after the last (${outcome.kind})`;
@@ -93,7 +112,7 @@ export function patience(world: World): Patience {
     const is_due = now_ms >= outcome.not_before_ms - 1;
     switch (outcome.kind) {
       case "accepted":
-        return takeToken(account, now_ms) ? null : `changes were sent faster than 3 and 1 every 20 s, ${waited}`;
+        return hasToken(account, sent) ? null : `changes were sent faster than 3 and 1 every 20 s, ${waited}`;
       case "soon":
         if (!is_due && !is_elsewhere) return `tried again ${waited}`;
         return isStreakTooLong(account, now_ms)
@@ -104,9 +123,7 @@ export function patience(world: World): Patience {
       case "refused":
         if (is_due || is_elsewhere || has_other_key) return null;
         if (isDeepStrictEqual(sent.request.body, last.sent.request.body)) return `sent the same again ${waited}`;
-        return takeToken(account, now_ms)
-          ? null
-          : `refused changes were sent faster than 3 and 1 every 20 s, ${waited}`;
+        return hasToken(account, sent) ? null : `refused changes were sent faster than 3 and 1 every 20 s, ${waited}`;
     }
   }
 
@@ -139,6 +156,7 @@ export function patience(world: World): Patience {
       const account = accountOf(process);
       const outcome = judge(answer, sent, world.scheduler.now_ms, world.wall.true_ms());
       if (account.last?.sent === sent) account.last.outcome = outcome;
+      if (outcome.kind !== "soon") count(account, sent);
       if (outcome.kind !== "soon") account.streak = 0;
       else if (account.streak === 0) account.streak_ms = outcome.at_ms;
       if (outcome.kind === "soon") account.streak += 1;
@@ -160,6 +178,10 @@ function judge(answer: Answer, sent: SentRequest, at_ms: number, true_ms: number
   if (status === 200 && isAbout(new TextDecoder().decode(body), sent))
     return { at_ms, kind: "accepted", not_before_ms: at_ms };
   return soon(askedDelay(headers["retry-after"] ?? "", true_ms));
+}
+
+function digestIn({ body }: SentRequest["request"]): string {
+  return String(JSON.parse(body ?? "").configuration_digest);
 }
 
 function isAbout(text: string, sent: SentRequest): boolean {

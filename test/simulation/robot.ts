@@ -1,5 +1,6 @@
 import type { Editors } from "./editors.ts";
 import { createEditors } from "./editors.ts";
+import { curiosity } from "./curiosity.ts";
 import { discretion } from "./discretion.ts";
 import { durability } from "./durability.ts";
 import { honestDigests } from "./honest-digests.ts";
@@ -24,6 +25,8 @@ export interface Robot {
   robots(): number;
   /** Starts the daemon and waits until it is registered and at rest. */
   settle(): Promise<void>;
+  /** A person asks whether the service holds the registration, and waits for what comes of it. */
+  confirm(): Promise<void>;
   /** Waits until the agent is in the state. */
   reach(state: StatusDocument["state"], limit_ms?: number): Promise<boolean>;
   /** Puts another version of a file in place, by rename. */
@@ -38,7 +41,8 @@ export async function createRobot(seed: number, options: WorldOptions = {}): Pro
   await preload();
   const world = createWorld(seed, options);
   const patient = patience(world);
-  world.watchedBy(honestDigests(world), patient, durability(world), discretion(world));
+  const curious = curiosity(world);
+  world.watchedBy(honestDigests(world), patient, curious, durability(world), discretion(world));
   const editors = createEditors(world);
   const robot: Robot = {
     world,
@@ -56,6 +60,13 @@ export async function createRobot(seed: number, options: WorldOptions = {}): Pro
       if (!(await robot.reach("registered")))
         throw new Error(`Not registered: ${world.failure ?? world.daemon?.status_text ?? "no daemon"}`);
       await world.runFor(REST_MS);
+    },
+    async confirm() {
+      if (world.daemon?.agent === null || world.daemon === null) throw new Error("No daemon runs");
+      curious.allowOne(world.daemon.process);
+      let is_answered = false;
+      void world.daemon.agent.confirm().then(() => (is_answered = true));
+      await world.runUntil(() => is_answered, 120_000);
     },
     reach: (state, limit_ms = 120_000) => world.runUntil(() => world.daemon?.agent?.status().state === state, limit_ms),
     edit: (version, path = FILES.limits) => editors.write(path, contentOf(path, version), "by rename", 0),

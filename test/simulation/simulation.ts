@@ -10,7 +10,7 @@
  * it, fill its disk, set its clock; witnesses watch meanwhile:
  *
  * 1. honest-digests.ts: only digests of states that were on the disk at one moment, lately, and for long enough; one robot, never two
- * 2. patience.ts: no more requests than backoff, Retry-After, rate cap and people allow
+ * 2. patience.ts, curiosity.ts: no more requests than backoff, Retry-After, rate cap and people allow
  * 3. durability.ts: the state file after any crash is old or new, whole
  * 4. discretion.ts: the key in no text, log lines as many as there is news
  * 5. here: the daemon never throws; once all is mended the service holds what is on the disk, within bounded time, and then
@@ -20,6 +20,7 @@
  */
 import { createActors } from "./actors.ts";
 import { checkSettled, checkSilence } from "./convergence.ts";
+import { curiosity } from "./curiosity.ts";
 import { createDice } from "./dice.ts";
 import { discretion } from "./discretion.ts";
 import { durability } from "./durability.ts";
@@ -65,8 +66,9 @@ export async function simulate({ seed, steps = STEPS, plant = null }: Simulation
   });
   const patient = patience(world);
   const durable = durability(world);
-  world.watchedBy(honestDigests(world), patient, durable, discretion(world));
-  const actors = createActors(world, { patience: patient, durability: durable });
+  const curious = curiosity(world);
+  world.watchedBy(honestDigests(world), patient, curious, durable, discretion(world));
+  const actors = createActors(world, { patience: patient, durability: durable, curiosity: curious });
 
   using _rejections = failOnRejection(world);
   await world.runFor(dice.between(0, 3000));

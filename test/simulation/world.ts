@@ -47,6 +47,9 @@ export interface Witness {
   onTrouble?(incarnation: Incarnation): void;
   onRequest?(incarnation: Incarnation, sent: SentRequest): void;
   onAnswer?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
+  /** It asks the service whether it holds the registration. */
+  onQuestion?(incarnation: Incarnation, sent: SentRequest): void;
+  onQuestionAnswered?(incarnation: Incarnation, sent: SentRequest, answer: Answer): void;
   /** Text that leaves the agent: a log line, a status, a notification. */
   onText?(incarnation: Incarnation, kind: "log" | "status" | "notify", text: string): void;
   onStep?(): void;
@@ -65,6 +68,7 @@ export interface World {
   readonly granularity_ms: number;
   readonly counts: {
     posts: number;
+    questions: number;
     starts: number;
     kills: number;
     power_cuts: number;
@@ -147,6 +151,12 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     isClockWrong: () => Math.abs(wall.offset_ms) > 300 * 24 * 3_600_000,
     true_ms: wall.true_ms,
     onRequest(sent) {
+      if (isQuestion(sent)) {
+        world.counts.questions += 1;
+        trace.note(scheduler.now_ms, `#${sent.process.id} asks`, true);
+        tell("onQuestion", known(sent.process), sent);
+        return;
+      }
       world.counts.posts += 1;
       const digest = /sha256:[0-9a-f]{8}/.exec(sent.request.body ?? "")?.[0] ?? "";
       trace.note(scheduler.now_ms, `#${sent.process.id} ${sent.request.method} ${digest}`, true);
@@ -158,7 +168,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
         `#${sent.process.id} hears ${answer.kind === "none" ? "nothing" : answer.answer.status}`,
         true,
       );
-      tell("onAnswer", known(sent.process), sent, answer);
+      tell(isQuestion(sent) ? "onQuestionAnswered" : "onAnswer", known(sent.process), sent, answer);
     },
   });
 
@@ -234,7 +244,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     service,
     network,
     granularity_ms,
-    counts: { posts: 0, starts: 0, kills: 0, power_cuts: 0, writes: 0, log_lines: 0, disturbances: 0 },
+    counts: { posts: 0, questions: 0, starts: 0, kills: 0, power_cuts: 0, writes: 0, log_lines: 0, disturbances: 0 },
     machine_id: "a".repeat(64),
     daemon: null,
     supervised: true,
@@ -317,6 +327,10 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   };
   furnish(disk, service.key);
   return world;
+}
+
+function isQuestion({ request }: SentRequest): boolean {
+  return request.method === "GET";
 }
 
 function describeEnding(ending: Ending): string {

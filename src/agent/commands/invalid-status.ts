@@ -33,6 +33,7 @@ export async function describeInvalid(
     failure: null,
     findings,
     watching: null,
+    confirmation: null,
     state_problem: null,
     daemon: null,
   };

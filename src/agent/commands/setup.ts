@@ -104,7 +104,13 @@ async function findDenials(
 function describeDenied(one_shot: OneShot, denials: readonly LocatedFinding[]): StatusDocument {
   const findings = [...withoutRepeats(one_shot.collector.findings, denials), ...denials];
   const { registration } = one_shot;
-  return describeOneShot(one_shot, "invalid", { registration, failure: null, findings, state_problem: null });
+  return describeOneShot(one_shot, "invalid", {
+    registration,
+    failure: null,
+    findings,
+    confirmation: null,
+    state_problem: null,
+  });
 }
 
 async function alone(
@@ -132,10 +138,14 @@ async function alone(
       return known;
     },
     onRegistering() {},
+    onLost(verdict) {
+      if (verdict.kind === "lost") context.terminal.note(`Registering again: ${verdict.detail}`);
+    },
   });
+  const if_changed = options.ifChanged === true;
   let step: Step;
   do {
-    step = await reconciler.reconcile({ forced: options.ifChanged !== true, signal });
+    step = await reconciler.reconcile({ forced: !if_changed, confirm: if_changed, signal });
     if (step.kind === "unsettled") await machine.clock.sleep(step.wait_ms, signal);
   } while (step.kind === "unsettled");
   for (const connection of connections.values()) await connection.close();
@@ -152,10 +162,7 @@ async function throughDaemon(
   const path = controlSocketPath(folders);
   const before = await askRunningAgent(folders, context);
   if ("fix" in before) return before;
-  const asked = options.ifChanged === true ? "/reload" : "/register";
-  const answer = await askDaemon(path, "POST", asked, signal);
-  const after =
-    asked === "/register" || answer.kind !== "answer" ? answer : await askDaemon(path, "GET", "/status", signal);
+  const after = await askDaemon(path, "POST", options.ifChanged === true ? "/confirm" : "/register", signal);
   if (after.kind !== "answer" || !isStatusDocument(after.body)) return daemonProblem(after, path);
   return { status: after.body, before: before.registration };
 }
@@ -170,21 +177,24 @@ async function conclude(
   const { terminal } = context;
   const { registration } = status;
   const registered_now = registration !== null && registration.registered_at !== before?.registered_at;
+  const unconfirmed = options.ifChanged === true && !registered_now ? notConfirmed(status) : null;
   if (options.json === true) terminal.json({ ...status, registered_now });
   else {
     await showFindings(status.findings, context);
     if (registration !== null && status.state === "registered") {
-      const verb = registered_now ? "Registered" : "Already registered:";
+      const verb = registered_now ? "Registered" : unconfirmed === null ? "Already registered:" : "Was registered:";
       terminal.print(`${verb} ${status.robot.name} as ${status.robot.view?.id ?? "?"} at ${registration.service_url}`);
       terminal.print(`Configuration ${registration.configuration_digest}`);
     }
     if (status.state_problem !== null)
       terminal.note(`State not saved: ${status.state_problem}; the next start registers again.`);
   }
-  const problem = statusProblem(status) ?? notYet(status);
+  const problem = statusProblem(status) ?? notYet(status) ?? unconfirmed;
   if (problem !== null) terminal.problem(problem);
   // Being on the way is fine for a daemon; who asked for a registration has none yet.
-  return status.state === "registered" || statusProblem(status) !== null ? exitCodeOf(status) : EXIT.failed;
+  const is_concluded = status.state === "registered" || statusProblem(status) !== null;
+  const code = is_concluded ? exitCodeOf(status) : EXIT.failed;
+  return code === EXIT.ok && unconfirmed !== null ? EXIT.unreachable : code;
 }
 
 function notYet({ state, summary }: StatusDocument): Problem | null {
@@ -193,6 +203,18 @@ function notYet({ state, summary }: StatusDocument): Problem | null {
     code: "not-yet",
     what: `not registered yet: ${summary}`,
     fix: "see how it goes with: robot-policy-agent status --watch",
+  };
+}
+
+/** Nothing changed here; whether the service still has it is not known. */
+function notConfirmed({ state, confirmation, service }: StatusDocument): Problem | null {
+  const why = confirmation?.problem ?? null;
+  if (state !== "registered" || why === null) return null;
+  return {
+    code: "not-confirmed",
+    what: `the service could not be asked whether it still holds the registration: ${why}`,
+    ...(service.url === null ? {} : { where: service.url }),
+    fix: "find out where it breaks with: robot-policy-agent doctor",
   };
 }
 
@@ -247,7 +269,7 @@ async function preview(
     await showFindings(findings, context);
     if (request !== null) {
       terminal.print(
-        `${decision.kind === "register" ? "Would send" : "Would send nothing; registered already is"} POST ${url}`,
+        `${decision.kind === "register" ? "Would send" : "Would send nothing, unless the service lost it:"} POST ${url}`,
       );
       terminal.print(JSON.stringify(request, null, 2));
       terminal.table(

@@ -9,7 +9,7 @@ import type { OneShot } from "../one-shot.ts";
 import { openOneShot, describeOneShot } from "../one-shot.ts";
 import type { Registration } from "../registration.ts";
 import { isOtherMachine } from "../registration.ts";
-import type { StatusDocument } from "../status.ts";
+import type { ConfirmationStatus, StatusDocument } from "../status.ts";
 import { exitCodeOf, summaryAboveFindings } from "../status.ts";
 import { OTHER_MACHINE_FIX, OTHER_NAME_FIX, statusProblem } from "../status-problem.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -75,7 +75,13 @@ function describeStopped(one_shot: OneShot, collected: Collection | Unsettled): 
   const { configuration } = collector.documents;
   const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
   const findings = refusal === null ? collector.findings : [...collector.findings, locate(configuration, refusal)];
-  return describeOneShot(one_shot, "stopped", { registration, failure: null, findings, state_problem: null });
+  return describeOneShot(one_shot, "stopped", {
+    registration,
+    failure: null,
+    findings,
+    confirmation: null,
+    state_problem: null,
+  });
 }
 
 function refusalOf({ wanted, machine_id }: Collection, registration: Registration | null): PlainFinding | null {
@@ -126,6 +132,7 @@ function describe(document: StatusDocument, terminal: Terminal): void {
         "registered",
         registration === null ? "never" : `${registration.registered_at}  ${registration.configuration_digest}`,
       ],
+      ...(document.confirmation === null ? [] : [["confirmed", describeConfirmation(document.confirmation, terminal)]]),
       ["on disk", describeDisk(document, terminal)],
       ...(document.failure === null ? [] : [["next attempt", document.failure.next_attempt_at]]),
       ...(watching === null
@@ -138,9 +145,17 @@ function describe(document: StatusDocument, terminal: Terminal): void {
                 : `by polling: ${watching.reason ?? ""}`,
             ],
           ]),
-      ...(document.state_problem === null ? [] : [["state", document.state_problem]]),
+      ...(document.state_problem === null
+        ? []
+        : [["state", `not saved: ${document.state_problem}; the next start asks the service what it holds`]]),
     ],
   );
+}
+
+function describeConfirmation({ confirmed_at, problem, next_at }: ConfirmationStatus, terminal: Terminal): string {
+  const when = confirmed_at ?? "not since the agent started";
+  if (problem !== null) return terminal.style("warn", `${when}; since then: ${problem}; asked again ${next_at}`);
+  return confirmed_at === null ? `${when}; asked ${next_at}` : when;
 }
 
 function describeDisk(document: StatusDocument, terminal: Terminal): string {

@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { mkdir, readFile, rm, truncate } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -12,9 +13,9 @@ import { AGENT_PROGRAM, agentWords, startCommand, startWords } from "../../suppo
 import { stateOfNewerAgent } from "../../support/newer-state.ts";
 import { asNobody, canBecomeNobody, hasProgram } from "../../support/programs.ts";
 import type { CommandResult, Robot } from "../../support/robot.ts";
-import { writeAtOnce } from "../../support/robot.ts";
+import { setupBodies, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
-import { createScene } from "../../support/scene.ts";
+import { createScene, sentDigests, storedRobots } from "../../support/scene.ts";
 
 /** What a person sees, without what differs from run to run. */
 function shownBy({ code, stdout, stderr }: CommandResult, { robot, proxy }: Pick<Scene, "robot" | "proxy">): string {
@@ -189,7 +190,7 @@ describe("on a robot in order", () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test("--setup: registers; --if-changed then sends nothing, and without it the same again", async () => {
+  test("--setup: registers; --if-changed then only asks the service, and without it the same is sent again", async () => {
     const { proxy } = scene;
     expect(await show("--setup")).toMatchInlineSnapshot(`
       "Registered arm-7 as rob_… at http://service
@@ -205,14 +206,14 @@ describe("on a robot in order", () => {
       "
     `);
     expect(await show("--setup", "--if-changed", "--dry-run")).toContain(
-      "Would send nothing; registered already is POST",
+      "Would send nothing, unless the service lost it: POST",
     );
-    expect(proxy.requests.length).toBe(1);
+    expect(proxy.requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
     const unchanged = JSON.parse((await scene.robot.run(["--setup", "--if-changed", "--json"])).stdout);
     expect(unchanged).toMatchObject({ state: "registered", healthy: true, registered_now: false });
     const again = JSON.parse((await scene.robot.run(["--setup", "--json"])).stdout);
     expect(again).toMatchObject({ schema_version: 1, state: "registered", healthy: true, registered_now: true });
-    expect(proxy.requests.length).toBe(2);
+    expect(sentDigests(proxy)).toHaveLength(2);
     expect(await show("status")).toMatchInlineSnapshot(`
       "○ The agent is not running
       robot       arm-7 (rob_…)
@@ -242,12 +243,14 @@ describe("on a robot in order", () => {
     const { robot } = scene;
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "registered");
+    await daemon.ask("POST", "/confirm");
     expect(await show("status")).toMatchInlineSnapshot(`
       "● Registered as arm-7
       robot       arm-7 (rob_…)
       type        yam.bimanual-joint-position.v1
       service     http://service
       registered  <time>  sha256:dffadf…
+      confirmed   <time>
       on disk     the same
       watching    1 folder by events
       --- exit 0
@@ -346,6 +349,44 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
       --- exit 1
       "
     `);
+  });
+});
+
+describe("--setup --if-changed asks the service before it says that it has the registration", () => {
+  /** As a backup from before the robot, and as somebody who has no use for it. */
+  function forget({ service }: Scene): void {
+    using database = new DatabaseSync(join(service.data_directory, "service.db"));
+    database.exec("DELETE FROM robots");
+  }
+
+  test.for(["alone", "through the running agent"])("%s", async (how) => {
+    await using scene = await createScene();
+    const { proxy, robot, service } = scene;
+    await using daemon = how === "alone" ? null : await robot.start();
+    if (daemon === null) expect((await robot.run(["--setup"])).code).toBe(0);
+    else await daemon.until(({ state }) => state === "registered");
+    const ask = async () => {
+      const { code, stdout, stderr } = await robot.run(["--setup", "--if-changed"]);
+      return { code, first: stdout.split(" ", 2).join(" "), problem: /\[([a-z-]+)\]/.exec(stderr)?.[1] ?? null };
+    };
+    expect(await ask()).toEqual({ code: 0, first: "Already registered:", problem: null });
+
+    forget(scene);
+    expect(await ask()).toEqual({ code: 0, first: "Registered arm-7", problem: null });
+    expect(await service.robots()).toMatchObject([{ name: "arm-7" }]);
+
+    // Another computer, or a person, with the same name.
+    const [body] = setupBodies(proxy.requests);
+    const configuration_digest = `sha256:${"0".repeat(64)}`;
+    await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest });
+    expect(await ask()).toEqual({ code: 0, first: "Registered arm-7", problem: null });
+    expect(storedRobots(service)).toEqual([{ name: "arm-7", configuration_digest: await robot.digest() }]);
+
+    proxy.inject({ kind: "answer", status: 503, body: "{}" }, Number.POSITIVE_INFINITY);
+    expect(await ask()).toEqual({ code: 4, first: "Was registered:", problem: "not-confirmed" });
+    proxy.clear();
+    proxy.inject({ kind: "answer", status: 401, body: "{}" }, Number.POSITIVE_INFINITY);
+    expect(await ask()).toEqual({ code: 5, first: "", problem: "unauthorized" });
   });
 });
 

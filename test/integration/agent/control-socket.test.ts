@@ -26,6 +26,7 @@ const status: StatusDocument = {
   failure: null,
   findings: [],
   watching: null,
+  confirmation: null,
   state_problem: null,
   daemon: null,
 };
@@ -43,6 +44,7 @@ async function serve() {
         counts.registrations += 1;
         return status;
       },
+      confirm: async () => status,
       rebind: async () => status,
       reload() {
         counts.reloads += 1;

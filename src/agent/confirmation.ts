@@ -1,0 +1,165 @@
+/**
+ * Whether the service still holds what this robot registered.
+ *
+ * A service that went back to a backup, or a person who removed the robot, tells the robot nothing: it has to ask. It asks once some
+ * minutes after a start, so that no boot waits and a fleet after a power cut does not come at once, and then about once a day. Nothing of
+ * it is written to the disk.
+ */
+import { isDeepStrictEqual } from "node:util";
+
+import type { HeldRegistration } from "../client/held-registration.ts";
+import { isPathParameter } from "../client/address.ts";
+import type { CallResult, ServiceClient } from "../client/client.ts";
+import type { Machine } from "../platform/machine.ts";
+import { createBackoff } from "../platform/retry.ts";
+import type { Registration } from "./registration.ts";
+
+/** What is known after the service was asked. */
+export type Verdict =
+  | { readonly kind: "held" }
+  /** Somebody registered something else under this robot's name since. */
+  | { readonly kind: "replaced"; readonly at: string; readonly configuration_digest: string }
+  /** It holds an earlier registration, or another robot of this name. */
+  | { readonly kind: "lost"; readonly detail: string }
+  /**
+   * It does not say: the robot is gone, the key may not ask or is no longer accepted, or the service has no such operation. Registering
+   * again answers all of them: every service has that operation, the key is made for it, and it is an upsert that changes nothing where
+   * nothing is different.
+   */
+  | { readonly kind: "untold"; readonly detail: string }
+  /** There was no answer; another time there may be. */
+  | { readonly kind: "unanswered"; readonly detail: string; readonly retryAfterMs: number | null };
+
+export async function askWhetherHeld(
+  client: ServiceClient,
+  registration: Registration,
+  signal: AbortSignal,
+): Promise<Verdict> {
+  const { name } = registration.request;
+  if (!isPathParameter(name)) return { kind: "untold", detail: `no address can hold the name ${name}` };
+  return judgeHeld(await client.getRegistration(name, signal), registration);
+}
+
+export function judgeHeld(result: CallResult<HeldRegistration>, registration: Registration): Verdict {
+  switch (result.kind) {
+    case "ok":
+      return compare(result.value, registration);
+    case "unreachable":
+    case "undecodable":
+      return { kind: "unanswered", detail: result.detail, retryAfterMs: null };
+    case "no-credential":
+      return { kind: "untold", detail: result.problem.what };
+    case "refused": {
+      const { status, detail, retry_after_ms } = result;
+      return isPassing(status)
+        ? { kind: "unanswered", detail: `HTTP ${status}: ${detail}`, retryAfterMs: retry_after_ms }
+        : { kind: "untold", detail: `HTTP ${status}: ${detail}` };
+    }
+  }
+}
+
+function isPassing(status: number): boolean {
+  return status >= 500 || status === 408 || status === 425 || status === 429;
+}
+
+function compare(view: HeldRegistration, { request, robot, registered_at }: Registration): Verdict {
+  if (view.robot !== request.name)
+    return { kind: "unanswered", detail: "the answer is about another robot", retryAfterMs: null };
+  if (view.robot_id !== robot.id) return { kind: "lost", detail: "the robot of this name is another one now" };
+  const { configuration_digest, robot_type_id, region, site, labels, contract } = view;
+  const isEqual =
+    configuration_digest === request.configuration_digest &&
+    robot_type_id === request.robot_type_id &&
+    region === request.region &&
+    site === (request.site ?? null) &&
+    isDeepStrictEqual(labels, request.labels ?? {}) &&
+    isDeepStrictEqual(contract, request.contract ?? null);
+  if (isEqual) return { kind: "held" };
+  // A service that went back to a backup holds something older. The clocks may differ by minutes, backups are hours old.
+  const isEarlier = Date.parse(view.registered_at) < Date.parse(registered_at);
+  return isEarlier
+    ? { kind: "lost", detail: `the service holds the registration of ${view.registered_at}` }
+    : { kind: "replaced", at: view.registered_at, configuration_digest };
+}
+
+/** What confirmations came to, and when the next is due. */
+export interface Confirmation {
+  /** When the service last was known to hold the registration, ISO 8601; null: not since this process started. */
+  readonly confirmedAt: string | null;
+  /** Why it could not be asked since; null where it could. */
+  readonly problem: string | null;
+  /** The registration that was found in place of this robot's, until it has stood for a day. */
+  readonly replaced: Pick<Extract<Verdict, { kind: "replaced" }>, "at" | "configuration_digest"> | null;
+  /** When the service is to be asked, monotonic. */
+  readonly dueMs: number;
+}
+
+export interface Confirmations {
+  readonly current: Confirmation;
+  /** The service accepted a registration. */
+  registered(): void;
+  take(verdict: Verdict): void;
+}
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+/** After a start: a random moment between these. */
+const FIRST_MS = { minimum: 4 * MINUTE_MS, maximum: 10 * MINUTE_MS } as const;
+/** Share of a day that is left to chance. */
+const SPREAD = 0.2;
+/** Without an answer. */
+const FIRST_RETRY_MS = MINUTE_MS;
+const SLOWEST_RETRY_MS = 60 * MINUTE_MS;
+/** How long a registration that was replaced once must have stood before it counts as undisputed. */
+const DISPUTE_MS = DAY_MS * (1 - SPREAD);
+
+export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">): Confirmations {
+  const backoff = createBackoff({ first_ms: FIRST_RETRY_MS, cap_ms: SLOWEST_RETRY_MS, random });
+  const firstDelayMs = FIRST_MS.minimum + random.unit() * (FIRST_MS.maximum - FIRST_MS.minimum);
+  let replacedAtMs = Number.NEGATIVE_INFINITY;
+  let current: Confirmation = {
+    confirmedAt: null,
+    problem: null,
+    replaced: null,
+    dueMs: clock.monotonic_ms() + firstDelayMs,
+  };
+
+  function nextDayMs(): number {
+    return clock.monotonic_ms() + DAY_MS * (1 + SPREAD * (random.unit() - 0.5));
+  }
+
+  function confirmed(): void {
+    backoff.reset();
+    const confirmedAt = new Date(clock.wall_ms()).toISOString();
+    current = { ...current, confirmedAt, problem: null, dueMs: nextDayMs() };
+  }
+
+  return {
+    get current() {
+      return current;
+    },
+    registered: confirmed,
+    take(verdict) {
+      switch (verdict.kind) {
+        case "held":
+          confirmed();
+          if (clock.monotonic_ms() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
+          return;
+        case "replaced": {
+          const { at, configuration_digest } = verdict;
+          replacedAtMs = clock.monotonic_ms();
+          current = { ...current, problem: null, replaced: { at, configuration_digest }, dueMs: nextDayMs() };
+          return;
+        }
+        case "lost":
+        case "untold":
+          current = { ...current, problem: null, dueMs: nextDayMs() };
+          return;
+        case "unanswered": {
+          const dueMs = clock.monotonic_ms() + backoff.next_ms(verdict.retryAfterMs);
+          current = { ...current, problem: verdict.detail, dueMs };
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import * as z from "zod";
+
+import { registrationViewSchema } from "../api/registrations.ts";
+import { CONFIGURATION_DIGEST_PATTERN } from "../api/robots.ts";
+
+/**
+ * What a service holds of a robot, as far as an agent compares it: older and newer services may say less or more beside. What is shown
+ * of it to people has a form, so that it is short and holds no key.
+ */
+export const heldRegistrationSchema = registrationViewSchema
+  .pick({ robot_id: true, robot: true, robot_type_id: true, region: true, site: true, labels: true, contract: true })
+  .extend({
+    configuration_digest: z.string().regex(CONFIGURATION_DIGEST_PATTERN),
+    registered_at: z.iso.datetime({ offset: true }),
+  });
+
+export type HeldRegistration = z.output<typeof heldRegistrationSchema>;

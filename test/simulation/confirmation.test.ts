@@ -1,0 +1,157 @@
+/** A service that loses what it held tells the robot nothing: the agent finds out by itself. */
+import { describe, expect, it } from "vitest";
+
+import { checkSilence } from "./convergence.ts";
+import type { Robot } from "./robot.ts";
+import { createRobot } from "./robot.ts";
+import { HOSTNAME, PLACES, put } from "./robot-files.ts";
+import { simulatedMinutes } from "./units.ts";
+
+/** A day and its jitter. */
+const A_DAY_MS = simulatedMinutes(27 * 60);
+/** The longest that a start waits before it asks, and a little for the answer. */
+const AFTER_START_MS = simulatedMinutes(11);
+
+describe("an agent and what the service holds", () => {
+  it("run: asks some minutes after a start, then daily, and writes nothing for it", async () => {
+    const robot = await createRobot(401);
+    const { world } = robot;
+    await robot.settle();
+    world.kill();
+    await robot.reach("registered");
+    await world.runFor(simulatedMinutes(3));
+    expect(world.counts.questions).toBe(0);
+    const before = { ...world.counts };
+    await world.runFor(AFTER_START_MS);
+    expect(world.counts.questions).toBe(1);
+    await world.runFor(10 * A_DAY_MS);
+    expect(world.counts.questions).toBeGreaterThanOrEqual(10);
+    expect(world.counts.questions).toBeLessThanOrEqual(14);
+    expect(world.counts).toMatchObject({ posts: before.posts, writes: before.writes, log_lines: before.log_lines });
+    expect(robot.status().confirmation).toMatchObject({ confirmed_at: expect.any(String), problem: null });
+    expect(world.failure).toBeNull();
+  });
+
+  it.each([
+    ["removed by somebody", (robot: Robot) => robot.world.service.remove(HOSTNAME)],
+    ["gone with a restored backup from before it", (robot: Robot) => robot.world.service.restore()],
+  ])("run: a robot %s is registered again within a day", async (_what, lose) => {
+    const robot = await createRobot(402);
+    await robot.settle();
+    const held = robot.held();
+    lose(robot);
+    expect(robot.held()).toBeNull();
+    expect(await robot.world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
+    expect(robot.status().findings).toEqual([]);
+    await checkSilence(robot.world);
+    expect(robot.world.failure).toBeNull();
+  });
+
+  it("run: a service that went back to an earlier registration is told the present one, and nobody is suspected", async () => {
+    const robot = await createRobot(403);
+    const { world } = robot;
+    await robot.settle();
+    world.service.backUp();
+    robot.edit(2);
+    await robot.settle();
+    const held = robot.held();
+    world.service.restore();
+    expect(robot.held()).not.toBe(held);
+    expect(await world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
+    expect(robot.status().findings).toEqual([]);
+    expect(world.failure).toBeNull();
+  });
+
+  it("run: another computer of this name is told of until the registration has stood for a day", async () => {
+    const robot = await createRobot(404);
+    const { world } = robot;
+    await robot.settle();
+    const held = robot.held();
+    world.service.usurp(HOSTNAME, world.wall.true_ms());
+    expect(await world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
+    await robot.reach("registered");
+    const dispute = [{ id: "replaced", severity: "warning", loc: "/robot/name", file: PLACES.configuration }];
+    expect(robot.status()).toMatchObject({ healthy: true, findings: dispute });
+    await world.runFor(simulatedMinutes(60));
+    // Asked by a person in between, an hour is too short to be sure.
+    await robot.confirm();
+    expect(robot.status().findings).toMatchObject(dispute);
+    await world.runFor(A_DAY_MS);
+    expect(robot.status().findings).toEqual([]);
+    expect(world.failure).toBeNull();
+  });
+
+  it("run: an unchanged start needs no answer, tells why it has none, and asks again at a low rate", async () => {
+    const robot = await createRobot(405);
+    const { world } = robot;
+    await robot.settle();
+    world.kill();
+    world.network.weather = () => ({ kind: "unreachable", reason: "dns", code: "ENOTFOUND" });
+    expect(await robot.reach("registered")).toBe(true);
+    const lines = world.counts.log_lines;
+    await world.runFor(A_DAY_MS);
+    expect(robot.status()).toMatchObject({
+      state: "registered",
+      healthy: true,
+      confirmation: { confirmed_at: null, problem: expect.stringContaining("ENOTFOUND") },
+    });
+    expect(world.counts.questions).toBeGreaterThan(24);
+    expect(world.counts.questions).toBeLessThan(90);
+    expect(world.counts.log_lines - lines).toBe(1);
+    world.network.weather = () => ({ kind: "fair" });
+    await world.runFor(simulatedMinutes(61));
+    expect(robot.status().confirmation).toMatchObject({ confirmed_at: expect.any(String), problem: null });
+    expect(world.failure).toBeNull();
+  });
+
+  it("run: a key that was revoked shows within a day, and recovers with another one", async () => {
+    const robot = await createRobot(406);
+    const { world } = robot;
+    await robot.settle();
+    world.service.key = "sk_sim_CANARY0000000000000000002";
+    expect(await robot.reach("unauthorized", A_DAY_MS)).toBe(true);
+    put(world.disk, PLACES.key, `${world.service.key}\n`);
+    expect(await robot.reach("registered")).toBe(true);
+    expect(world.failure).toBeNull();
+  });
+
+  it.each([404, 403, 405])(
+    "run: where the question is answered with %i, the registration is sent again instead, once a day",
+    async (status) => {
+      const robot = await createRobot(407);
+      const { world } = robot;
+      world.network.weather = ({ method }) =>
+        method === "GET" ? { kind: "answers", status, headers: {}, body: '{"detail":"Not Found"}' } : { kind: "fair" };
+      await robot.settle();
+      const before = { ...world.counts };
+      await world.runFor(5 * A_DAY_MS);
+      const posts = world.counts.posts - before.posts;
+      expect(posts).toBe(world.counts.questions - before.questions);
+      expect(posts).toBeGreaterThanOrEqual(5);
+      expect(posts).toBeLessThanOrEqual(7);
+      expect(robot.status()).toMatchObject({ state: "registered", healthy: true, findings: [] });
+      expect(world.failure).toBeNull();
+    },
+  );
+
+  it.each(["full", "read-only"] as const)(
+    "run: a registration that a %s disk did not take, and that went back before a restart, is found after the start",
+    async (state) => {
+      const robot = await createRobot(408);
+      const { world } = robot;
+      await robot.settle();
+      const held = robot.held();
+      world.disk_trouble.state = state;
+      robot.edit(2);
+      expect(await world.runUntil(() => robot.held() !== held, simulatedMinutes(1))).toBe(true);
+      expect(robot.status().state_problem).toContain("cannot be written");
+      world.kill();
+      robot.edit(1);
+      world.disk_trouble.state = "none";
+      await robot.reach("registered");
+      expect(await world.runUntil(() => robot.held() === held, AFTER_START_MS)).toBe(true);
+      await checkSilence(world);
+      expect(world.failure).toBeNull();
+    },
+  );
+});
