@@ -29,6 +29,12 @@ const NODE_WORDS = "node --disable-sigusr1";
 /** The same where a person or a container starts the program by `node FILE`, past its first line. */
 const KEEP_INSPECTOR_CLOSED = `process.on("SIGUSR1", () => {});`;
 
+/**
+ * A SIGHUP before the program's own handler stands must not end it. One in Node's own start, before this line, does, and no caller can
+ * prevent it: Node takes back what it inherits (ResetSignalHandlers in src/node.cc).
+ */
+const OUTLIVE_HANGUP = `process.on("SIGHUP", () => {});`;
+
 /** For the service, which probes endpoints over connections that it keeps. */
 const WHOLE_UNDICI = "undici-whole";
 
@@ -300,9 +306,10 @@ function builtinsLoadedLate(): Plugin {
   };
 }
 
-function plainLauncher(name: string, interpreter = NODE_WORDS): string {
+function plainLauncher(name: string, interpreter = NODE_WORDS, first = ""): string {
   return `#!/usr/bin/env -S ${interpreter}
 "use strict";
+${first}
 ${CHECK_NODE}
 ${KEEP_INSPECTOR_CLOSED}
 require("./lib/${name}.cjs");
@@ -315,7 +322,11 @@ require("./lib/${name}.cjs");
  * can be measured.
  */
 function serviceLauncher(name: string): string {
-  return plainLauncher(name, `MALLOC_ARENA_MAX=1 ${NODE_WORDS} --max-semi-space-size=4 --max-old-space-size=512`);
+  return plainLauncher(
+    name,
+    `MALLOC_ARENA_MAX=1 ${NODE_WORDS} --max-semi-space-size=4 --max-old-space-size=512`,
+    OUTLIVE_HANGUP,
+  );
 }
 
 /**
@@ -327,10 +338,9 @@ function serviceLauncher(name: string): string {
 function agentLauncher(name: string): string {
   return `#!/usr/bin/env -S ${NODE_WORDS}
 "use strict";
+${OUTLIVE_HANGUP}
 ${CHECK_NODE}
 ${KEEP_INSPECTOR_CLOSED}
-// A SIGHUP before the program's own handler stands must not end it.
-process.on("SIGHUP", () => {});
 const cache = process.env.CACHE_DIRECTORY;
 if (cache && process.argv[2] === "run") {
   try {

@@ -20,17 +20,26 @@ export interface Exposure {
  * The folder is only a warning: that its mode was mended does not show in the file, which is not read again for that.
  */
 export async function findExposure(files: Files, path: string, exposure: Exposure): Promise<readonly Finding[]> {
+  const { severity, consequence } = exposure;
   const folder = dirname(path);
-  const [file_stat, folder_stat] = await Promise.all([path, folder].map((each) => files.stat(each).catch(() => null)));
+  const [own, around] = await Promise.all([path, folder].map((each) => files.stat(each).catch(() => null)));
+  if (!own || !around) return [];
+  const isReplaceable = (around.mode & (WRITABLE_BY_OTHERS | STICKY)) === WRITABLE_BY_OTHERS;
   const found: Finding[] = [];
-  const add = (severity: Finding["severity"], where: string, mode: number) => {
-    const octal = (mode & 0o7777).toString(8).padStart(4, "0");
-    const message = `${where} has mode ${octal}: ${exposure.consequence}; chmod o-w ${shellWord(where)}`;
-    found.push({ id: "writable_by_others", severity, loc: "", message, line: 1, column: 1 });
+  const add = (how: Finding["severity"], what: string, fix: string) => {
+    const message = `${what}: ${consequence}; ${fix}`;
+    found.push({ id: "writable_by_others", severity: how, loc: "", message, line: 1, column: 1 });
   };
-  if (file_stat && (file_stat.mode & WRITABLE_BY_OTHERS) !== 0) add(exposure.severity, path, file_stat.mode);
-  if (folder_stat && (folder_stat.mode & (WRITABLE_BY_OTHERS | STICKY)) === WRITABLE_BY_OTHERS) {
-    add("warning", folder, folder_stat.mode);
+  if ((own.mode & WRITABLE_BY_OTHERS) !== 0) {
+    add(severity, `${path} has mode ${octal(own.mode)}`, `chmod o-w ${shellWord(path)}`);
   }
+  if (isReplaceable && own.user_id !== 0 && own.user_id !== around.user_id) {
+    add(severity, `${path} was put there by user ${own.user_id}`, `look at it, then: chown root ${shellWord(path)}`);
+  }
+  if (isReplaceable) add("warning", `${folder} has mode ${octal(around.mode)}`, `chmod o-w ${shellWord(folder)}`);
   return found;
+}
+
+function octal(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, "0");
 }

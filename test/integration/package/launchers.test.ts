@@ -1,7 +1,7 @@
 /** What `npm run build` puts into dist/, as a person, a unit or a container starts it. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -24,6 +24,20 @@ const WAYS = [
   ["by its first line", (program: string) => [program]],
   ["by node FILE", (program: string) => [process.execPath, program]],
 ] as const;
+
+describe("SIGHUP before the program has its own handler", () => {
+  test.each(["robot-policy-agent", "robot-policy-service"])("%s goes on", async (name) => {
+    const dist = await mkdtemp(join(tmpdir(), "launchers-"));
+    const build = [join(root, "scripts/build.ts"), "--program", name, "--out", dist];
+    await promisify(execFile)(process.execPath, build, { cwd: root });
+    const slow = `process.kill(process.pid, "SIGHUP"); setTimeout(() => console.log("goes on"), 1);`;
+    await writeFile(join(dist, "lib", `${name}.cjs`), slow);
+    await using program = startWords([join(dist, `${name}.cjs`)], environment);
+    expect(await program.ended()).toBe(0);
+    expect(program.output()).toBe("goes on\n");
+    await rm(dist, { recursive: true });
+  });
+});
 
 describe("SIGUSR1, which opens the inspector of any other Node, to a program", () => {
   let dist: string;
