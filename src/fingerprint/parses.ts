@@ -68,8 +68,10 @@ function isUtf16([first, second]: Uint8Array): boolean {
 async function isYaml(text: string): Promise<boolean> {
   // Blocks that a file system lost in a power cut read as zeros; the parser would take them for a plain text.
   if (text.includes("\0")) return false;
-  const { parseAllDocuments } = await import("yaml");
-  const documents = parseAllDocuments(text, {
+  const yaml = await import("yaml").catch(() => null);
+  // No descriptor to read the parser by (EMFILE): nobody can tell whether the file is whole, for as long as one waits for writers.
+  if (yaml === null) return false;
+  const documents = yaml.parseAllDocuments(text, {
     strict: false,
     uniqueKeys: false,
     prettyErrors: false,
