@@ -1,7 +1,11 @@
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { FleetView } from "../../../src/api/fleets.ts";
+import { PREPARATION_PATIENCE_MS } from "../../../src/service/readiness/needs.ts";
 import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { TestBrowser } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
@@ -173,6 +177,27 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
       readiness_mode: "on_demand",
     });
     await page.getByRole("link", { name: "Made elsewhere" }).waitFor();
+  });
+
+  it("a fleet whose endpoint has failed for minutes is stuck: the overview, the list and its page say which, and why", async () => {
+    using database = new DatabaseSync(join(demo.service.data_directory, "service.db"));
+    const longAgo = new Date(Date.now() - PREPARATION_PATIENCE_MS).toISOString();
+    database
+      .prepare("update endpoints set health_since = ? where checkpoint_id = 'ckpt_diffusion_pick_3'")
+      .run(longAgo);
+    const reason =
+      /^The endpoint of diffusion-pick in eu-central-1 has been unhealthy since .*: answered 503; \d+ of \d+ robots wait\.$/;
+    const page = await open("/");
+    const entry = page.getByRole("list", { name: "Fleets that need a person" }).getByRole("listitem");
+    await entry.filter({ hasText: "Stuck" }).getByText(reason).waitFor();
+    await page.goto(`${demo.service.url}/fleets?q=bin+picking`);
+    const row = page.getByRole("row", { name: /Bin picking 09/ });
+    await row.getByText("Stuck").waitFor();
+    await row.getByText(reason).waitFor();
+    await row.getByText("Get it to answer again, or update the fleet to another model.").waitFor();
+    await row.getByRole("link").click();
+    await page.locator(".notice", { hasText: "This fleet needs a person" }).getByText(reason).waitFor();
+    expect(await violations(page)).toEqual([]);
   });
 
   it("says on the overview what needs a person, and leads there", async () => {

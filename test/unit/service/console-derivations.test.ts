@@ -34,18 +34,24 @@ function told(fleet_id: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
 }
 
 describe("fleets and what they need", () => {
-  it("a fleet whose endpoints are dead is stuck, and comes before those that go on by themselves", () => {
+  it("a fleet whose endpoints are dead is stuck, one whose model is loaded is preparing", () => {
     const [stuck, loading] = [{ needs: [NEED] }, { needs: [] }].map((known) =>
       fleetRow(fleet({ status: "preparing" }), known),
     );
-    expect([stateWord(stuck!), stateWord(loading!)]).toEqual(["preparing, stuck", "preparing"]);
-    const order = [
-      loading!,
-      fleetRow(fleet(), { needs: [] }),
-      stuck!,
-      fleetRow(fleet({ status: "blocked" }), undefined),
+    expect([stateWord(stuck!), stateWord(loading!)]).toEqual(["stuck", "preparing"]);
+  });
+
+  it("fleets that serve nobody come first, and those that need nobody last", () => {
+    const rows = [
+      fleetRow(fleet({ id: "ready" }), { needs: [] }),
+      fleetRow(fleet({ id: "preparing", status: "preparing" }), { needs: [] }),
+      fleetRow(fleet({ id: "update cannot go on" }), { needs: [NEED] }),
+      fleetRow(fleet({ id: "degraded", status: "degraded" }), { needs: [NEED] }),
+      fleetRow(fleet({ id: "stuck", status: "preparing" }), { needs: [NEED] }),
+      fleetRow(fleet({ id: "blocked", status: "blocked" }), { needs: [NEED] }),
     ];
-    expect(order.toSorted((left, right) => severityOf(left) - severityOf(right)).indexOf(stuck!)).toBe(1);
+    const sorted = rows.toSorted((left, right) => severityOf(left) - severityOf(right));
+    expect(sorted).toEqual(rows.toReversed());
   });
 
   it("ten fleets that need the same are one thing to do", () => {

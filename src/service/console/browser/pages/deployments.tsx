@@ -146,7 +146,7 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
 ];
 
 function Reason({ text }: { readonly text: string | null }) {
-  return text === null ? <span class="muted">–</span> : <span title={text}>{text}</span>;
+  return text === null ? null : <span title={text}>{text}</span>;
 }
 
 /** Within a state the newest is looked for. */

@@ -34,18 +34,17 @@ function blockersOf({ blocker, update }: FleetView): readonly FleetNeed[] {
   return reasons.flatMap((reason) => (reason === null ? [] : [{ reason, action: "" }]));
 }
 
-/** The states of fleets, from the one that needs a person most. */
-const SEVERITY: readonly string[] = ["blocked", "degraded", "preparing", "ready"];
-const NEEDING_SEVERITY = 0.5;
+/** From the fleet that needs a person most: first those that serve nobody; `ready` with needs has an update that cannot go on. */
+const SEVERITY: readonly string[] = ["blocked", "stuck", "degraded", "ready with needs", "preparing", "ready"];
 
-export function severityOf({ fleet: { status }, needs }: FleetRow): number {
-  // After the blocked ones, before all that go on by themselves.
-  return status !== "blocked" && needs.length > 0 ? NEEDING_SEVERITY : SEVERITY.indexOf(status);
+export function severityOf(row: FleetRow): number {
+  const state = stateWord(row);
+  return SEVERITY.indexOf(state === "ready" && row.needs.length > 0 ? "ready with needs" : state);
 }
 
-/** The state in words: a fleet that is prepared for ever is not just "preparing". */
+/** The state in words: a fleet that is never ready unless somebody does something is not just preparing. */
 export function stateWord({ fleet: { status }, needs }: FleetRow): string {
-  return status === "preparing" && needs.length > 0 ? "preparing, stuck" : status;
+  return status === "preparing" && needs.length > 0 ? "stuck" : status;
 }
 
 /** What there is to say of a fleet that needs nobody; null for one that runs. */

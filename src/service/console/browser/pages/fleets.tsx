@@ -140,6 +140,5 @@ const COLUMNS: readonly Column<FleetRow>[] = [
 ];
 
 function Reason({ row: { fleet, needs } }: { readonly row: FleetRow }) {
-  if (needs.length === 0) return progressOf(fleet) ?? <span class="muted">–</span>;
-  return <NeedTexts needs={needs} is_brief />;
+  return needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} is_brief />;
 }
