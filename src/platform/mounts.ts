@@ -34,13 +34,14 @@ export function readMounts(table: string): Mounts {
   const ids = new Set(lines.map(({ id }) => id));
   /** By the mount that it is attached to and the path there. Of a tree, so that what another mount covers is never met. */
   const children = new Map(lines.map((line) => [`${line.parent} ${line.point}`, line]));
-  const top = lines.find(({ parent, point }) => point === "/" && !ids.has(parent));
+  // Attached to a mount outside of what this process sees, or to itself: the first root of a machine that runs from its initramfs.
+  const top = lines.find(({ id, parent, point }) => point === "/" && (parent === id || !ids.has(parent)));
 
   /** The mount that is seen at this path by who comes from `mount`; null where one on the way is not local. */
   function descend(mount: Mount, path: string): Mount | null {
     if (!mount.isLocal) return null;
     const child = children.get(`${mount.id} ${path}`);
-    return child === undefined ? mount : descend(child, path);
+    return child === undefined || child === mount ? mount : descend(child, path);
   }
 
   return {

@@ -32,6 +32,19 @@ describe("readMounts: isLocal", () => {
     expect(readMounts(TABLE).isLocal(path)).toBe(expected);
   });
 
+  test.each([
+    ["an initramfs that stays", "1 1 0:2 / / rw - rootfs rootfs rw", true],
+    ["a root over the first one", "1 1 0:2 / / rw - rootfs rootfs rw\n20 1 8:1 / / rw - ext4 /dev/root rw", true],
+    [
+      "a network root over the first one",
+      "1 1 0:2 / / rw - rootfs rootfs rw\n20 1 0:9 / / rw - nfs server:/ rw",
+      false,
+    ],
+    ["a container's", "900 850 0:57 / / rw - overlay overlay rw", true],
+  ])("/etc/robot on %s", (_what, table, expected) => {
+    expect(readMounts(table).isLocal("/etc/robot")).toBe(expected);
+  });
+
   test("without a table nothing is", () => {
     expect(readMounts("").isLocal("/etc")).toBe(false);
   });
