@@ -38,7 +38,7 @@ export function createNotify(environment: NotifyEnvironment, process_id: number)
   // One systemd-notify(1) at a time, so that a status never overtakes a newer one; of waiting statuses only the last counts.
   let sending = false;
   let waiting_status: string | null = null;
-  let pinging = false;
+  let repeatsPing = false;
 
   async function send(message: () => Promise<Delivery>): Promise<void> {
     sending = true;
@@ -54,9 +54,12 @@ export function createNotify(environment: NotifyEnvironment, process_id: number)
   }
 
   async function ping(): Promise<void> {
-    pinging = true;
-    await insist(() => notify(["WATCHDOG=1"]));
-    pinging = false;
+    const tell = () => notify(["WATCHDOG=1"]);
+    // One is repeated, however many failed. One that hangs keeps the next from nothing.
+    if ((await tell()) === "ended" || repeatsPing) return;
+    repeatsPing = true;
+    await insist(tell);
+    repeatsPing = false;
   }
 
   return {
@@ -69,9 +72,7 @@ export function createNotify(environment: NotifyEnvironment, process_id: number)
       else sendStatus(text);
     },
     stopping: () => void notify(["STOPPING=1"]),
-    watchdog() {
-      if (!pinging) void ping();
-    },
+    watchdog: () => void ping(),
     watchdog_ms: watchdogPeriod(environment, process_id),
   };
 }
