@@ -1,8 +1,5 @@
 import { operations } from "../../api/api.ts";
-import { READY_CATALOG } from "../../manifest/catalog-ids.ts";
 import type { RobotManifest } from "../../manifest/manifest.ts";
-import { holdsCredentials, REGION_EXPECTED, REGION_FORM } from "../../manifest/registered-text.ts";
-import { nearest } from "../../manifest/nearest.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ConfirmFlags } from "../confirm.ts";
@@ -16,13 +13,12 @@ import { withService } from "../operator.ts";
 import type { Places } from "../places.ts";
 import { flagPlaces } from "../places.ts";
 import type { CarryOver, RegistrationBody } from "../registration-change.ts";
+import { registrationMistake, warnOfRegion, warnOfType } from "../registration-checks.ts";
 import { carryOver, changesInWords, keptInWords } from "../registration-change.ts";
 import type { WrittenRegistration } from "../registration-file.ts";
 import { REGISTRATION_HINTS, writtenRegistration } from "../registration-file.ts";
-import { unservedRegion } from "../region-words.ts";
 import type { RegistrationFlags } from "../registration-flags.ts";
 import { readRegistrationFlags } from "../registration-flags.ts";
-import type { Service } from "../service.ts";
 import { readWritten } from "../written-file.ts";
 
 export interface RobotsSetupFlags extends RegistrationFlags, ConfirmFlags {
@@ -79,7 +75,7 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     if (file !== null && Object.hasOwn(file.value, member)) return file.places(loc);
     return read?.places(loc) ?? FLAGS(loc);
   };
-  const mistake = mistakeIn(given);
+  const mistake = registrationMistake(given);
   if (mistake !== null) {
     // What was written is not repeated: who pastes an address there may paste a password with it.
     const { member, message } = mistake;
@@ -107,15 +103,6 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
   });
 }
 
-/** What the service takes and nobody wants registered. */
-function mistakeIn({ region, name, site, labels }: RegistrationBody) {
-  if (!REGION_FORM.test(region)) return { member: "region", message: `expected ${REGION_EXPECTED}` };
-  const members = Object.entries({ name, site: site ?? "", labels: Object.values(labels ?? {}).join(" ") });
-  const [member] = members.find(([, text]) => holdsCredentials(text)) ?? [];
-  const message = "it holds an address with a user name or password";
-  return member === undefined ? null : { member, message };
-}
-
 const HIDDEN =
   "This credential may not see robots. If the robot is registered already, it loses a site, labels and a contract that are not given.";
 
@@ -125,22 +112,6 @@ function rulesOf({ clearSite, clearLabels, manifest }: RobotsSetupFlags): CarryO
     clearLabels: clearLabels === true,
     hasManifest: manifest !== undefined,
   };
-}
-
-/** A slip of the finger makes a robot that no model fits. */
-function warnOfType({ robot_type_id, contract }: RegistrationBody, terminal: Terminal): void {
-  if (contract !== undefined || READY_CATALOG.has(robot_type_id)) return;
-  const meant = nearest(robot_type_id, READY_CATALOG.keys());
-  terminal.note(
-    `${terminal.style("warn", "warning")}: ${robot_type_id} is not in the robot type catalog and comes without a contract` +
-      `${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`,
-  );
-  terminal.note("  What cameras and axes it has, nobody knows then; --manifest FILE describes them.");
-}
-
-async function warnOfRegion(service: Service, region: string, terminal: Terminal): Promise<void> {
-  const unserved = await unservedRegion(service, region);
-  if (unserved !== null) terminal.note(`${terminal.style("warn", "warning")}: ${unserved}.`);
 }
 
 /** Tells what changes of a robot that is registered already. Null where it may. */
