@@ -55,7 +55,7 @@ function needsOfUpdate(facts: FleetFacts, nowMs: number): readonly FleetNeed[] {
 
 /** One need for all endpoints of a generation that fail for longer than a preparation explains. */
 function needOfEndpoints(
-  { members }: FleetFacts,
+  { active, members }: FleetFacts,
   generation: GenerationFacts,
   { able }: Assessment,
   nowMs: number,
@@ -70,7 +70,11 @@ function needOfEndpoints(
   });
   const others = failing.length - named.length;
   const regions = new Set(failing.map(([region]) => region));
-  const waiting = robotsIn(able.filter(({ region, deployment }) => regions.has(region) && deployment !== "active"));
+  // For an update nobody waits: the fleet works with its present model.
+  const waiting =
+    generation === active
+      ? robotsIn(able.filter(({ region, deployment }) => regions.has(region) && deployment !== "active"))
+      : 0;
   const parts = [
     ...named,
     ...(others > 0 ? [`${others} more ${others === 1 ? "fails" : "fail"}`] : []),

@@ -318,6 +318,12 @@ describe("deriveNeeds: what a person has to see to", () => {
     ["the endpoint of the update fails for minutes → one", { update: update(overdue) }, 1],
     ["the endpoint of the update loads → none yet", { update: update(dead(1000)) }, 0],
   ];
+  it("the endpoint of an update fails → nobody waits for it: the fleet works with its present model", () => {
+    expect(needs({ update: update(overdue) })[0]?.reason).toBe(
+      `Update: The endpoint of pi1 in eu has been unhealthy since ${overdue.health_since}: connection refused.`,
+    );
+  });
+
   it.each(COUNTS)("%s", (_name, parts, count) => {
     expect(needs(parts)).toHaveLength(count);
   });
