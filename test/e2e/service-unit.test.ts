@@ -155,7 +155,11 @@ describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
       await computer.run(`cd ${folder}; ${install}`);
       const tls = `/etc/${PROGRAM}/tls`;
       await configure(`listen: 0.0.0.0:443\ntls: { cert_file: ${tls}/cert.pem, key_file: ${tls}/key.pem }`);
-      await computer.run(`systemctl restart ${UNIT}`);
+      await computer.run(`chgrp root ${tls}/key.pem`);
+      expect((await computer.run(`systemctl restart ${UNIT}`, { may_fail: true })).code).not.toBe(0);
+      await wroteToJournal(computer, UNIT, /The TLS key file cannot be read \(EACCES\)/);
+      await wroteToJournal(computer, UNIT, /SupplementaryGroups=/);
+      await computer.run(`chgrp robot-policy-tls ${tls}/key.pem; systemctl restart ${UNIT}`);
       const words = [
         "robots",
         "list",

@@ -92,7 +92,10 @@ async function readPem(files: Files, path: string, what: "certificate" | "key"):
   } catch (error) {
     const reason = errorCode(error);
     if (reason === undefined) throw error;
-    const fix = reason === "EACCES" ? "Give this user permission to read it." : "Name a PEM file that is there.";
+    const fix =
+      reason === "EACCES"
+        ? "Give this user permission to read it; the unit of systemd gets it by a group, SupplementaryGroups=."
+        : "Name a PEM file that is there.";
     return problem(code, `The TLS ${what} file cannot be read (${reason}).`, path, fix);
   }
 }
