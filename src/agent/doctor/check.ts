@@ -22,6 +22,7 @@ export const CHECK_IDS = [
   "service",
   "clock",
   "authentication",
+  "registration",
 ] as const;
 
 export type CheckId = (typeof CHECK_IDS)[number];

@@ -106,6 +106,9 @@ function howToJoin(folders: Folders): string {
 
 function judgeStatus(status: StatusDocument): Verdict {
   const problem = statusProblem(status);
+  const dispute = status.findings.find(({ id }) => id === "replaced");
+  if (problem === null && dispute !== undefined)
+    return warn(dispute.message, "see which robots there are at the service");
   if (problem === null && (status.healthy || status.state !== "registered")) return ok(status.summary);
   const { fix } = problem ?? { fix: "correct the edit: robot-policy-agent check" };
   const exit_code = failureOf(status);

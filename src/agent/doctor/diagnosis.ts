@@ -18,6 +18,7 @@ import type { StatusDocument } from "../status.ts";
 import type { Vantage } from "../vantage.ts";
 import { takeVantage } from "../vantage.ts";
 import type { Answer } from "./answering.ts";
+import { checkRegistration } from "./registering.ts";
 import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
 import type { CheckId, CheckResult, Examination, Examined, Limit, Verdict } from "./check.ts";
 import { CHECK_IDS, fail, ok, skip, startExamination, warn } from "./check.ts";
@@ -135,7 +136,7 @@ async function withoutConfiguration(ward: Ward): Promise<void> {
   const { examination, context, folders, vantage, status } = ward;
   skipAll(
     examination,
-    ["manifest", "files", "key", "dns", "tcp", "proxy", "tls", "service", "authentication"],
+    ["manifest", "files", "key", "dns", "tcp", "proxy", "tls", "service", "authentication", "registration"],
     "configuration",
   );
   await Promise.all([
@@ -180,9 +181,13 @@ async function examineService(
       )
     : null;
   await examination.run("clock", local(ward), async () => only(await clockOf(context, answer)));
-  if (answer === null) skipAll(examination, ["authentication"], "service");
-  else if ((await key) === null) skipAll(examination, ["authentication"], "key");
-  else await examination.run("authentication", local(ward), async () => only(judgeKey(answer, await state)));
+  const credential = await key;
+  if (answer === null) return skipAll(examination, ["authentication", "registration"], "service");
+  if (credential === null) return skipAll(examination, ["authentication", "registration"], "key");
+  await examination.run("authentication", local(ward), async () => only(judgeKey(answer, await state)));
+  await examination.run("registration", requestLimit(configuration), async (signal) =>
+    only(await checkRegistration(context, configuration, credential, await state, signal)),
+  );
 }
 
 /** Goes the way to the service up to the point where something can be sent. @returns false when it ends before, the rest skipped. */

@@ -144,3 +144,12 @@ test("a registration whose members another agent wrote in another order is the s
   await again.ask("POST", "/reload");
   expect(scene.proxy.requests.length).toBe(1);
 });
+
+test("--setup --if-changed: the service holds the contract as it was sent", async () => {
+  await using scene = await createCustomScene();
+  const { robot, proxy } = scene;
+  expect((await robot.run(["--setup"])).code).toBe(0);
+  const { code, stdout } = await robot.run(["--setup", "--if-changed", "--json"]);
+  expect([code, JSON.parse(stdout).registered_now]).toEqual([0, false]);
+  expect(proxy.requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+});

@@ -1,6 +1,7 @@
 import { appendFile, chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -16,7 +17,7 @@ import {
   withOwnMounts,
 } from "../../support/programs.ts";
 import type { Robot, RobotOptions } from "../../support/robot.ts";
-import { createRobot, replaceIn } from "../../support/robot.ts";
+import { createRobot, replaceIn, setupBodies } from "../../support/robot.ts";
 import { createScene } from "../../support/scene.ts";
 import type { Authority, Validity } from "../client/authority.ts";
 import { createAuthority } from "../client/authority.ts";
@@ -101,8 +102,9 @@ describe("doctor", () => {
       "service",
       "clock",
       "authentication",
+      "registration",
     ]);
-    expect({ warned, skipped }).toEqual({ warned: [NO_DAEMON], skipped: ["tls"] });
+    expect({ warned, skipped }).toEqual({ warned: [NO_DAEMON], skipped: ["tls", "registration"] });
   });
 
   test("doctor: one line for each check, its remedy below", async () => {
@@ -138,6 +140,7 @@ describe("doctor", () => {
       ok    service         answers in … ms
       ok    clock           within 1 s of the service's
       ok    authentication  the service accepts the key
+      skip  registration    nothing is registered yet
       "
     `);
     expect([code, stderr]).toEqual([0, ""]);
@@ -180,6 +183,7 @@ describe("configuration, manifest, files", () => {
       "service",
       "clock",
       "authentication",
+      "registration",
     ]);
     expect(check("configuration")?.what).toBe(`${scene.robot.config_path}:1:1: robot is required`);
   });
@@ -188,7 +192,11 @@ describe("configuration, manifest, files", () => {
     await using scene = await createScene();
     await writeFile(scene.robot.manifest_path, "robot_type_id: 7\nconfiguration_file: []\n");
     const { code, failed, check, skipped } = await diagnose(scene.robot);
-    expect({ code, failed, skipped }).toEqual({ code: 3, failed: ["manifest"], skipped: ["files", "tls"] });
+    expect({ code, failed, skipped }).toEqual({
+      code: 3,
+      failed: ["manifest"],
+      skipped: ["files", "tls", "registration"],
+    });
     expect(check("manifest")?.what).toMatch(/^.*:1:16: expected a text, found a number.* \(and 2 more\)$/);
   });
 
@@ -275,7 +283,7 @@ describe("configuration, manifest, files", () => {
       await chmod(robot.state_directory, 0o700);
       const { code, failed, skipped, check } = await diagnose(robot, {}, asNobody);
       expect({ code, failed }).toEqual({ code: 0, failed: [] });
-      expect(skipped).toEqual(["files", "key", "state", "disk", "inotify", "tls", "authentication"]);
+      expect(skipped).toEqual(["files", "key", "state", "disk", "inotify", "tls", "authentication", "registration"]);
       expect(check("user")).toMatchObject({ status: "warn", remedy: "sudo robot-policy-agent doctor" });
       // It would take the key away from the agent.
       for (const { remedy } of [check("key"), check("files")].filter((each) => each !== undefined))
@@ -305,7 +313,7 @@ describe("key and authentication", () => {
     // Without a key the service can still be reached, and the clock compared.
     expect(check("service")?.status).toBe("ok");
     expect(check("clock")?.status).toBe("ok");
-    expect(skipped).toEqual(["tls", "authentication"]);
+    expect(skipped).toEqual(["tls", "authentication", "registration"]);
   });
 
   test("authentication: a key that the service does not know", async () => {
@@ -329,7 +337,7 @@ describe("key and authentication", () => {
 });
 
 describe("the way to the service", () => {
-  const BEHIND = ["dns", "tcp", "tls", "service", "authentication"];
+  const BEHIND = ["dns", "tcp", "tls", "service", "authentication", "registration"];
   /** What is not looked at when this is where it ends. */
   const after = (id: string) => BEHIND.slice(BEHIND.indexOf(id) + 1);
 
@@ -337,7 +345,7 @@ describe("the way to the service", () => {
     await using robot = await robotFor("https://policy.invalid", "  connect_timeout_s: 5");
     const { code, failed, skipped, check } = await diagnose(robot);
     expect({ code, failed }).toEqual({ code: 4, failed: ["dns"] });
-    expect(skipped).toEqual(["tcp", "tls", "service", "clock", "authentication"]);
+    expect(skipped).toEqual(["tcp", "tls", "service", "clock", "authentication", "registration"]);
     expect(check("dns")?.what).toContain("policy.invalid");
   });
 
@@ -410,7 +418,7 @@ describe("the way to the service", () => {
     test("tls: a private authority that nobody named", async () => {
       const { code, failed, check, skipped } = await diagnoseTls("localhost", "now", "");
       expect({ code, failed }).toEqual({ code: 4, failed: ["tls"] });
-      expect(skipped).toEqual(["service", "clock", "authentication"]);
+      expect(skipped).toEqual(["service", "clock", "authentication", "registration"]);
       expect(check("tls")).toMatchObject({
         what: "the certificate comes from Test Authority, which this machine does not trust",
         // The server sends no chain: that may be all that is wrong.
@@ -496,7 +504,7 @@ describe("the way to the service", () => {
     const behind = await diagnose(robot);
     expect({ code: behind.code, failed: behind.failed }).toEqual({ code: 4, failed: ["tcp"] });
     expect(behind.check("tcp")?.what).toContain("port 1 (ECONNREFUSED)");
-    expect(proxy.requests.filter(({ method }) => method === "GET")).toHaveLength(1);
+    expect(proxy.requests.filter(({ path }) => path.endsWith("/v1/robots"))).toHaveLength(1);
   });
 
   test("proxy: an address that is none", async () => {
@@ -550,6 +558,40 @@ describe("service and clock", () => {
     expect(found.code).toBe(code);
     expect(found.check("clock")).toMatchObject({ status, what: expect.stringMatching(what) });
   });
+});
+
+test("registration: whether the service still holds it", async () => {
+  await using scene = await createScene();
+  const { robot, proxy, service } = scene;
+  await robot.run(["--setup"]);
+  const look = async () => {
+    const { code, check } = await diagnose(robot);
+    return { code, ...check("registration") };
+  };
+  expect(await look()).toMatchObject({ code: 0, status: "ok", what: "the service holds the registration of arm-7" });
+
+  const [body] = setupBodies(proxy.requests);
+  const configuration_digest = `sha256:${"0".repeat(64)}`;
+  await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest });
+  expect(await look()).toMatchObject({
+    code: 7,
+    status: "fail",
+    what: expect.stringContaining("another registration took the place of this robot's at 20"),
+    remedy: expect.stringContaining("if two computers have the name arm-7, give one of them another"),
+  });
+
+  // The agent finds it, too, and tells it of itself for a day.
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "registered");
+  await daemon.ask("POST", "/confirm");
+  const found = await diagnose(robot);
+  expect(found.check("registration")).toMatchObject({ status: "ok" });
+  expect(found.check("daemon")).toMatchObject({ status: "warn", what: expect.stringContaining("two computers") });
+  await daemon.stop();
+
+  using database = new DatabaseSync(join(service.data_directory, "service.db"));
+  database.exec("DELETE FROM robots");
+  expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("HTTP 404") });
 });
 
 describe("state, disk, inotify, daemon", () => {
