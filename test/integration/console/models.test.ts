@@ -130,7 +130,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
   });
 
   it("says of an empty catalog how models get into it, and of no such model where the others are", async () => {
-    await using running = await startConsole();
+    const running = await startConsole();
+    // Registered before the window's end, so that it comes after it: a page whose service is gone complains.
+    onTestFinished(() => running[Symbol.asyncDispose]());
     const page = await open("/models", running);
     await page.getByRole("heading", { name: "The catalog is empty" }).waitFor();
     await page.goto(`${running.url}/models/none`);
