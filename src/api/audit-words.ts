@@ -3,17 +3,16 @@ import type { RegistrationView } from "./registrations.ts";
 
 /** How changes and refused registrations are put for a person, at a terminal and in a browser. */
 
-/** What was changed: its name, where the change has one. */
-export function subjectOf({ details, subject_id }: AuditEntryView): string {
-  const named = [details["name"], details["label"]].find((name) => typeof name === "string");
-  return typeof named === "string" ? named : subject_id;
+/** What was changed: `line 4`, or of a deployment `pi0.5 on arm-3`; empty for what has no name. */
+export function subjectOf({ subject_name, subject_model }: AuditEntryView): string {
+  return subject_model === null ? (subject_name ?? "") : `${subject_model} on ${subject_name ?? "a robot"}`;
 }
 
-/** What else is known of a change: `scopes=robots:setup expires_at=2030-01-31`. */
-export function detailsInWords(entry: AuditEntryView): string {
-  const subject = subjectOf(entry);
-  return Object.entries(entry.details)
-    .filter(([, value]) => value !== null && value !== subject)
+/** What else is known of a change, without ids: `scopes=robots:setup expires_at=2030-01-31`. */
+export function detailsInWords({ details, subject_name, subject_model }: AuditEntryView): string {
+  return Object.entries(details)
+    .filter(([name, value]) => value !== null && !name.endsWith("_id"))
+    .filter(([, value]) => value !== subject_name && value !== subject_model)
     .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
     .join(" ");
 }

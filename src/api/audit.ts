@@ -11,6 +11,8 @@ export const auditEntrySchema = z.object({
   at: moment,
   action: z.string(),
   subject_id: z.string(),
+  subject_name: nullableText,
+  subject_model: nullableText,
   actor: actorSchema,
   request_id: nullableText,
   details: z.record(z.string(), z.unknown()),

@@ -31,6 +31,8 @@ interface Entry {
   /** `RESOURCE.VERB`, as the service names changes. */
   readonly what: string;
   readonly subject: string;
+  /** Of the subject of a change. */
+  readonly id: string;
   readonly by: string;
   readonly from: string;
   readonly details: string;
@@ -118,6 +120,7 @@ function entryOfChange(entry: AuditEntryView, document: unknown): Entry {
     at,
     what: action,
     subject: subjectOf(entry),
+    id: entry.subject_id,
     by: actor.label ?? actor.id,
     from: "",
     details: detailsInWords(entry),
@@ -131,6 +134,7 @@ function entryOfRefusal(refusal: RefusalView): Entry {
     at: last_at,
     what: "refused",
     subject: robot ?? "",
+    id: "",
     by: actor.label ?? actor.id,
     from: address,
     details: refusalInWords(refusal),
@@ -144,6 +148,7 @@ function entryOfRegistration(record: RegistrationRecord, robot: string): Entry {
     at,
     what: "robot.setup",
     subject: robot,
+    id: "",
     by: actor.label ?? actor.id,
     from: address ?? "",
     details: changedInWords(changed),
@@ -157,10 +162,12 @@ function changedInWords(changed: RegistrationRecord["changed"]): string {
 }
 
 const ENTRIES: ListView<Entry> = {
-  headers: ["when", "what", "subject", "by", "from", "details"],
+  headers: ["when", "what", "subject", "by", "from", "details", "id"],
   prose: ["subject", "by", "details"],
-  spare: ["from"],
-  row: ({ at, what, subject, by, from, details }, nowMs) => [relativeTime(at, nowMs), what, subject, by, from, details],
+  spare: ["from", "id"],
+  row({ at, what, subject, by, from, details, id }, nowMs) {
+    return [relativeTime(at, nowMs), what, subject, by, from, details, id];
+  },
   id: ({ at, what, subject }) => `${at} ${what} ${subject}`,
   empty: "Nothing was changed or refused in this time.",
 };

@@ -184,6 +184,11 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
     members: {
       action: { description: "RESOURCE.VERB, such as fleet.create." },
       subject_id: { description: "Id of what was changed." },
+      subject_name: {
+        description:
+          "Name of a fleet or organization, label of a key, robot of a deployment. Null for what has no name, such as a session.",
+      },
+      subject_model: { description: "Model of a deployment; null for everything else." },
       actor: {
         description: "Credential that made the change. label: of the key, or of the key a session goes back to.",
       },

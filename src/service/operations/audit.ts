@@ -31,9 +31,10 @@ export function listOrganizationRefusals({ store }: OperationContext): Handler<n
 
 const detailsSchema = z.record(z.string(), z.unknown());
 
-function viewEntry({ id, at, action, subject_id, actor, label, request_id, details }: LabelledEntry): AuditEntryView {
-  const told = detailsSchema.parse(JSON.parse(details));
-  return { id, at, action, subject_id, actor: { id: actor, label }, request_id, details: told };
+function viewEntry(entry: LabelledEntry): AuditEntryView {
+  const { id, at, action, subject_id, subject_name, subject_model, actor, label, request_id } = entry;
+  const details = detailsSchema.parse(JSON.parse(entry.details));
+  return { id, at, action, subject_id, subject_name, subject_model, actor: { id: actor, label }, request_id, details };
 }
 
 function viewRefusal(row: LabelledRefusal): RefusalView {

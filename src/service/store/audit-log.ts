@@ -30,8 +30,15 @@ export async function auditedBeforeNewest(reader: Reader, count: number): Promis
   return (await query.executeTakeFirst())?.at ?? null;
 }
 
-/** An entry with the label of the key that its actor is, or goes back to. */
-export type LabelledEntry = AuditRow & { readonly label: string | null };
+/** An entry with the names of what its ids stand for. */
+export type LabelledEntry = AuditRow & {
+  /** Of the key that the actor is, or goes back to. */
+  readonly label: string | null;
+  /** Name of a fleet or organization, label of a key, and of a deployment the robot. */
+  readonly subject_name: string | null;
+  /** Of a deployment. */
+  readonly subject_model: string | null;
+};
 
 /** What was changed in an organization, but for registrations, newest first: entries before the id `after`. */
 export function listChanges(
@@ -42,13 +49,21 @@ export function listChanges(
   let query = reader
     .selectFrom("audit_log")
     .leftJoin("sessions", "sessions.id", "audit_log.actor")
-    .leftJoin("api_keys", (join) =>
+    .leftJoin("api_keys as actors", (join) =>
       join
-        .on((on) => on("api_keys.id", "=", on.fn.coalesce("sessions.created_by", "audit_log.actor")))
-        .on("api_keys.organization_id", "=", organization_id),
+        .on((on) => on("actors.id", "=", on.fn.coalesce("sessions.created_by", "audit_log.actor")))
+        .on("actors.organization_id", "=", organization_id),
     )
+    .leftJoin("api_keys as keys", "keys.id", "audit_log.subject_id")
+    .leftJoin("fleets", "fleets.id", "audit_log.subject_id")
+    .leftJoin("organizations", "organizations.id", "audit_log.subject_id")
+    .leftJoin("deployments", "deployments.id", "audit_log.subject_id")
+    .leftJoin("robots", "robots.id", "deployments.robot_id")
     .selectAll("audit_log")
-    .select("label")
+    .select(["actors.label", "deployments.model_slug as subject_model"])
+    .select(({ fn }) =>
+      fn.coalesce("keys.label", "fleets.name", "organizations.name", "robots.name").as("subject_name"),
+    )
     .where("audit_log.organization_id", "=", organization_id)
     .where("audit_log.action", "<>", sql.lit("robot.setup"))
     .orderBy("audit_log.id", "desc");

@@ -468,6 +468,23 @@ export function detailsConformance(target: () => Target): void {
       const answer = await fetch(client.url + next, { headers: { authorization: `Bearer ${client.key}` } });
       expect(await answer.json()).toEqual({ items: items.slice(2, 4) });
     });
+
+    it("names what was changed", async () => {
+      const client = await withRobots(target());
+      await client.call("createFleet", { body: fleetOf("line 4") });
+      const { id } = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
+      await client.call("createApiKey", { body: { label: "cell 4" } });
+      const { items } = await client.call("listAudit");
+      const named = items
+        .slice(0, 3)
+        .map(({ action, subject_name, subject_model }) => [action, subject_name, subject_model]);
+      expect(named).toEqual([
+        ["api_key.create", "cell 4", null],
+        ["deployment.create", "r1", STEADY.slug],
+        ["fleet.create", "line 4", null],
+      ]);
+      expect(items[1]?.subject_id).toBe(id);
+    });
   });
 
   describe("endpoints", () => {

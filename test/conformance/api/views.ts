@@ -304,6 +304,8 @@ export const answers = {
         at: time,
         action: z.string(),
         subject_id: z.string(),
+        subject_name: z.string().nullable(),
+        subject_model: z.string().nullable(),
         actor,
         request_id: z.string().nullable(),
         details: z.record(z.string(), z.unknown()),

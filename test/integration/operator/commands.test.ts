@@ -352,6 +352,20 @@ describe("audit", () => {
     expect([unknown.exit_code, unknown.err]).toEqual([6, expect.stringContaining("was refused: region: Field req")]);
   });
 
+  it("names what was changed, and keeps ids for --wide and --json", async () => {
+    await site.run("fleets", "create", "--name", "line 4", "--model", "pi0.5", "--robot", "arm-2");
+    const { id } = JSON.parse((await site.run("fleets", "show", "line 4", "--json")).out);
+    await site.run("deploy", "pi0.5", "--robot", "arm-2");
+    await site.run("deployments", "retire", "arm-2");
+    const narrow = await site.runWith({ environment: whole(), columns: 80 }, "audit");
+    expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +deployment\.retire +pi0\.5 on arm-2 +bootstrap/m);
+    expect(narrow.out).toMatch(/^(?:now|\d+ s ago) +fleet\.create +line 4 +bootstrap/m);
+    expect(narrow.out).not.toMatch(/(?:fleet|dep|rob|ckpt|key)_01/);
+    expect(narrow.err).toContain("columns hidden: from, id; --wide or --columns");
+    expect((await site.run("audit", "--wide")).out).toMatch(new RegExp(`fleet\\.create +line 4 +.* ${id}$`, "m"));
+    expect(await audited()).toContainEqual(expect.objectContaining({ subject_id: id, subject_name: "line 4" }));
+  });
+
   it("robots show tells what was refused since the robot registered last", async () => {
     const { out: made } = await site.run("keys", "create", "cell 8", "--json");
     const { api_key, id } = apiKeyCreatedSchema.parse(JSON.parse(made));

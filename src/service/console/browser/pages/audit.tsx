@@ -21,6 +21,8 @@ interface Entry {
   readonly at: string;
   readonly what: string;
   readonly subject: string;
+  /** Of the subject of a change. */
+  readonly subject_id: string;
   readonly by: string;
   readonly from: string;
   readonly details: string;
@@ -81,12 +83,13 @@ function NoEntries() {
 }
 
 function entryOfChange(entry: AuditEntryView): Entry {
-  const { id, at, action, actor } = entry;
+  const { id, at, action, subject_id, actor } = entry;
   return {
     id,
     at,
     what: action,
     subject: subjectOf(entry),
+    subject_id,
     by: actor.label ?? actor.id,
     from: "",
     details: detailsInWords(entry),
@@ -100,6 +103,7 @@ function entryOfRefusal(refusal: RefusalView): Entry {
     at: last_at,
     what: "refused",
     subject: robot ?? "",
+    subject_id: "",
     by: actor.label ?? actor.id,
     from: address,
     details: refusalInWords(refusal),
@@ -126,7 +130,14 @@ const COLUMNS: readonly Column<Entry>[] = [
     id: "subject",
     name: "Subject",
     track: "minmax(7rem, 1fr)",
-    cell: ({ subject }) => (subject === "" ? <span class="muted">–</span> : subject),
+    cell: ({ subject, subject_id }) =>
+      subject === "" ? (
+        <span class="muted" title={subject_id}>
+          –
+        </span>
+      ) : (
+        <span title={subject_id}>{subject}</span>
+      ),
     sortBy: ({ subject }) => subject || null,
   },
   {
