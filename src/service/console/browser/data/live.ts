@@ -47,8 +47,10 @@ function attend(sessionId: string, since: string | null): () => void {
   function hear(event: ServiceEvent): void {
     if (signal.aborted) return;
     heardAtMs = performance.now();
-    found("live");
-    verifyIn(QUIET_MS);
+    if (reached.get()) {
+      found("live");
+      verifyIn(QUIET_MS);
+    } else verifyNow();
     if (event.kind === "ended") void readSession();
     if (event.kind !== "changed") return;
     if (event.topics === null) invalidateAll();
@@ -73,14 +75,12 @@ function attend(sessionId: string, since: string | null): () => void {
 
   async function verify(): Promise<void> {
     isVerifying = true;
-    const askedAtMs = performance.now();
     const outcome = await request<unknown>("GET", SESSION_PATH, { timeout_ms: ANSWER_MS, signal });
     isVerifying = false;
     if (outcome.state === "aborted") return;
     const problem = outcome.state === "failed" ? outcome.problem : null;
     if (problem?.kind === "unauthorized") return sessionEnded();
     if (problem !== null && isSilence(problem)) {
-      if (heardAtMs > askedAtMs) return;
       liveness.set(navigator.onLine ? "waiting" : "offline");
       verifyIn(RETRY_MS * (0.5 + Math.random() / 2));
       return;
