@@ -64,6 +64,8 @@ export interface ServiceClient {
    * @param robot a name that `isPathParameter` accepts.
    */
   getRegistration(robot: string, signal: AbortSignal): Promise<CallResult<HeldRegistration>>;
+  /** Where the service has endpoints. Beyond the service document as well. */
+  listRegions(signal: AbortSignal): Promise<CallResult<{ readonly regions: readonly string[] }>>;
 }
 
 export interface ClientOptions extends ServiceAccess {
@@ -118,6 +120,16 @@ export function createClient(options: ClientOptions): ServiceClient {
         answer_limit_bytes: 2 * RECORD_LIMIT_BYTES,
       } as const;
       const loadSchema = async () => (await import("./held-registration.ts")).heldRegistrationSchema;
+      return call(await options.credential(), request, loadSchema, signal);
+    },
+    async listRegions(signal) {
+      const request = {
+        method: "GET",
+        url: operationUrl(options.base_url, "/v1/regions", {}),
+        body: null,
+        answer_limit_bytes: RECORD_LIMIT_BYTES,
+      } as const;
+      const loadSchema = async () => (await import("../api/models.ts")).regionListSchema;
       return call(await options.credential(), request, loadSchema, signal);
     },
   };

@@ -1,6 +1,7 @@
 /** Everything an agent meets, for tests that let it fail: a service, a proxy before it that can be told to misbehave, a robot computer. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -11,7 +12,7 @@ import type { FaultProxy } from "./fault-proxy.ts";
 import { startFaultProxy } from "./fault-proxy.ts";
 import type { Daemon, Robot, RobotOptions } from "./robot.ts";
 import { createRobot, setupBodies } from "./robot.ts";
-import type { RunningService } from "./service.ts";
+import type { RunningService, ServiceOptions } from "./service.ts";
 import { startService } from "./service.ts";
 
 export interface Scene extends AsyncDisposable {
@@ -21,13 +22,30 @@ export interface Scene extends AsyncDisposable {
   readonly robot: Robot;
 }
 
-export async function createScene(options: Partial<RobotOptions> = {}): Promise<Scene> {
+export async function createScene(
+  options: Partial<RobotOptions> = {},
+  serviceOptions: ServiceOptions = {},
+): Promise<Scene> {
   await using stack = new AsyncDisposableStack();
-  const service = stack.use(await startService());
+  const service = stack.use(await startService(serviceOptions));
   const proxy = stack.use(await startFaultProxy(service.url));
   const robot = stack.use(await createRobot({ service_url: proxy.url, key: service.key, ...options }));
   const owned = stack.move();
   return { service, proxy, robot, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** As `createScene`, with a service that has an endpoint, which nobody listens at, in each of these regions. */
+export async function createSceneWithRegions(regions: readonly string[]): Promise<Scene> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "models-"));
+  stack.defer(() => rm(folder, { recursive: true }));
+  const models_file = join(folder, "models.yaml");
+  const endpoints = regions.map((region) => ({ region, url: "http://127.0.0.1:9" }));
+  const model = { slug: "m", checkpoints: [{ id: "ckpt_m", created_at: "2026-01-01T00:00:00Z", endpoints }] };
+  await writeFile(models_file, JSON.stringify({ models: [model] }));
+  const scene = stack.use(await createScene({}, { configuration: { models_file } }));
+  const owned = stack.move();
+  return { ...scene, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
 /**

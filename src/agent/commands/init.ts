@@ -12,15 +12,16 @@ import type { Questions } from "../../platform/questions.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { DEFAULTS, readConfiguration } from "../configuration.ts";
+import { chooseAmong, noEndpointIn } from "../doctor/region.ts";
 import { imageAround, resolveFolders } from "../folders.ts";
 import { absolute } from "../init/answer-problems.ts";
 import { configurationText } from "../init/configuration-text.ts";
 import type { Answers } from "../init/interview.ts";
-import { interview } from "../init/interview.ts";
+import { askAnotherRegion, interview } from "../init/interview.ts";
 import { extendedManifestText, manifestText } from "../init/manifest-text.ts";
 import type { Paths } from "../init/next-steps.ts";
 import { isFile, stepsHere, stepsInImage } from "../init/next-steps.ts";
-import type { ServiceFailure, ServiceTest } from "../init/service-test.ts";
+import type { ServiceTest } from "../init/service-test.ts";
 import { testService } from "../init/service-test.ts";
 import type { CommonOptions } from "./context.ts";
 import type { SetKeyContext } from "./set-key.ts";
@@ -56,8 +57,8 @@ const DIRECTORY_MODE = 0o755;
 
 /**
  * `init`: writes a commented configuration and manifest. Asks for what is missing where somebody can answer, else marks it in the files.
- * Then it tests address, certificate and key. A test that fails is told and fails nothing: the files are right to have all the same, and
- * a robot is often set up where its service is not.
+ * Then it tests address, certificate, key and region. A test that fails is told and fails nothing: the files are right to have all the
+ * same, and a robot is often set up where its service is not.
  */
 export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
   const { terminal, machine } = context;
@@ -78,7 +79,8 @@ export async function init(options: InitOptions, context: InitContext): Promise<
   const task: Task = { paths, image, isTested: options.test !== false && image === null, options, context };
   const given = readFlags(options);
   const questions = isComplete(given) ? null : context.openQuestions();
-  const answers = questions === null ? given : await ask(questions, given, task);
+  const asked = questions === null ? { answers: given, wereRegionsShown: false } : await ask(questions, given, task);
+  const { answers, wereRegionsShown } = asked;
   if (answers === null) {
     terminal.note("Nothing was written.");
     return EXIT.interrupted;
@@ -107,9 +109,11 @@ export async function init(options: InitOptions, context: InitContext): Promise<
 
   // A key is put where a whole configuration says.
   const hasPerson = questions !== null && image === null && configuration !== null;
-  const hasKey = answers.url !== null && (await tryKey(answers, hasPerson, task));
+  const tried = answers.url === null ? NOT_TRIED : await tryKey(answers, hasPerson, task);
+  if (hasPerson && !wereRegionsShown && tried.regionsInstead.length > 0)
+    await offerRegions(tried.regionsInstead, answers, task);
   const open = all.filter(({ id }) => id === "placeholder").length;
-  const steps = await nextSteps(open, answers.files.length > 0, hasKey, task);
+  const steps = await nextSteps(open, answers.files.length > 0, tried.hasKey, task);
   terminal.print("Next:");
   for (const [index, step] of steps.entries()) terminal.print(`  ${index + 1}. ${step}`);
   return EXIT.ok;
@@ -134,61 +138,95 @@ function isComplete({ url, region, type, files }: Answers): boolean {
   return url !== null && region !== null && type !== null && files.length > 0;
 }
 
-/** @returns null when the person ended it. */
-async function ask(questions: Questions, given: Answers, task: Task): Promise<Answers | null> {
+interface Asked {
+  /** null when the person ended it. */
+  readonly answers: Answers | null;
+  /** The region was chosen with the service's list in sight. */
+  readonly wereRegionsShown: boolean;
+}
+
+async function ask(questions: Questions, given: Answers, task: Task): Promise<Asked> {
   const { terminal, signal, machine } = task.context;
-  const test = (url: string, caFile: string | null) => tryAddress({ ...given, url, caFile }, task);
+  let regions: readonly string[] = [];
+  const test = async (url: string, caFile: string | null) => {
+    const result = await tryService({ ...given, url, caFile }, task);
+    regions = result?.regionsInstead ?? [];
+    // The key comes later.
+    return result?.failures.find(({ id }) => id !== "key" && id !== "authentication") ?? null;
+  };
   try {
-    return await interview(given, {
+    const answers = await interview(given, {
       questions,
       terminal,
       signal,
       isFile: (path) => isFile(machine.files, absolute(path)),
       test: task.isTested ? test : null,
+      regions: () => regions,
     });
+    return { answers, wereRegionsShown: given.region === null && regions.length > 0 };
   } finally {
     questions.close();
   }
 }
 
-/** What keeps the address with these certificates from being reached. The key comes later. */
-async function tryAddress(answers: Answers, task: Task): Promise<ServiceFailure | null> {
-  const test = await tryService(answers, task);
-  return test?.failures.find(({ id }) => id !== "key" && id !== "authentication") ?? null;
-}
-
 async function tryService(answers: Answers, task: Task): Promise<ServiceTest | null> {
   const { options, context } = task;
-  // The service is asked nothing about the region.
+  // Without a region there is no configuration to test with.
   const { configuration } = configurationOf({ ...answers, region: answers.region ?? "any" }, task);
   if (configuration === null) return null;
   return testService(configuration, resolveFolders(options, context.environment), context);
 }
 
-/**
- * Tests what is written, and asks for the key until the service accepts it or the person has none.
- *
- * @returns whether a key is in place, as far as this knows.
- */
-async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise<boolean> {
+interface Tried {
+  /** A key is in place, as far as this knows. */
+  readonly hasKey: boolean;
+  readonly regionsInstead: ServiceTest["regionsInstead"];
+}
+
+const NOT_TRIED: Tried = { hasKey: false, regionsInstead: [] };
+
+/** Tests what is written, and asks for the key until the service accepts it or the person has none. */
+async function tryKey(answers: Answers, hasPerson: boolean, task: Task): Promise<Tried> {
   const { paths, isTested, options, context } = task;
   let isPut = false;
   for (;;) {
     const test = isTested ? await tryService(answers, task) : null;
-    if (test !== null) await showTest(test, task);
-    if (test?.key === "accepted") return true;
+    if (test !== null) await showTest(test, answers.region, task);
+    if (test?.key === "accepted") return { hasKey: true, regionsInstead: test.regionsInstead };
     const isWanted = test === null ? !isPut : test.key !== "untested";
-    if (!isWanted || !hasPerson) return isPut;
+    if (!isWanted || !hasPerson) return { ...NOT_TRIED, hasKey: isPut };
     const key = await context.readSecret("API key (not shown; Enter alone: later, with set-key): ", KEY_LIMIT);
     context.signal.throwIfAborted();
-    if (key === null || key === "") return isPut;
+    if (key === null || key === "") return { ...NOT_TRIED, hasKey: isPut };
     const readSecret = async () => key;
     if ((await setKey({ ...options, config: paths.configuration }, { ...context, readSecret })) === EXIT.ok)
       isPut = true;
   }
 }
 
-async function showTest({ failures, key }: ServiceTest, { paths, context }: Task): Promise<void> {
+/** Offers the regions of a service that has no endpoint in the configured one, and corrects the configuration. */
+async function offerRegions(regions: readonly string[], answers: Answers, task: Task): Promise<void> {
+  const { paths, context } = task;
+  const { terminal, signal, machine } = context;
+  const questions = context.openQuestions();
+  if (questions === null) return;
+  let region: string | null;
+  try {
+    region = await askAnotherRegion(regions, { questions, terminal, signal });
+  } finally {
+    questions.close();
+  }
+  if (region === null) return;
+  const { text } = configurationOf({ ...answers, region }, task);
+  await replaceDurably(machine.files, paths.configuration, Buffer.from(text), FILE_MODE);
+  terminal.print(`Wrote ${paths.configuration}`);
+}
+
+async function showTest(
+  { failures, key, regionsInstead }: ServiceTest,
+  region: string | null,
+  { paths, context }: Task,
+): Promise<void> {
   const { terminal, machine } = context;
   // That there is no key yet is the next step, and no failure.
   const hasKey = await isFile(machine.files, paths.key);
@@ -198,6 +236,9 @@ async function showTest({ failures, key }: ServiceTest, { paths, context }: Task
     terminal.note(`  → ${remedy}`);
   }
   if (shown.length === 0) terminal.note(`The service answers${key === "accepted" ? ", and accepts the key" : ""}.`);
+  if (region === null || regionsInstead.length === 0) return;
+  terminal.note(`${terminal.style("warn", "warning")}: ${noEndpointIn(region, regionsInstead)}`);
+  terminal.note(`  → ${chooseAmong(regionsInstead)}`);
 }
 
 /** @param open how many placeholders the files have. */

@@ -22,6 +22,7 @@ export const CHECK_IDS = [
   "service",
   "clock",
   "authentication",
+  "region",
   "registration",
 ] as const;
 
@@ -31,7 +32,13 @@ export type CheckId = (typeof CHECK_IDS)[number];
 export type Verdict =
   | { readonly status: "ok"; readonly what: string }
   | { readonly status: "skip"; readonly what: string }
-  | { readonly status: "warn"; readonly what: string; readonly remedy: string }
+  | {
+      readonly status: "warn";
+      readonly what: string;
+      readonly remedy: string;
+      /** Of a region without an endpoint: those that have one. */
+      readonly regions?: readonly string[];
+    }
   | {
       readonly status: "fail";
       readonly what: string;
@@ -64,7 +71,7 @@ export function skip(what: string): Verdict {
   return { status: "skip", what };
 }
 
-export function warn(what: string, remedy: string): Verdict {
+export function warn(what: string, remedy: string): Extract<Verdict, { status: "warn" }> {
   return { status: "warn", what, remedy };
 }
 

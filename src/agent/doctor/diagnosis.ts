@@ -18,6 +18,7 @@ import type { StatusDocument } from "../status.ts";
 import type { Vantage } from "../vantage.ts";
 import { takeVantage } from "../vantage.ts";
 import type { Answer } from "./answering.ts";
+import { checkRegion, regionLimit } from "./region.ts";
 import { checkRegistration } from "./registering.ts";
 import { checkClock, checkService, judgeKey, requestLimit } from "./answering.ts";
 import type { CheckId, CheckResult, Examination, Examined, Limit, Verdict } from "./check.ts";
@@ -52,7 +53,17 @@ export async function* diagnose(context: CommandContext, folders: Folders): Asyn
 }
 
 /** What `diagnoseService` looks at. */
-const SERVICE_CHECK_IDS = ["key", "dns", "tcp", "proxy", "tls", "service", "clock", "authentication"] as const;
+const SERVICE_CHECK_IDS = [
+  "key",
+  "dns",
+  "tcp",
+  "proxy",
+  "tls",
+  "service",
+  "clock",
+  "authentication",
+  "region",
+] as const;
 
 /**
  * The key, the way to the service, and what it answers, for a configuration that need not be on the disk yet.
@@ -136,7 +147,7 @@ async function withoutConfiguration(ward: Ward): Promise<void> {
   const { examination, context, folders, vantage, status } = ward;
   skipAll(
     examination,
-    ["manifest", "files", "key", "dns", "tcp", "proxy", "tls", "service", "authentication", "registration"],
+    ["manifest", "files", "key", "dns", "tcp", "proxy", "tls", "service", "authentication", "region", "registration"],
     "configuration",
   );
   await Promise.all([
@@ -182,9 +193,17 @@ async function examineService(
     : null;
   await examination.run("clock", local(ward), async () => only(await clockOf(context, answer)));
   const credential = await key;
-  if (answer === null) return skipAll(examination, ["authentication", "registration"], "service");
-  if (credential === null) return skipAll(examination, ["authentication", "registration"], "key");
-  await examination.run("authentication", local(ward), async () => only(judgeKey(answer, await state)));
+  if (answer === null) return skipAll(examination, ["authentication", "region", "registration"], "service");
+  if (credential === null) return skipAll(examination, ["authentication", "region", "registration"], "key");
+  const isAccepted = await examination.run("authentication", local(ward), async () => {
+    const verdict = judgeKey(answer, await state);
+    return { verdict, value: verdict.status === "fail" ? null : true };
+  });
+  if (isAccepted === null) skipAll(examination, ["region"], "authentication");
+  else
+    await examination.run("region", regionLimit(configuration), async (signal) =>
+      only(await checkRegion(context, configuration, credential, signal)),
+    );
   await examination.run("registration", requestLimit(configuration), async (signal) =>
     only(await checkRegistration(context, configuration, credential, await state, signal)),
   );

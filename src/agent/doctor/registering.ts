@@ -1,18 +1,18 @@
-import { createClient } from "../../client/client.ts";
+import type { ServiceClient } from "../../client/client.ts";
 import type { Credential } from "../../client/credentials.ts";
-import { createUndiciTransport } from "../../client/undici-transport.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { CommandContext } from "../commands/context.ts";
 import type { AgentConfiguration } from "../configuration.ts";
 import type { Verdict as Told } from "../confirmation.ts";
 import { askWhetherHeld } from "../confirmation.ts";
 import type { Registration } from "../registration.ts";
+import { askService } from "./asking.ts";
 import type { Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";
 
 /** The service holds what the state says that it does. */
 export async function checkRegistration(
-  { machine, environment, version }: CommandContext,
+  context: CommandContext,
   { service }: AgentConfiguration,
   credential: Credential,
   registration: Registration | null,
@@ -20,25 +20,8 @@ export async function checkRegistration(
 ): Promise<Verdict> {
   if (registration === null) return skip("nothing is registered yet");
   if (registration.service_url !== service.url) return skip(`registered at ${registration.service_url} so far`);
-  const { ca_file, proxy, allow_insecure, connect_timeout_s, headers_timeout_s, request_timeout_s } = service;
-  const transport = createUndiciTransport({ ca_file, proxy, allow_insecure, environment, ...machine });
-  const client = createClient({
-    base_url: service.url,
-    transport,
-    clock: machine.clock,
-    user_agent: `robot-policy-agent/${version}`,
-    timeouts: {
-      connect_ms: connect_timeout_s * 1000,
-      headers_ms: headers_timeout_s * 1000,
-      total_ms: request_timeout_s * 1000,
-    },
-    credential: async () => credential,
-  });
-  try {
-    return judgeTold(await askWhetherHeld(client, registration, signal), registration.request.name);
-  } finally {
-    await transport.close();
-  }
+  const ask = (client: ServiceClient) => askWhetherHeld(client, registration, signal);
+  return judgeTold(await askService(context, service, credential, ask), registration.request.name);
 }
 
 const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";

@@ -3,6 +3,8 @@ import type { Terminal } from "../../platform/terminal.ts";
 import type { Questions } from "../../platform/questions.ts";
 import type { ServiceFailure } from "./service-test.ts";
 import { absolute, caFileProblem, fileProblem, regionProblem, typeProblem, urlProblem } from "./answer-problems.ts";
+import { noEndpointIn } from "../doctor/region.ts";
+import { listedRegionProblem, regionLines, regionOf } from "./region-choice.ts";
 import { chooseType, typeLines } from "./type-choice.ts";
 
 /** What `init` needs to know; null where nobody has said it. */
@@ -15,14 +17,19 @@ export interface Answers {
   readonly files: readonly string[];
 }
 
-/** Who asks, and what is looked at meanwhile. */
-export interface Interviewer {
+export interface Asker {
   readonly questions: Questions;
   readonly terminal: Terminal;
   readonly signal: AbortSignal;
+}
+
+/** Who asks, and what is looked at meanwhile. */
+export interface Interviewer extends Asker {
   isFile(path: string): Promise<boolean>;
   /** Goes to the address with these certificates; null where nothing is to be tested. */
   readonly test: ((url: string, caFile: string | null) => Promise<ServiceFailure | null>) | null;
+  /** Where the tested service has endpoints; empty where it does not tell, as without a key. */
+  regions(): readonly string[];
 }
 
 /** A person mistypes a few times; what goes on for longer is no person. */
@@ -58,8 +65,7 @@ export async function interview(given: Answers, interviewer: Interviewer): Promi
       isGiven: given.region !== null,
       show: () => [answers.region ?? LATER],
       async ask() {
-        const region = await ask("Cloud region nearest to the robot: ", regionProblem, interviewer);
-        answers = { ...answers, region };
+        answers = { ...answers, region: await askRegion(interviewer.regions(), interviewer) };
       },
     },
     {
@@ -161,6 +167,31 @@ async function askCaFile(question: string, interviewer: Interviewer): Promise<st
   return path === null ? null : absolute(path);
 }
 
+async function askRegion(regions: readonly string[], asker: Asker): Promise<string | null> {
+  const question = "Cloud region nearest to the robot";
+  if (regions.length === 0) return ask(`${question}: `, regionProblem, asker);
+  return askListedRegion(`${question} (a number or a code): `, regions, asker);
+}
+
+async function askListedRegion(question: string, regions: readonly string[], asker: Asker): Promise<string | null> {
+  for (const line of regionLines(regions)) asker.terminal.note(line);
+  const answer = await ask(question, (written) => listedRegionProblem(written, regions), asker);
+  if (answer === null) return null;
+  const region = regionOf(answer, regions);
+  if (!regions.includes(region)) asker.terminal.note(`${noEndpointIn(region, regions)}.`);
+  return region;
+}
+
+/** @returns null where the person keeps the region that is configured. */
+export async function askAnotherRegion(regions: readonly string[], asker: Asker): Promise<string | null> {
+  try {
+    return await askListedRegion("Another region (a number or a code; Enter alone: keep it): ", regions, asker);
+  } catch (error) {
+    if (error instanceof GaveUp) return null;
+    throw error;
+  }
+}
+
 async function askType(interviewer: Interviewer): Promise<string | null> {
   const { terminal } = interviewer;
   for (const line of typeLines(READY_CATALOG)) terminal.note(line);
@@ -221,7 +252,7 @@ async function confirmFile(path: string, interviewer: Interviewer): Promise<stri
 async function ask(
   question: string,
   problemOf: (answer: string) => string | null | Promise<string | null>,
-  { questions, terminal, signal }: Interviewer,
+  { questions, terminal, signal }: Asker,
 ): Promise<string | null> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const line = await questions.ask(question);

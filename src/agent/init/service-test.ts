@@ -10,6 +10,8 @@ export interface ServiceTest {
   readonly failures: readonly ServiceFailure[];
   /** `untested` where the service was not reached; `missing` where there is none that the agent could use. */
   readonly key: "accepted" | "refused" | "untested" | "missing";
+  /** Where the service has endpoints, if it has none in the configured region; empty where it does not tell. */
+  readonly regionsInstead: readonly string[];
 }
 
 export interface ServiceFailure {
@@ -20,7 +22,7 @@ export interface ServiceFailure {
   readonly isAboutAuthority: boolean;
 }
 
-/** Tests address, certificate and key at once. @throws `context.signal.reason` when it aborts. */
+/** Tests address, certificate, key and region at once. @throws `context.signal.reason` when it aborts. */
 export async function testService(
   configuration: AgentConfiguration,
   folders: Folders,
@@ -28,12 +30,14 @@ export async function testService(
 ): Promise<ServiceTest> {
   const failures: ServiceFailure[] = [];
   let key: ServiceTest["key"] = "missing";
+  let regionsInstead: readonly string[] = [];
   for await (const { id, verdict } of diagnoseService(context, folders, configuration)) {
     if (id === "key" && verdict.status === "ok") key = "untested";
     if (id === "authentication" && verdict.status !== "skip") key = verdict.status === "fail" ? "refused" : "accepted";
+    if (verdict.status === "warn" && verdict.regions !== undefined) regionsInstead = verdict.regions;
     if (verdict.status !== "fail") continue;
     const { what, remedy, isAboutAuthority = false } = verdict;
     failures.push({ id, what, remedy, isAboutAuthority });
   }
-  return { failures, key };
+  return { failures, key, regionsInstead };
 }

@@ -15,7 +15,7 @@ import { asNobody, canBecomeNobody, hasProgram } from "../../support/programs.ts
 import type { CommandResult, Robot } from "../../support/robot.ts";
 import { setupBodies, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
-import { createScene, sentDigests, storedRobots } from "../../support/scene.ts";
+import { createScene, sentDigests, storedRobots, createSceneWithRegions } from "../../support/scene.ts";
 
 /** What a person sees, without what differs from run to run. */
 function shownBy({ code, stdout, stderr }: CommandResult, { robot, proxy }: Pick<Scene, "robot" | "proxy">): string {
@@ -827,6 +827,46 @@ describe("init", () => {
     expect(code).toBe(0);
     expect(stderr).toMatch(told);
     expect(readdirSync(scene.robot.path("etc")).toSorted()).toEqual(["config.yaml", "robot-manifest.yaml"]);
+  });
+
+  test("init: a region without an endpoint is a warning, with those that have one", async () => {
+    await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
+    const { code, stderr } = await scene.robot.run([...allAnswers(scene.robot), "--url", scene.proxy.url]);
+    expect([code, stderr]).toEqual([
+      0,
+      `The service answers, and accepts the key.
+warning: the service has no endpoint in the region eu
+  → write one of these as robot.region: eu-west-3, us-west-2
+`,
+    ]);
+  });
+
+  test.skipIf(!hasProgram("script")).each([
+    ["before the key is there, they are offered after it", false],
+    ["with the key in place, they are offered at once", true],
+  ])("init: on a terminal the service's regions are offered: %s", async (_name, isKeyInPlace) => {
+    await using scene = await createSceneWithRegions(["eu-west-3", "us-west-2"]);
+    const { robot, service } = scene;
+    const [file = ""] = robot.paths;
+    const given = ["--type", "yam.bimanual-joint-position.v1", "--file", file, "--dir", robot.path("etc")];
+    const key = isKeyInPlace ? ["--key-file", robot.key_path] : [];
+    const line = agentWords(robot, ["init", ...given, ...key]).map((word) => `'${word}'`);
+    await using command = startWords(["script", "-qec", line.join(" "), "/dev/null"], { TERM: "xterm" });
+    await command.wrote("Address of the service");
+    const type = (...lines: string[]) => command.child.stdin?.write(lines.map((each) => `${each}\n`).join(""));
+    if (isKeyInPlace) {
+      type(scene.proxy.url);
+      await command.wrote("  2  us-west-2");
+      type("2", "");
+    } else {
+      type(scene.proxy.url, "us-west-1", "");
+      await command.wrote("API key (not shown");
+      type(service.key);
+      await command.wrote("Another region");
+      type("2");
+    }
+    expect(await command.ended()).toBe(0);
+    expect(await readFile(robot.path("etc/config.yaml"), "utf8")).toContain("\n  region: us-west-2\n");
   });
 
   test("init: --no-test asks nobody", async () => {

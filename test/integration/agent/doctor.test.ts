@@ -18,7 +18,7 @@ import {
 } from "../../support/programs.ts";
 import type { Robot, RobotOptions } from "../../support/robot.ts";
 import { createRobot, replaceIn, setupBodies } from "../../support/robot.ts";
-import { createScene } from "../../support/scene.ts";
+import { createScene, createSceneWithRegions } from "../../support/scene.ts";
 import type { Authority, Validity } from "../client/authority.ts";
 import { createAuthority } from "../client/authority.ts";
 import { serveDropped, serveHttp, serveHttps, serveProxy, serveRaw } from "../client/servers.ts";
@@ -102,9 +102,10 @@ describe("doctor", () => {
       "service",
       "clock",
       "authentication",
+      "region",
       "registration",
     ]);
-    expect({ warned, skipped }).toEqual({ warned: [NO_DAEMON], skipped: ["tls", "registration"] });
+    expect({ warned, skipped }).toEqual({ warned: [NO_DAEMON], skipped: ["tls", "region", "registration"] });
   });
 
   test("doctor: one line for each check, its remedy below", async () => {
@@ -140,18 +141,22 @@ describe("doctor", () => {
       ok    service         answers in … ms
       ok    clock           within 1 s of the service's
       ok    authentication  the service accepts the key
+      skip  region          the service has no endpoints yet
       skip  registration    nothing is registered yet
       "
     `);
     expect([code, stderr]).toEqual([0, ""]);
   });
 
-  test("doctor: registers nothing, sends one GET, and leaves the disk as it was", async () => {
+  test("doctor: registers nothing, sends two GETs, and leaves the disk as it was", async () => {
     await using scene = await createScene();
     const { robot, proxy } = scene;
     const before = await readdir(robot.folder, { recursive: true });
     await diagnose(robot);
-    expect(proxy.requests.map(({ method, path }) => `${method} ${path}`)).toEqual(["GET /v1/robots"]);
+    expect(proxy.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      "GET /v1/robots",
+      "GET /v1/regions",
+    ]);
     expect(await readdir(robot.folder, { recursive: true })).toEqual(before);
   });
 
@@ -183,6 +188,7 @@ describe("configuration, manifest, files", () => {
       "service",
       "clock",
       "authentication",
+      "region",
       "registration",
     ]);
     expect(check("configuration")?.what).toBe(`${scene.robot.config_path}:1:1: robot is required`);
@@ -195,7 +201,7 @@ describe("configuration, manifest, files", () => {
     expect({ code, failed, skipped }).toEqual({
       code: 3,
       failed: ["manifest"],
-      skipped: ["files", "tls", "registration"],
+      skipped: ["files", "tls", "region", "registration"],
     });
     expect(check("manifest")?.what).toMatch(/^.*:1:16: expected a text, found a number.* \(and 2 more\)$/);
   });
@@ -283,7 +289,17 @@ describe("configuration, manifest, files", () => {
       await chmod(robot.state_directory, 0o700);
       const { code, failed, skipped, check } = await diagnose(robot, {}, asNobody);
       expect({ code, failed }).toEqual({ code: 0, failed: [] });
-      expect(skipped).toEqual(["files", "key", "state", "disk", "inotify", "tls", "authentication", "registration"]);
+      expect(skipped).toEqual([
+        "files",
+        "key",
+        "state",
+        "disk",
+        "inotify",
+        "tls",
+        "authentication",
+        "region",
+        "registration",
+      ]);
       expect(check("user")).toMatchObject({ status: "warn", remedy: "sudo robot-policy-agent doctor" });
       // It would take the key away from the agent.
       for (const { remedy } of [check("key"), check("files")].filter((each) => each !== undefined))
@@ -313,7 +329,7 @@ describe("key and authentication", () => {
     // Without a key the service can still be reached, and the clock compared.
     expect(check("service")?.status).toBe("ok");
     expect(check("clock")?.status).toBe("ok");
-    expect(skipped).toEqual(["tls", "authentication", "registration"]);
+    expect(skipped).toEqual(["tls", "authentication", "region", "registration"]);
   });
 
   test("authentication: a key that the service does not know", async () => {
@@ -337,7 +353,7 @@ describe("key and authentication", () => {
 });
 
 describe("the way to the service", () => {
-  const BEHIND = ["dns", "tcp", "tls", "service", "authentication", "registration"];
+  const BEHIND = ["dns", "tcp", "tls", "service", "authentication", "region", "registration"];
   /** What is not looked at when this is where it ends. */
   const after = (id: string) => BEHIND.slice(BEHIND.indexOf(id) + 1);
 
@@ -345,7 +361,7 @@ describe("the way to the service", () => {
     await using robot = await robotFor("https://policy.invalid", "  connect_timeout_s: 5");
     const { code, failed, skipped, check } = await diagnose(robot);
     expect({ code, failed }).toEqual({ code: 4, failed: ["dns"] });
-    expect(skipped).toEqual(["tcp", "tls", "service", "clock", "authentication", "registration"]);
+    expect(skipped).toEqual(["tcp", "tls", "service", "clock", "authentication", "region", "registration"]);
     expect(check("dns")?.what).toContain("policy.invalid");
   });
 
@@ -418,7 +434,7 @@ describe("the way to the service", () => {
     test("tls: a private authority that nobody named", async () => {
       const { code, failed, check, skipped } = await diagnoseTls("localhost", "now", "");
       expect({ code, failed }).toEqual({ code: 4, failed: ["tls"] });
-      expect(skipped).toEqual(["service", "clock", "authentication", "registration"]);
+      expect(skipped).toEqual(["service", "clock", "authentication", "region", "registration"]);
       expect(check("tls")).toMatchObject({
         what: "the certificate comes from Test Authority, which this machine does not trust",
         // The server sends no chain: that may be all that is wrong.
@@ -558,6 +574,44 @@ describe("service and clock", () => {
     expect(found.code).toBe(code);
     expect(found.check("clock")).toMatchObject({ status, what: expect.stringMatching(what) });
   });
+});
+
+test.each([
+  [
+    ["eu-central-2", "us-west-2"],
+    {
+      status: "warn",
+      what: "the service has no endpoint in the region eu-central-1 (did you mean eu-central-2?)",
+      remedy: "write one of these as robot.region: eu-central-2, us-west-2",
+    },
+  ],
+  [["eu-central-1", "us-west-2"], { status: "ok", what: "the service has an endpoint in eu-central-1" }],
+])("region: where the service has endpoints in %j", async (regions, expected) => {
+  await using scene = await createSceneWithRegions(regions);
+  const { code, check } = await diagnose(scene.robot);
+  expect([code, check("region")]).toEqual([0, expect.objectContaining(expected)]);
+});
+
+test.each([
+  ["a service that does not answer", "hang", { status: "skip", what: "the service does not tell its regions" }],
+  ["a service without the operation", null, { status: "skip", what: "the service does not tell its regions" }],
+  [
+    "texts that are no regions",
+    ["eu-central-2", "e\u001b[31m", `x${"y".repeat(5000)}`, KEY],
+    { status: "warn", remedy: "write one of these as robot.region: eu-central-2" },
+  ],
+])("region: %s", async (_name, regions, expected) => {
+  await using server = await serveHttp(({ url }, response) => {
+    response.setHeader("content-type", "application/json");
+    if (url !== "/v1/regions") response.end("[]");
+    else if (regions === "hang") response.flushHeaders();
+    else if (regions === null) response.writeHead(404).end('{"detail":"Not Found"}');
+    else response.end(JSON.stringify({ regions }));
+  });
+  const limit = regions === "hang" ? "  request_timeout_s: 3" : "";
+  await using robot = await robotFor(`http://127.0.0.1:${server.port}`, limit);
+  const { code, check } = await diagnose(robot);
+  expect([code, check("region")]).toEqual([0, expect.objectContaining(expected)]);
 });
 
 test("registration: whether the service still holds it", async () => {

@@ -23,10 +23,13 @@ interface Told {
 interface Surroundings {
   readonly files?: readonly string[];
   test?(url: string, caFile: string | null): ServiceFailure | null;
+  /** Of the service. */
+  readonly regions?: readonly string[];
 }
 
 /** The input ends behind the last answer. */
-async function tell(lines: readonly string[], { files = [], test: examine }: Surroundings = {}): Promise<Told> {
+async function tell(lines: readonly string[], surroundings: Surroundings = {}): Promise<Told> {
+  const { files = [], test: examine, regions = [] } = surroundings;
   let seen = "";
   const output = {
     write(text: string) {
@@ -47,6 +50,7 @@ async function tell(lines: readonly string[], { files = [], test: examine }: Sur
     signal: new AbortController().signal,
     isFile: async (path) => files.includes(path),
     test: examine === undefined ? null : async (url, caFile) => examine(url, caFile),
+    regions: () => regions,
   });
   expect(left).toEqual([]);
   return { answers, seen };
@@ -144,4 +148,25 @@ test("interview: a type that nothing matches is an id of one's own, or asked for
   const { answers, seen } = await tell([URL, ENTER, "eu", "nonsense", "g1", "acme.cell.v1", ENTER, ENTER]);
   expect(answers?.type).toBe("acme.cell.v1");
   expect(seen).toContain("Nothing in the list matches, and as an id:");
+});
+
+test.each([
+  ["2", "eu-west-3"],
+  ["eu-west-3", "eu-west-3"],
+])("interview: a region is chosen from the service's, by %s", async (answer, region) => {
+  const regions = ["eu-central-1", "eu-west-3"];
+  const { answers, seen } = await tell([URL, ENTER, "3", "e u", answer, "yam", ENTER, ENTER], { regions });
+  expect(answers?.region).toBe(region);
+  expect(seen).toContain(
+    "  1  eu-central-1\n  2  eu-west-3\nCloud region nearest to the robot (a number or a code): 3",
+  );
+  expect(seen).toContain("There is no number 3: 1 to 2.");
+  expect(seen).toContain("expected the code of a region");
+  expect(seen).not.toContain("no endpoint");
+});
+
+test("interview: a region that the service does not list is pointed out, and taken", async () => {
+  const { answers, seen } = await tell([URL, ENTER, "eu-west-4", "yam", ENTER, ENTER], { regions: ["eu-west-3"] });
+  expect(answers?.region).toBe("eu-west-4");
+  expect(seen).toContain("the service has no endpoint in the region eu-west-4 (did you mean eu-west-3?).\n");
 });
