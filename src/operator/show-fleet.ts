@@ -67,6 +67,7 @@ function selectionInWords(selection: FleetDetails["selection"]): string {
 }
 
 function showMembers(members: readonly FleetMemberView[], terminal: Terminal): void {
+  const { compare } = new Intl.Collator("en", { numeric: true });
   const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
   const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
   for (const group of ordered) {
@@ -78,7 +79,10 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal): v
     terminal.print("");
     const why = reason === null ? "" : `: ${withShortMoments(reason)}`;
     terminal.sentence(`${terminal.style(style, state)}, ${count}${why}`);
-    const names = group.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
+    const names = group
+      .map(({ robot }) => robot)
+      .toSorted(compare)
+      .slice(0, NAMED_ROBOTS);
     const more = group.length - names.length;
     terminal.sentence(`${names.join("  ")}${more === 0 ? "" : `  and ${more} more`}`, "  ", "  ");
   }

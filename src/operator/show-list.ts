@@ -57,10 +57,10 @@ export function showRows<Item>(
   const columns = wide === true ? Number.POSITIVE_INFINITY : undefined;
   const hidden = terminal.table(view.headers, rows, view.prose, view.spare, columns);
   const { below } = view;
-  if (below !== undefined && hidden.includes(below.column)) below.tell(items);
   noteHidden(
     hidden.filter((header) => header !== below?.column),
     COLUMN_REMEDY,
     terminal,
   );
+  if (below !== undefined && hidden.includes(below.column)) below.tell(items);
 }

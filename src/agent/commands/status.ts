@@ -154,8 +154,8 @@ function describe(document: StatusDocument, terminal: Terminal): void {
 
 function describeConfirmation({ confirmed_at, problem, next_at }: ConfirmationStatus, terminal: Terminal): string {
   const when = confirmed_at ?? "not since the agent started";
-  if (problem !== null) return terminal.style("warn", `${when}; since then: ${problem}; asked again ${next_at}`);
-  return confirmed_at === null ? `${when}; asked ${next_at}` : when;
+  if (problem !== null) return terminal.style("warn", `${when}; since then: ${problem}; next check ${next_at}`);
+  return confirmed_at === null ? `${when}; next check ${next_at}` : when;
 }
 
 function describeDisk(document: StatusDocument, terminal: Terminal): string {

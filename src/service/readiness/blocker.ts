@@ -39,20 +39,26 @@ export function someMembersBlocked(subject: string, unable: readonly UnableMembe
   };
 }
 
+/** The reason of the most robots first. The same whatever the order of the members, since callers group them differently. */
 function reasons(subject: string, unable: readonly UnableMembers[]): string {
-  const by_reason = [...Map.groupBy(unable, ({ reason }) => reason)];
-  const told = by_reason
+  const byReason = [...Map.groupBy(unable, ({ reason }) => reason)]
+    .map(([reason, groups]) => ({ reason, robots: robotsOf(groups), example: exampleOf(groups) }))
+    .toSorted((left, right) => right.robots - left.robots || (left.example < right.example ? -1 : 1));
+  const told = byReason
     .slice(0, REASONS_MAXIMUM)
-    .map(([reason, groups]) => `${whom(groups)}: ${shown(subject)} ${reason}`);
-  const rest = robotsOf(by_reason.slice(REASONS_MAXIMUM).flatMap(([, groups]) => groups));
+    .map(({ reason, robots, example }) => `${whom(example, robots - 1)}: ${shown(subject)} ${reason}`);
+  const rest = byReason.slice(REASONS_MAXIMUM).reduce((sum, { robots }) => sum + robots, 0);
   return rest === 0 ? told.join("; ") : `${told.join("; ")}; and ${rest} more for other reasons`;
 }
 
+/** The first of these robots by name. */
+function exampleOf(groups: readonly UnableMembers[]): string {
+  return groups.map(({ group }) => group.example).toSorted()[0] ?? "";
+}
+
 /** `r1`, or `r1 and 2 more`. */
-function whom(groups: readonly UnableMembers[]): string {
-  const example = shown(groups[0]?.group.example ?? "");
-  const others = robotsOf(groups) - 1;
-  return others > 0 ? `${example} and ${others} more` : example;
+function whom(example: string, others: number): string {
+  return others > 0 ? `${shown(example)} and ${others} more` : shown(example);
 }
 
 function robotsOf(unable: readonly UnableMembers[]): number {

@@ -243,6 +243,7 @@ describe("on a robot in order", () => {
     const { robot } = scene;
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "registered");
+    expect(await show("status")).toContain("confirmed   not since the agent started; next check <time>\n");
     await daemon.ask("POST", "/confirm");
     expect(await show("status")).toMatchInlineSnapshot(`
       "● Registered as arm-7

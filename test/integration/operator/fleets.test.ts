@@ -11,8 +11,9 @@ import { openOperatorSite } from "../../support/operator.ts";
 let site: OperatorSite;
 beforeAll(async () => {
   site = await openOperatorSite();
-  await site.register("arm-1", { site: "lab" });
+  // Not in the order of their names, so that a list in the order of registration shows.
   await site.register("arm-2", { site: "lab" });
+  await site.register("arm-1", { site: "lab" });
   await site.register("cart", { site: "yard", robot_type_id: "wheelbarrow" });
 });
 afterAll(() => site[Symbol.asyncDispose]());

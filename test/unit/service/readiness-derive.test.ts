@@ -289,6 +289,18 @@ describe("deriveNeeds: what a person has to see to", () => {
     `);
   });
 
+  it("robots that cannot run the model for several reasons → the same sentence in whatever order the robots come", () => {
+    const needsArm = "needs a robot of type yam; the robot is so101";
+    const one = (example: string, obstacle: string) => group({ count: 1, example, obstacle });
+    const members = [one("r9", needsWrist), one("r8", needsArm), one("r5", needsArm), one("r3", needsWrist)];
+    const expected =
+      "5 of 8 robots cannot run pi0.5: r4 and 2 more: pi0.5 needs a robot of type yam; the robot is so101; " +
+      "r3 and 1 more: pi0.5 needs a camera with role wrist; the robot has none.";
+    const all = [group(), ...members, one("r4", needsArm)];
+    expect(needs({ members: all })).toMatchObject([{ reason: expected }]);
+    expect(needs({ members: all.toReversed() })).toMatchObject([{ reason: expected }]);
+  });
+
   const update = (endpoint: EndpointFacts) =>
     generation({ id: "gen_2", subject: "pi1", activated_at: null, endpoints: on(endpoint) });
   const COUNTS: readonly [string, Partial<FleetFacts>, number][] = [
