@@ -145,8 +145,7 @@ export function createFingerprinter(
   function waitForSense(paths: readonly string[], cut: Cut): Collected | undefined {
     return unsettled(paths, (path) => {
       const hashed = hashOf(state, cut, path);
-      if (hashed?.suspect === true && !settling.isRestless(path))
-        return settling.suspicion_ms(path, hashed.sha256, sightings.quiet_ms(path));
+      if (hashed?.suspect === true) return settling.suspicion_ms(path, hashed.sha256, sightings.quiet_ms(path));
       settling.clear(path);
       return 0;
     });
@@ -182,6 +181,7 @@ export function createFingerprinter(
       if (hashed === undefined) throw new Error(`${path} has no hash in its own snapshot`);
       const { sha256, bytes, stat, trusted, suspect } = hashed;
       if (suspect) warnings.push(unparseable(path, bytes === 0));
+      else settling.clear(path);
       if (hashed.ofOneMoment || settling.isRestless(path)) warnings.push(restless(path));
       settling.accept(path, sha256);
       return { label, path, sha256, bytes, stat, trusted, suspect };
@@ -211,6 +211,7 @@ export function createFingerprinter(
       const cut = createCut();
       const wait = (waiting: typeof waitForRest) => (settle ? waiting(paths, cut) : undefined);
 
+      settling.resume(sightings.unwatched_ms());
       await sightings.look(paths, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (paths.some((path) => hashOf(state, cut, path) === undefined)) cache.disinherit();

@@ -32,6 +32,8 @@ export interface Sightings {
   quiet_ms(path: string): number;
   /** True when every change after the last look shows in a stat: what is read then stands for the file until its stat moves. */
   isTrustworthy(path: string): boolean;
+  /** Milliseconds since the last look at any path. */
+  unwatched_ms(): number;
   /** Forgets every path but these. */
   retain(paths: ReadonlySet<string>): void;
 }
@@ -112,6 +114,7 @@ export function createSightings({ files, clock }: { readonly files: Files; reado
       const view = sightings.get(path)?.view;
       return view?.kind === "hidden" || (view !== undefined && quiet_ms(path) > racyWindow_ms(view.stat));
     },
+    unwatched_ms: () => clock.monotonic_ms() - last.monotonic_ms,
     retain(paths) {
       for (const path of sightings.keys()) if (!paths.has(path)) sightings.delete(path);
     },

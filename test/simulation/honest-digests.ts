@@ -12,13 +12,16 @@ const TOLERANCE_MS = 11;
 /** Timers are late now and then; looks at the files take operations too. */
 const SLACK_MS = 300;
 
-/** Since when the last content has been there; what came back before anybody would have given up waiting for it, has been there all along. */
-function sinceWhen(contents: readonly Span<string | null>[]): number {
+/**
+ * Since when contents like the last one have been there; what came back before anybody would have given up waiting for it, has been there all
+ * along.
+ */
+function sinceWhen(contents: readonly Span<string | null>[], isLikeLast: (sha256: string | null) => boolean): number {
   const last = contents.at(-1);
   let since_ms = last?.since_ms ?? Number.POSITIVE_INFINITY;
   let from_ms = last?.from_ms ?? Number.NEGATIVE_INFINITY;
   for (const span of contents.toReversed()) {
-    if (span.value !== last?.value) continue;
+    if (!isLikeLast(span.value)) continue;
     if (from_ms - span.to_ms > GRACE_MS) break;
     since_ms = Math.min(since_ms, span.since_ms);
     from_ms = span.from_ms;
@@ -29,7 +32,7 @@ function sinceWhen(contents: readonly Span<string | null>[]): number {
 /**
  * No digest is sent but that of a state of all the files that was on the disk at one moment, lately, and for long enough:
  * the settle time; or, where a file looks half-written, the grace. Files that never hold still are taken after the grace as they
- * are, but never as a mix.
+ * are, but never as a mix; half-written only when they have been half-written again and again for the grace.
  */
 export function honestDigests(world: World): Witness {
   const timeline = createTimeline(world.disk);
@@ -78,7 +81,10 @@ export function honestDigests(world: World): Witness {
       changed_ms = Math.max(changed_ms, last_ms);
       const sha256 = contents.at(-1)?.value ?? "";
       if (!timeline.isSuspicious(sha256) || accepted.has(path + sha256)) continue;
-      const content_ms = end_ms - sinceWhen(contents);
+      const isLikeLast = neverRested(path, end_ms)
+        ? (value: string | null) => value !== null && timeline.isSuspicious(value)
+        : (value: string | null) => value === sha256;
+      const content_ms = end_ms - sinceWhen(contents, isLikeLast);
       if (content_ms < GRACE_MS - TOLERANCE_MS) {
         return `took ${path} as it was for only ${content_ms.toFixed(1)} ms, half-written`;
       }

@@ -12,9 +12,11 @@ const PLANT_SEEDS = 40;
 /** Seeds that found a mistake once, and what it was. */
 const REGRESSIONS: readonly (readonly [seed: number, what: string])[] = [
   [3, "that on whole-second timestamps a file did not have to hold still"],
+  [30, "an empty file, taken because it had not held still while it was whole"],
   [46, "a registration believed although the service had taken another one, whose answer was lost"],
   [98, "requests that were refused and did not count for the rate cap"],
   [163, "a registration believed although the service had taken another one, whose answer was lost"],
+  [176, "half a file, taken because it had not held still while it was whole"],
   [266, "an error at closing the key file that ended the daemon"],
 ];
 

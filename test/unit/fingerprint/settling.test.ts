@@ -137,10 +137,10 @@ describe("collect: settle", () => {
     expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
   });
 
-  test("a file that never holds still and never parses either is taken once per grace, and named", async () => {
+  test("a file that never holds still and never parses either is waited for twice as long once, then taken once per grace, and named", async () => {
     const { path, clock, collect, passSince } = await robot(["log.json"]);
     const taken_ms: number[] = [];
-    for (let elapsed_ms = 0; elapsed_ms <= 15_000; elapsed_ms += 250) {
+    for (let elapsed_ms = 0; elapsed_ms <= 35_000; elapsed_ms += 250) {
       await appendFile(path, `{"state": ${elapsed_ms}`);
       await passSince(path, 100);
       const collected = await collect();
@@ -150,7 +150,47 @@ describe("collect: settle", () => {
       }
       clock.step(150);
     }
-    expect(taken_ms).toEqual([10_000]);
+    expect(taken_ms).toEqual([20_000, 30_250]);
+  });
+
+  describe("a file that never holds still", () => {
+    /** A file that was written whole every 250 ms for the grace. */
+    async function restlessRobot() {
+      const { path, clock, fingerprinter, collect, passSince } = await robot(["calibration.json"]);
+      const write = async (content: string) => {
+        clock.step(150);
+        await writeFile(path, content);
+        await passSince(path, 100);
+      };
+      const look = async (content: string) => {
+        await write(content);
+        return collect();
+      };
+      const passGrace = async () => {
+        for (let elapsed_ms = 0; elapsed_ms < 10_000; elapsed_ms += 250) {
+          expect((await look(`{"state": ${elapsed_ms}}`)).kind).toBe("unsettled");
+        }
+      };
+      await passGrace();
+      return { path, fingerprinter, write, look, passGrace };
+    }
+
+    test("is not taken half-written when it is whole soon after", async () => {
+      const { path, look } = await restlessRobot();
+      for (const half of ["", '{"sta', '{"state": 1']) expect((await look(half)).kind).toBe("unsettled");
+      const collected = await look('{"state": 12}');
+      expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+      expect(collected).toMatchObject({ warnings: [{ id: "file_restless" }] });
+    });
+
+    test("is waited for anew when it is half-written after a one-shot look that found it whole", async () => {
+      const { path, fingerprinter, write, look, passGrace } = await restlessRobot();
+      expect((await look("")).kind).toBe("unsettled");
+      await write('{"state": 12}');
+      snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
+      await passGrace();
+      expect((await look('{"sta')).kind).toBe("unsettled");
+    });
   });
 
   test("the wait never goes beyond the end of the grace", async () => {
@@ -163,6 +203,20 @@ describe("collect: settle", () => {
     await passSince(path, 0);
     expect(waitOf(await collect())).toBe(200);
   });
+
+  test.each(["", "whole"])(
+    "unrest that nobody looked at for longer than the grace counts as another one (%j)",
+    async (content) => {
+      const { path, clock, collect, passSince } = await robot();
+      await writeFile(path, content);
+      await passSince(path, 400);
+      expect(waitOf(await collect())).toBe(100);
+      clock.step(3_600_000);
+      await writeFile(path, `${content} and more`);
+      await passSince(path, 400);
+      expect(waitOf(await collect())).toBe(100);
+    },
+  );
 
   test("a one-shot look does not wait for the settle time", async () => {
     const { path, clock, fingerprinter, passSince } = await robot();
