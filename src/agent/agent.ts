@@ -105,6 +105,8 @@ export function createAgent(options: AgentOptions): Agent {
   let rereadDueMs = 0;
   let rereadScope: RereadScope = "inherited";
   let preparing = Promise.resolve();
+  /** A person asked, for whom nothing counts that was read before. */
+  let isAsked = false;
   /** A person asked to register, whatever is registered. */
   let forced = false;
   /** A person asked whether the service still holds the registration. */
@@ -151,9 +153,9 @@ export function createAgent(options: AgentOptions): Agent {
     alarm.ring();
   }
 
-  /** A person asked: nothing that was read before counts. */
+  /** A person asked. A run under way comes to its end: who asks all the time must not keep it from that. */
   function look(): void {
-    collector.distrust();
+    isAsked = true;
     trigger();
   }
 
@@ -225,6 +227,8 @@ export function createAgent(options: AgentOptions): Agent {
     reporter.mode(watcher.mode());
     // Who asks while this runs is answered by the next run.
     const answering = waiting.splice(0);
+    if (isAsked) collector.distrust();
+    isAsked = false;
     if (rebinding) {
       rebinding = false;
       is_rebound = await reconciler.forgetMoved();

@@ -33,7 +33,7 @@ export interface Collector {
   collect(settle: boolean, signal: AbortSignal): Promise<Collection | Unsettled>;
   /** True when nothing that was collected has moved since: synchronous stats only. Local filesystems only. */
   holds(): boolean;
-  /** Nothing that was read counts any more: the next collect reads everything. */
+  /** Nothing that was read counts any more: a collect under way comes to nothing, and the next one reads everything. */
   distrust(): void;
   /** Reads again what seems unchanged, as `Fingerprinter.reread` does; with `all`, the next collect reads the two documents too. */
   reread(scope: RereadScope, signal: AbortSignal): Promise<readonly string[]>;
@@ -80,16 +80,16 @@ export function createCollector(options: CollectorOptions): Collector {
   let current = options.initial;
   let manifest = options.openManifest(current.manifest, () => current.watch.settle_ms);
   let fingerprinter = startFingerprinter();
+  fingerprinter.remember(options.registration?.files ?? []);
   let snapshot: Snapshot | null = null;
   let file_findings: readonly LocatedFinding[] = [];
   let robot_name = current.robot.name;
   let hostname = machine.identity.hostname();
+  let isDistrusted = false;
 
   function startFingerprinter(): Fingerprinter {
     const { settle_ms, file_limit_bytes } = current.watch;
-    const started = createFingerprinter(machine, { settle_ms, grace_ms: settle_ms + GRACE_MS, file_limit_bytes });
-    started.remember(options.registration?.files ?? []);
-    return started;
+    return createFingerprinter(machine, { settle_ms, grace_ms: settle_ms + GRACE_MS, file_limit_bytes });
   }
 
   /** Takes over a good edit of the configuration; of a bad one only the findings are shown and the last good one stays. */
@@ -100,10 +100,7 @@ export function createCollector(options: CollectorOptions): Collector {
     current = next;
     if (next.manifest !== previous.manifest)
       manifest = options.openManifest(next.manifest, () => current.watch.settle_ms);
-    if (JSON.stringify(next.watch) !== JSON.stringify(previous.watch)) {
-      fingerprinter = startFingerprinter();
-      fingerprinter.remember(snapshot?.files ?? []);
-    }
+    if (JSON.stringify(next.watch) !== JSON.stringify(previous.watch)) fingerprinter = startFingerprinter();
     options.onConfiguration(next);
   }
 
@@ -168,17 +165,32 @@ export function createCollector(options: CollectorOptions): Collector {
     return { kind: "body", body: buildRobotSetup(current, value, snapshot.digest, robot_name) };
   }
 
+  /** False where files and documents were not read of the same disk: together they may say what never was. */
+  async function isOneDisk(): Promise<boolean> {
+    const areAsRead = await Promise.all([configuration.isAsRead(), manifest.isAsRead()]);
+    return !isDistrusted && areAsRead.every(Boolean);
+  }
+
   return {
     async collect(settle, signal) {
+      if (isDistrusted) {
+        isDistrusted = false;
+        distrustDocuments();
+        fingerprinter.distrust();
+      }
       const [unsettled, machine_id] = await Promise.all([refreshDocuments(settle), machine.identity.machine()]);
       if (unsettled !== null) return unsettled;
       const wanted = await collectFiles(settle, signal, machine_id);
-      return wanted.kind === "unsettled" ? wanted : { kind: "collected", wanted, machine_id };
+      if (wanted.kind === "unsettled") return wanted;
+      if (wanted.kind === "body" && !(await isOneDisk())) {
+        const paths = [configuration.path, manifest.path];
+        return { kind: "unsettled", wait_ms: Math.max(1, current.watch.settle_ms), paths };
+      }
+      return { kind: "collected", wanted, machine_id };
     },
-    holds: () => configuration.holds() && manifest.holds() && fingerprinter.holds(listedFiles()),
+    holds: () => !isDistrusted && configuration.holds() && manifest.holds() && fingerprinter.holds(listedFiles()),
     distrust() {
-      distrustDocuments();
-      fingerprinter.distrust();
+      isDistrusted = true;
     },
     reread(scope, signal) {
       if (scope === "all") distrustDocuments();

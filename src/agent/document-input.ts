@@ -27,6 +27,8 @@ export interface DocumentInput<T> {
    * @returns how many milliseconds to wait until the file can be trusted to hold still; 0 when `reading` is the truth.
    */
   refresh(settle: boolean): Promise<number>;
+  /** Looks at the file: whether it still is what `reading` was made of. */
+  isAsRead(): Promise<boolean>;
   /** One synchronous stat: true when the file is as it was read. Local filesystems only. */
   holds(): boolean;
   /** The next `refresh` reads the file, moved or not. */
@@ -51,7 +53,9 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
   const sightings = createSightings(options);
   // Nothing is wrong with a file that was not looked at yet.
   let reading: Reading<T> = { findings: [], value: null, locate: () => ({ line: 1, column: 1 }) };
-  /** What `reading` was made of, as long as a look can tell that it still is so. */
+  /** What `reading` was made of. */
+  let made: View | null = null;
+  /** The same, as long as a look can tell that it still is so. */
   let known: View | null = null;
 
   async function look(): Promise<View> {
@@ -93,6 +97,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
         if (!settle) reading = unreadable("file_unstable", `${path} is being written; try again`);
         return Math.max(1, options.settle_ms());
       }
+      made = view;
       known = null;
       // Perhaps in passing (EIO, EMFILE): the same file is worth another look.
       if (next === "failed") return 0;
@@ -100,6 +105,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       if (isTrustworthy) known = view;
       return 0;
     },
+    isAsRead: async () => made !== null && sameView(await look(), made),
     holds: () => known !== null && sameView(viewNow(files, path), known),
     distrust() {
       known = null;
