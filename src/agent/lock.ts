@@ -15,12 +15,15 @@ export type TakenLock =
   | { readonly kind: "lock"; readonly lock: StateLock }
   /** Another process holds it. */
   | { readonly kind: "held" }
+  /** Not this user's to take; whether another process holds it, its control socket tells. */
+  | { readonly kind: "denied"; readonly problem: Problem }
   | { readonly kind: "problem"; readonly problem: Problem };
 
 /** Stays where it is: a file that came and went could be locked twice. */
 const FILE_NAME = "lock";
 /** Whoever can open the file can take the lock. */
 const FILE_MODE = 0o600;
+const DENIED_CODES: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 
 const open = promisify(fs.open);
 const close = promisify(fs.close);
@@ -38,7 +41,9 @@ export async function lockState(files: Files, state_directory: string): Promise<
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
-    return unusable(state_directory, code);
+    return DENIED_CODES.has(code)
+      ? { ...unusable(state_directory, code), kind: "denied" }
+      : unusable(state_directory, code);
   }
   const flocked = await flock(descriptor);
   if (flocked.kind === "locked") {
@@ -82,7 +87,7 @@ function refused(flocked: Exclude<Flocked, { kind: "locked" }>, state_directory:
   }
 }
 
-function unusable(where: string, code: string): TakenLock {
+function unusable(where: string, code: string): Extract<TakenLock, { kind: "problem" }> {
   const what = `the state directory cannot be used (${code})`;
   const fix = "run this as root or as the agent's user, or name another folder: --state-dir DIR";
   return { kind: "problem", problem: { code: "state-unusable", what, where, fix } };

@@ -1,6 +1,9 @@
 import type { Problem } from "../../platform/terminal.ts";
 import type { ControlAnswer } from "../control-client.ts";
 
+/** Code of the problem that nothing answers where the control socket belongs. */
+export const NO_SOCKET = "already-running";
+
 /** Why the daemon could not be asked, or what it answered that it should not have. */
 export function daemonProblem(answer: ControlAnswer, path: string): Problem {
   switch (answer.kind) {
@@ -13,7 +16,7 @@ export function daemonProblem(answer: ControlAnswer, path: string): Problem {
       };
     case "not-running":
       return {
-        code: "already-running",
+        code: NO_SOCKET,
         what: "another agent works on this state directory and has no control socket here",
         where: path,
         fix: "give its --runtime-dir, or stop it first",

@@ -41,7 +41,7 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
   };
 
   const taken = await lockState(context.machine.files, folders.state_directory);
-  if (taken.kind === "problem") return refuse(taken.problem);
+  if ("problem" in taken) return refuse(taken.problem);
   await using _lock = taken.kind === "lock" ? taken.lock : null;
   const running = taken.kind === "held" ? await askRunningAgent(folders, context) : null;
   if (running !== null && "fix" in running) return refuse(running);

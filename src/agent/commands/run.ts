@@ -32,7 +32,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
   const { initial, taken } = begun;
   if (taken.kind !== "lock") {
     terminal.problem(
-      taken.kind === "problem"
+      "problem" in taken
         ? taken.problem
         : {
             code: "already-running",

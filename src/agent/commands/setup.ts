@@ -23,7 +23,7 @@ import { exitCodeOf, isStatusDocument } from "../status.ts";
 import { statusProblem } from "../status-problem.ts";
 import { takeVantage } from "../vantage.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
-import { daemonProblem } from "./daemon-problem.ts";
+import { daemonProblem, NO_SOCKET } from "./daemon-problem.ts";
 import { describeInvalid } from "./invalid-status.ts";
 import { askRunningAgent } from "./running-agent.ts";
 import { hashProgress, showFindings } from "./show-findings.ts";
@@ -44,10 +44,15 @@ export const setup: Command<SetupOptions> = async (options, context) => {
   switch (taken.kind) {
     case "problem":
       return showProblem(taken.problem, {}, options, context.terminal);
+    // Members of the agent's group may ask it to register, and may not write its state.
+    case "denied":
     case "held": {
       const answer = await throughDaemon(folders, options, context);
       context.signal.throwIfAborted();
-      if ("fix" in answer) return showProblem(answer, {}, options, context.terminal);
+      if ("fix" in answer) {
+        const isNobodyThere = taken.kind === "denied" && answer.code === NO_SOCKET;
+        return showProblem(isNobodyThere ? taken.problem : answer, {}, options, context.terminal);
+      }
       return conclude(answer.status, options, context, answer.before);
     }
     case "lock": {

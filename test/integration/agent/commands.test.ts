@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { mkdir, readFile, rm, truncate } from "node:fs/promises";
+import { chmod, mkdir, readFile, rm, truncate } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -276,6 +276,24 @@ describe("on a robot in order", () => {
       --- exit 1
       "
     `);
+  });
+
+  test.skipIf(!canBecomeNobody)("--setup of a member of the agent's group, who may not open its state", async () => {
+    const { robot } = scene;
+    const member = ["setpriv", "--reuid=65534", "--regid=0", "--clear-groups"];
+    await chmod(robot.folder, 0o755);
+    await using daemon = await robot.start();
+    await daemon.until(({ state }) => state === "registered");
+    const through = await robot.run(["--setup"], {}, member);
+    expect([through.code, through.stderr]).toEqual([0, ""]);
+    expect(through.stdout).toMatch(/^Registered arm-7/);
+    const rebound = await robot.run(["rebind"], {}, member);
+    expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
+    const stranger = await robot.run(["--setup"], {}, asNobody);
+    expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("[daemon-denied]")]);
+    await daemon.stop("SIGTERM");
+    const alone = await robot.run(["--setup"], {}, member);
+    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
   });
 
   test("rebind: keeps the old registration aside; a second time there is nothing to do", async () => {
