@@ -163,9 +163,11 @@ export function createAgent(options: AgentOptions): Agent {
   async function reread(): Promise<void> {
     const scope = rereadScope;
     rereadScope = "all";
-    rereadDueMs = clock.monotonic_ms() + REREAD_MS * (0.9 + 0.2 * machine.random.unit());
+    // One at a time: each may hang on its disk, and the threads that wait for disks are few.
+    rereadDueMs = Number.POSITIVE_INFINITY;
     try {
       const paths = await collector.reread(scope, stopping.signal);
+      rereadDueMs = clock.monotonic_ms() + REREAD_MS * (0.9 + 0.2 * machine.random.unit());
       if (paths.length === 0) return;
       log.warn("changed-unseen", { paths });
       trigger();

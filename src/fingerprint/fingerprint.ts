@@ -257,9 +257,9 @@ export function createFingerprinter(
 
     async reread(scope, signal) {
       const known = [...cache.entries()].filter(([, { inherited }]) => inherited || scope === "all");
-      const misjudged = await findMisjudged(machine, known, signal);
+      const { misjudged, moved } = await findMisjudged(machine, known, signal);
       for (const [path, hashed] of known) cache.confirm(path, hashed);
-      for (const path of misjudged) cache.forget(path);
+      for (const path of [...misjudged, ...moved]) cache.forget(path);
       if (misjudged.length > 0) last = undefined;
       return misjudged;
     },

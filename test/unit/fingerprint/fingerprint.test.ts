@@ -303,11 +303,28 @@ describe("reread, distrust", () => {
     expect(fingerprinter.holds(listed(...paths))).toBe(true);
   });
 
-  test("reread: a file that is gone or cannot be read any more is named", async () => {
-    const { paths, fingerprinter } = await robot("a", "b");
+  test("reread: a file that cannot be read any more is named", async () => {
+    let isBroken = false;
+    const { paths, clock } = await robot("a", "b");
+    const files = meddledFiles({
+      beforeRead(path) {
+        if (isBroken && path === paths[1]) throw Object.assign(new Error("EIO"), { code: "EIO" });
+      },
+    });
+    const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
     await collect(fingerprinter, paths);
-    await rm(paths[1]!);
+    isBroken = true;
     expect(await fingerprinter.reread("all", NEVER)).toEqual([paths[1]]);
+    expect(fingerprinter.holds(listed(...paths))).toBe(false);
+  });
+
+  test("reread: an edit or removal, which a look at the stats shows, is not named", async () => {
+    const { paths, fingerprinter } = await robot("a", "b", "c");
+    await collect(fingerprinter, paths);
+    await writeFile(paths[0]!, "edited");
+    await rm(paths[1]!);
+    expect(await fingerprinter.reread("all", NEVER)).toEqual([]);
+    expect(fingerprinter.holds(listed(...paths))).toBe(false);
   });
 
   test("reread: takes its time, and ends when it is told to", async () => {
