@@ -4,7 +4,7 @@ import type { FleetView } from "../api/fleets.ts";
 import type { CallResult } from "../client/client.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { isUnknownOperation } from "./failure.ts";
-import { blockerOf, firstClause, withShortMoments } from "./fleet-words.ts";
+import { blockerOf, firstClause, momentsInWords } from "./fleet-words.ts";
 import { itemsIn } from "./listed.ts";
 import type { Service } from "./service.ts";
 
@@ -40,8 +40,8 @@ export function actionsOf({ needs }: NeedyFleet): string {
 const SHOWN = { groups: 8, names: 4 } as const;
 
 /** Below a table that has no room for it: what is to be done, once for all fleets that are alike. */
-export function tellNeeds(fleets: readonly NeedyFleet[], terminal: Terminal): void {
-  const groups = groupNeeds(fleets);
+export function tellNeeds(fleets: readonly NeedyFleet[], terminal: Terminal, nowMs: number): void {
+  const groups = groupNeeds(fleets, nowMs);
   for (const { names, reason, action } of groups.slice(0, SHOWN.groups)) {
     const others = names.length - SHOWN.names;
     const told = `${names.slice(0, SHOWN.names).join(", ")}${others > 0 ? ` and ${others} more` : ""}`;
@@ -60,7 +60,7 @@ interface NeedGroup {
 }
 
 /** Fleets with the same need, the most first. Robots and servers that a reason names are left out where it stands for several. */
-export function groupNeeds(fleets: readonly NeedyFleet[]): readonly NeedGroup[] {
+export function groupNeeds(fleets: readonly NeedyFleet[], nowMs: number): readonly NeedGroup[] {
   const all = fleets.flatMap(({ view, needs }) =>
     needs.map(({ reason, action }) => ({ name: view.name, reason, action })),
   );
@@ -69,7 +69,8 @@ export function groupNeeds(fleets: readonly NeedyFleet[]): readonly NeedGroup[] 
     .map((group) => {
       const { reason = "", action = "" } = group[0] ?? {};
       const names = group.map(({ name }) => name);
-      return { names, reason: withShortMoments(names.length > 1 ? `${firstClause(reason)}.` : reason), action };
+      const told = names.length > 1 ? `${firstClause(reason)}.` : reason;
+      return { names, reason: momentsInWords(told, nowMs), action };
     })
     .toSorted((left, right) => right.names.length - left.names.length);
 }

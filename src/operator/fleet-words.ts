@@ -1,7 +1,8 @@
-import type { FleetNeed } from "../api/fleet-details.ts";
+import type { FleetNeed, WaitingCounts } from "../api/fleet-details.ts";
 import type { FleetView } from "../api/fleets.ts";
+import { OVER_THE_PEAK, waitingOf } from "../api/fleet-words.ts";
 import type { Terminal } from "../platform/terminal.ts";
-import { shortDuration } from "../platform/relative-time.ts";
+import { relativeTime, shortDuration } from "../platform/relative-time.ts";
 
 /** How fleets are put for a person, wherever they are shown. */
 
@@ -21,8 +22,11 @@ export function statusInWords({ status }: Pick<FleetView, "status">, terminal: T
 }
 
 /** `3 ready, 1 blocked of 10`; states that no robot is in are left out. */
-export function countsInWords({ registered, active, ready, waiting, blocked }: FleetView["robots"]): string {
-  const states = Object.entries({ active, ready, waiting, blocked });
+export function countsInWords(robots: FleetView["robots"], waitingFor?: WaitingCounts | null): string {
+  const { registered, active, ready, blocked } = robots;
+  const overThePeak = waitingOf(robots, waitingFor)?.peak ?? 0;
+  const waiting = robots.waiting - overThePeak;
+  const states = Object.entries({ active, ready, [OVER_THE_PEAK]: overThePeak, waiting, blocked });
   const told = states.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
   return told.length === 0 ? `${registered} robots` : `${told.join(", ")} of ${registered}`;
 }
@@ -54,16 +58,16 @@ export function blockerOf({ blocker, update }: FleetView): string {
 }
 
 /** One short sentence for a list: the update that is under way, and why the fleet is not ready; empty for one that runs. */
-export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[]): string {
+export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[], nowMs: number): string {
   // Its state first: a narrow terminal shows the beginning.
   const { update } = fleet;
   const under_way = update === null || update === undefined ? "" : `${update.status} update to ${update.subject}`;
-  const parts = [under_way, stateReasonOf(fleet, needs)].filter((part) => part !== "");
+  const parts = [under_way, stateReasonOf(fleet, needs, nowMs)].filter((part) => part !== "");
   return parts.join("; ");
 }
 
-function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[]): string {
-  if (need !== undefined) return withShortMoments(firstClause(need.reason));
+function stateReasonOf(fleet: FleetView, [need]: readonly FleetNeed[], nowMs: number): string {
+  if (need !== undefined) return momentsInWords(firstClause(need.reason), nowMs);
   const { registered, blocked, waiting } = fleet.robots;
   if (fleet.status !== "degraded") return estimateInWords(fleet);
   if (blocked > 0) return `${blocked} of ${robots(registered)} cannot run its model`;
@@ -75,9 +79,23 @@ export function firstClause(reason: string): string {
   return reason.replace(/^Update: /, "").split(/[:;.](?:\s|$)/, 1)[0] ?? "";
 }
 
-/** `2030-01-31T08:00:00.000Z` as `2030-01-31 08:00Z`. */
-export function withShortMoments(text: string): string {
-  return text.replaceAll(/(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(?::\d\d(?:\.\d+)?)?Z/g, "$1 $2Z");
+const MOMENT = /\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z/g;
+const DAY_MS = 86_400_000;
+
+/** A sentence of the service for a person: `since 10:43Z (12 min ago)`, `until 2026-11-25 08:00Z (in 3 d)`, `until 2030-01-31 08:00Z`. */
+export function momentsInWords(text: string, nowMs: number): string {
+  return text.replaceAll(MOMENT, (iso) => {
+    const [date, minute] = [iso.slice(0, 10), minuteInWords(iso)];
+    const relative = relativeTime(iso, nowMs);
+    if (relative === date) return minute;
+    const isNear = Math.abs(Date.parse(iso) - nowMs) < DAY_MS;
+    return `${isNear ? minute.slice(date.length + 1) : minute} (${relative})`;
+  });
+}
+
+/** `2030-01-31 08:00Z`. @param iso in UTC. */
+export function minuteInWords(iso: string): string {
+  return `${iso.slice(0, 16).replace("T", " ")}Z`;
 }
 
 function robots(count: number): string {

@@ -15,7 +15,7 @@ export interface ListView<Item> {
   /** The sentence for a list with nothing in it. */
   readonly empty: string;
   /** Tells what a column holds below the table, where the terminal has no room for that column. */
-  readonly below?: { readonly column: string; tell(items: readonly Item[]): void };
+  readonly below?: { readonly column: string; tell(items: readonly Item[], nowMs: number): void };
 }
 
 export interface ColumnFlags {

@@ -1,8 +1,16 @@
 import type { FleetDetails, FleetMemberView, FleetNeed } from "../api/fleet-details.ts";
 import type { FleetView } from "../api/fleets.ts";
+import { memberStateInWords, peakInWords } from "../api/fleet-words.ts";
 import type { Terminal } from "../platform/terminal.ts";
 import { withNeeds } from "./fleet-needs.ts";
-import { countsAsBar, countsInWords, estimateInWords, statusInWords, withShortMoments } from "./fleet-words.ts";
+import {
+  countsAsBar,
+  countsInWords,
+  estimateInWords,
+  statusInWords,
+  minuteInWords,
+  momentsInWords,
+} from "./fleet-words.ts";
 import { DOCUMENT_REMEDY, noteHidden } from "./list-columns.ts";
 import { showEndpoints } from "./model-endpoints.ts";
 import { showFacts } from "./show-facts.ts";
@@ -20,14 +28,14 @@ const STATES = ["blocked", "waiting", "ready", "active"] as const;
 export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
   terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
   for (const { reason, action } of needsOf(fleet, details)) {
-    terminal.sentence(withShortMoments(reason), `${terminal.style("bad", "!")} `, "  ");
+    terminal.sentence(momentsInWords(reason, now_ms), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
-  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots)}`);
+  terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots, details?.waiting)}`);
   terminal.print("");
   showFleetFacts(fleet, details, terminal, now_ms);
   if (details === null) return;
-  showMembers(details.members, terminal);
+  showMembers(details.members, terminal, now_ms);
   showFleetEndpoints(details, terminal, now_ms);
   showWindows(details.operating_windows, terminal, now_ms);
   showGenerations(details.generations, terminal, now_ms);
@@ -47,7 +55,7 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
       ["model", `${fleet.subject}${active_model?.status === undefined ? "" : ` (${active_model.status})`}`],
       ["update", is_updated ? `${update.subject} (${update.status})` : ""],
       ["estimate", estimateInWords(fleet)],
-      ["mode", `${fleet.readiness_mode}, at most ${fleet.peak_active_robots} active at a time`],
+      ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
       ["members", details === null ? "" : selectionInWords(details.selection)],
       ["created", relativeTime(details?.created_at, now_ms)],
       ["updated", relativeTime(details?.updated_at, now_ms)],
@@ -66,7 +74,7 @@ function selectionInWords(selection: FleetDetails["selection"]): string {
   return `${told.join(", ")}, as of the day it was created`;
 }
 
-function showMembers(members: readonly FleetMemberView[], terminal: Terminal): void {
+function showMembers(members: readonly FleetMemberView[], terminal: Terminal, nowMs: number): void {
   const { compare } = new Intl.Collator("en", { numeric: true });
   const groups = Map.groupBy(members, ({ state, reason }) => JSON.stringify([STATES.indexOf(state), reason]));
   const ordered = [...groups.values()].toSorted((a, b) => rankOf(a) - rankOf(b) || b.length - a.length);
@@ -77,8 +85,8 @@ function showMembers(members: readonly FleetMemberView[], terminal: Terminal): v
     const count = `${group.length} ${group.length === 1 ? "robot" : "robots"}`;
     const style = STYLES[state];
     terminal.print("");
-    const why = reason === null ? "" : `: ${withShortMoments(reason)}`;
-    terminal.sentence(`${terminal.style(style, state)}, ${count}${why}`);
+    const why = reason === null ? "" : `: ${momentsInWords(reason, nowMs)}`;
+    terminal.sentence(`${terminal.style(style, memberStateInWords(first))}, ${count}${why}`);
     const names = group
       .map(({ robot }) => robot)
       .toSorted(compare)
@@ -114,14 +122,11 @@ function showWindows(windows: FleetDetails["operating_windows"], terminal: Termi
     const [starts_ms, ends_ms] = [Date.parse(starts_at), Date.parse(ends_at)];
     const when =
       starts_ms <= now_ms ? `open, closes ${relativeTime(ends_at, now_ms)}` : relativeTime(starts_at, now_ms);
-    terminal.print(`  ${minute(starts_at)} to ${minute(ends_at)}  ${shortDuration(ends_ms - starts_ms)}, ${when}`);
+    terminal.print(
+      `  ${minuteInWords(starts_at)} to ${minuteInWords(ends_at)}  ${shortDuration(ends_ms - starts_ms)}, ${when}`,
+    );
   }
   if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
-}
-
-/** `2030-01-31 08:00Z`. */
-function minute(iso: string): string {
-  return `${iso.slice(0, 16).replace("T", " ")}Z`;
 }
 
 function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, now_ms: number): void {

@@ -62,5 +62,5 @@ export function showRows<Item>(
     COLUMN_REMEDY,
     terminal,
   );
-  if (below !== undefined && hidden.includes(below.column)) below.tell(items);
+  if (below !== undefined && hidden.includes(below.column)) below.tell(items, nowMs);
 }

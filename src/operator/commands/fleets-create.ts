@@ -1,5 +1,6 @@
 import { operations } from "../../api/api.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
+import { fitGroups } from "../../api/fit-groups.ts";
 import type { FleetPreviewed } from "../../api/fleet-details.ts";
 import { READINESS_MODES } from "../../api/fleets.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
@@ -7,6 +8,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { Sent } from "../failure.ts";
 import type { WrittenFleet } from "../fleet-file.ts";
 import { FLEET_HINTS, writtenFleet } from "../fleet-file.ts";
+import { momentsInWords } from "../fleet-words.ts";
 import { endOfCreation, waitForFleet } from "../fleet-wait.ts";
 import type { OperatorContext } from "../operator.ts";
 import { withService } from "../operator.ts";
@@ -63,7 +65,7 @@ export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorCo
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRequest(operations.createFleet, { body }, flags.json === true);
     if (flags.json !== true) {
-      const refused = await preview(service, body, places, tellUnmatched(from_flags.selection), terminal);
+      const refused = await preview(service, body, places, tellUnmatched(from_flags.selection), context);
       if (refused !== null) return refused;
     }
     const result = await service.call(operations.createFleet, { body });
@@ -158,12 +160,12 @@ async function preview(
   { selection, subject }: FleetBody,
   places: Places,
   tell: NonNullable<Sent["tell"]>,
-  terminal: Terminal,
+  { terminal, machine }: OperatorContext,
 ): Promise<ExitCode | null> {
   const body = { ...selection, subject };
   const result = await service.call(beyondSpec.previewFleet, { body });
   if (result.kind === "ok") {
-    tellMembers(result.value.value, terminal);
+    tellMembers(result.value.value, terminal, machine.clock.wall_ms());
     return null;
   }
   if (result.kind !== "refused" || result.status !== 422) return null;
@@ -174,18 +176,16 @@ async function preview(
   });
 }
 
-function tellMembers({ robots, total }: FleetPreviewed, terminal: Terminal): void {
+function tellMembers({ robots, total }: FleetPreviewed, terminal: Terminal, nowMs: number): void {
   const names = robots.slice(0, NAMED_ROBOTS).map(({ robot }) => robot);
   const more = total - names.length;
   terminal.note(
     `${total} ${total === 1 ? "robot" : "robots"}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`,
   );
-  const unfit = Map.groupBy(
-    robots.filter(({ fits }) => fits === false),
-    ({ reason }) => reason ?? "",
-  );
-  for (const [reason, group] of unfit) {
-    const others = group.length > 1 ? ` and ${group.length - 1} more` : "";
-    terminal.note(`${terminal.style("warn", "blocked")}: ${group[0]?.robot ?? ""}${others}: ${reason}`);
+  for (const { fit, reason, robots: alike } of fitGroups(robots)) {
+    if (fit === "runs" || reason === null) continue;
+    const others = alike.length > 1 ? ` and ${alike.length - 1} more` : "";
+    const state = terminal.style("warn", fit === "lacks" ? "blocked" : "would wait");
+    terminal.note(`${state}: ${alike[0]?.robot ?? ""}${others}: ${momentsInWords(reason, nowMs)}`);
   }
 }

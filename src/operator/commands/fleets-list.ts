@@ -84,16 +84,16 @@ function fleetsView(terminal: Terminal, { status }: FleetsListFlags): ListView<N
     headers: ["name", "status", "ready", "model", "reason", "action", "id"],
     prose: ["name", "reason", "action", "model"],
     spare: ["action", "id"],
-    row: (fleet) => [
+    row: (fleet, nowMs) => [
       fleet.view.name,
       statusInWords(fleet.view, terminal),
       `${readyIn(fleet.view.robots)}/${fleet.view.robots.registered}`,
       fleet.view.subject,
-      reasonOf(fleet.view, fleet.needs),
+      reasonOf(fleet.view, fleet.needs, nowMs),
       actionsOf(fleet),
       fleet.view.id,
     ],
-    below: { column: "action", tell: (fleets) => tellNeeds(fleets, terminal) },
+    below: { column: "action", tell: (fleets, nowMs) => tellNeeds(fleets, terminal, nowMs) },
     id: ({ view }) => view.id,
     empty: status === undefined ? "There are no fleets yet." : `No fleet is ${status}.`,
   };

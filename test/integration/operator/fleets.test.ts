@@ -57,6 +57,27 @@ describe("fleets create", () => {
     expect(err).toContain("[fleet-blocked]");
   });
 
+  it("tells before it is created whose endpoint does not answer", async () => {
+    const preview = async () => {
+      const { out } = await site.run(
+        "api",
+        "POST",
+        "/v1/fleets/preview",
+        "--raw-field",
+        `subject=${DEAD.slug}`,
+        "--raw-field",
+        "robots[]=arm-1",
+      );
+      return JSON.parse(out).robots[0].reason;
+    };
+    await create("dead", DEAD.slug, ...ARMS);
+    await expect.poll(preview, { timeout: 20_000, interval: 500 }).toContain("unhealthy since");
+    const { err } = await create("dead too", DEAD.slug, ...ARMS, "--robot", "cart");
+    expect(err).toMatch(
+      /^would wait: arm-1 and 2 more: The endpoint in us-west-2 has been unhealthy since \d\d:\d\dZ \(.+\): /m,
+    );
+  });
+
   it("--wait of one that some robots do not suit: 6", async () => {
     const { exit_code, err } = await create("mixed", PICKY.slug, ...ARMS, "--robot", "cart", "--wait");
     expect([exit_code, err]).toEqual([6, expect.stringContaining("[fleet-degraded]")]);
@@ -226,6 +247,14 @@ describe("fleets show", () => {
     const places = parts.map((part) => out.search(part));
     expect(places).toEqual(places.toSorted((a, b) => a - b));
     expect(places[0]).toBe(0);
+  });
+
+  it("robots for which there is no room below the peak are over the peak, in the counts and by name", async () => {
+    await create("peak", STEADY.slug, ...ARMS, "--peak", "1", "--wait");
+    const { out } = await site.run("fleets", "show", "peak");
+    expect(out).toMatch(/ {2}1 ready, 1 over the peak of 2$/m);
+    expect(out).toMatch(/^over the peak, 1 robot: The fleet keeps capacity for 1 robot at once/m);
+    expect(out).not.toContain("waiting");
   });
 
   it("windows: when the next one opens", async () => {

@@ -4,7 +4,7 @@ import { createTerminal } from "../../../src/cli/terminal.ts";
 import type { CallResult } from "../../../src/client/client.ts";
 import { readDuration } from "../../../src/operator/durations.ts";
 import { groupNeeds, withNeeds } from "../../../src/operator/fleet-needs.ts";
-import { countsAsBar, countsInWords, reasonOf } from "../../../src/operator/fleet-words.ts";
+import { countsAsBar, countsInWords, momentsInWords, reasonOf } from "../../../src/operator/fleet-words.ts";
 import { endOfCreation, endOfUpdate } from "../../../src/operator/fleet-wait.ts";
 import type { Look } from "../../../src/operator/wait.ts";
 import { waitUntilEnded } from "../../../src/operator/wait.ts";
@@ -180,6 +180,7 @@ describe("words", () => {
   const LACKS = "No robot of this fleet can run pi0.5: arm-1: pi0.5 needs a camera. Set up robots again.";
   const DEAD =
     "The endpoint of m in us has been unhealthy since 2026-11-22T09:30:05.120Z: status 503; 2 of 2 robots wait.";
+  const NOW_MS = Date.parse("2026-11-22T09:43:00Z");
   const mixed = { registered: 40, ready: 8, active: 0, waiting: 0, blocked: 32 };
   const failing = { registered: 2, ready: 1, active: 0, waiting: 1, blocked: 0 };
   const readiness_estimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
@@ -200,17 +201,33 @@ describe("words", () => {
       "blocked update to m; 1 of 2 robots cannot run m",
     ],
   ])("reasonOf: %s", (_what, parts, reason) => {
-    expect(reasonOf(fleet(parts), withNeeds(fleet(parts), null).needs)).toBe(reason);
+    expect(reasonOf(fleet(parts), withNeeds(fleet(parts), null).needs, NOW_MS)).toBe(reason);
   });
 
   it("reasonOf: an endpoint that does not answer, since when, for a fleet that only prepares on the wire", () => {
     const needs = [{ reason: DEAD, action: "Get it to answer again." }];
-    const since = "The endpoint of m in us has been unhealthy since 2026-11-22 09:30Z";
-    expect(reasonOf(fleet({ status: "preparing" }), needs)).toBe(since);
+    const since = "The endpoint of m in us has been unhealthy since 09:30Z (12 min ago)";
+    expect(reasonOf(fleet({ status: "preparing" }), needs, NOW_MS)).toBe(since);
     const updated = { status: "ready", update: generation("g", "preparing") } as const;
-    expect(reasonOf(fleet(updated), [{ reason: `Update: ${DEAD}`, action: "" }])).toBe(
+    expect(reasonOf(fleet(updated), [{ reason: `Update: ${DEAD}`, action: "" }], NOW_MS)).toBe(
       `preparing update to m; ${since}`,
     );
+  });
+
+  it.each([
+    ["since 2026-11-22T09:30:05.120Z: status 503", "since 09:30Z (12 min ago): status 503"],
+    ["until 2026-11-22T11:50Z.", "until 11:50Z (in 2 h)."],
+    ["since 2026-11-19T09:30:05Z", "since 2026-11-19 09:30Z (3 d ago)"],
+    ["until 2030-01-31T08:00:00.000Z", "until 2030-01-31 08:00Z"],
+  ])("momentsInWords: %s", (text, words) => {
+    expect(momentsInWords(text, NOW_MS)).toBe(words);
+  });
+
+  it("countsInWords: robots over the peak wait for nothing, unless the counts are of different moments", () => {
+    const robots = { registered: 5, ready: 1, active: 1, waiting: 3, blocked: 0 };
+    const words = (peak: number) => countsInWords(robots, { endpoint: 1, window: 0, peak });
+    expect(words(2)).toBe("1 active, 1 ready, 2 over the peak, 1 waiting of 5");
+    expect(words(3)).toBe("1 active, 1 ready, 3 waiting of 5");
   });
 
   it("groupNeeds: what many fleets need is told once, and a single one in full", () => {
@@ -220,11 +237,11 @@ describe("words", () => {
       needs: [{ reason: `No robot of this fleet can run m: ${robot}: m needs a camera.`, action }],
     });
     const dead = { view: { ...fleet({}), name: "c" }, needs: [{ reason: DEAD, action: "Mend it." }] };
-    expect(groupNeeds([dead, blocked("a", "arm-1"), blocked("b", "arm-2"), { ...dead, needs: [] }])).toEqual([
+    expect(groupNeeds([dead, blocked("a", "arm-1"), blocked("b", "arm-2"), { ...dead, needs: [] }], NOW_MS)).toEqual([
       { names: ["a", "b"], reason: "No robot of this fleet can run m.", action },
       {
         names: ["c"],
-        reason: "The endpoint of m in us has been unhealthy since 2026-11-22 09:30Z: status 503; 2 of 2 robots wait.",
+        reason: "The endpoint of m in us has been unhealthy since 09:30Z (12 min ago): status 503; 2 of 2 robots wait.",
         action: "Mend it.",
       },
     ]);

@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 
 import type { FleetNeeds, PreviewedRobot } from "../../../src/api/fleet-details.ts";
 import type { FleetView } from "../../../src/api/fleets.ts";
-import { fitCounts, fitGroups } from "../../../src/service/console/browser/pages/fit-groups.ts";
+import { fitCounts, fitGroups } from "../../../src/api/fit-groups.ts";
+import { peakInWords } from "../../../src/api/fleet-words.ts";
 import {
   fleetRow,
   fleetRows,
   groupByNeeds,
-  peakText,
   robotCounts,
   severityOf,
   stateWord,
@@ -83,7 +83,7 @@ describe("fleets and what they need", () => {
     [2, "capacity is kept for 2 at once"],
     [16, "capacity is kept for 2 at once; 16 are active"],
   ])("a peak of 2 with %i active", (active, text) => {
-    expect(peakText(fleet({ robots: { registered: 20, ready: 0, active, waiting: 20 - active, blocked: 0 } }))).toBe(
+    expect(peakInWords(fleet({ robots: { registered: 20, ready: 0, active, waiting: 20 - active, blocked: 0 } }))).toBe(
       text,
     );
   });

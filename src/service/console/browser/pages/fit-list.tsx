@@ -1,7 +1,7 @@
+import type { FitGroup } from "../../../../api/fit-groups.ts";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { compareTexts, number } from "../parts/text.ts";
-import type { FitGroup } from "./fit-groups.ts";
 import { RobotNames } from "./robot-names.tsx";
 
 interface FitListProps {

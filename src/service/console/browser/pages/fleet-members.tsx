@@ -1,4 +1,5 @@
 import type { FleetMemberView } from "../../../../api/fleet-details.ts";
+import { memberStateInWords } from "../../../../api/fleet-words.ts";
 import { Sentence } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { compareTexts, number } from "../parts/text.ts";
@@ -21,7 +22,7 @@ export function MembersByReason({ members }: { readonly members: readonly FleetM
       {groupsOf(members).map((group) => (
         <li key={`${group.state} ${group.reason ?? ""}`} class="group">
           <p class="group-head">
-            <StatusBadge status={group.state} word={`${number(group.members.length)} ${group.state}`} />
+            <StatusBadge status={group.state} word={`${number(group.members.length)} ${memberStateInWords(group)}`} />
             {group.reason === null ? null : <Sentence text={group.reason} />}
           </p>
           <RobotNames robots={group.members} />

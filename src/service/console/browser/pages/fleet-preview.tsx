@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
+import { fitCounts, fitGroups } from "../../../../api/fit-groups.ts";
 import type { FleetPreviewed } from "../../../../api/fleet-details.ts";
 import type { Problem } from "../data/request.ts";
 import { request } from "../data/request.ts";
@@ -7,7 +8,6 @@ import { sessionEnded } from "../data/session.ts";
 import { useRetry } from "../data/use-retry.ts";
 import { formErrors } from "../parts/form-errors.ts";
 import { counted, number } from "../parts/text.ts";
-import { fitCounts, fitGroups } from "./fit-groups.ts";
 import { FitList } from "./fit-list.tsx";
 
 /** The body of `POST /v1/fleets/preview`. */

@@ -1,5 +1,6 @@
 import type { FleetNeed, FleetNeeds, WaitingCounts } from "../../../../api/fleet-details.ts";
 import type { FleetView } from "../../../../api/fleets.ts";
+import { OVER_THE_PEAK, waitingOf } from "../../../../api/fleet-words.ts";
 import { shortDuration } from "../../../../platform/relative-time.ts";
 
 /** A fleet, and what it needs from a person. */
@@ -18,9 +19,7 @@ interface Told {
 
 /** @param told undefined before the service has told; the blockers of the view are the most urgent needs. */
 export function fleetRow(fleet: FleetView, told: Told | undefined): FleetRow {
-  const { needs = blockersOf(fleet), waiting = null } = told ?? {};
-  const isSameMoment = waiting !== null && waiting.endpoint + waiting.window + waiting.peak === fleet.robots.waiting;
-  return { fleet, needs, waiting: isSameMoment ? waiting : null };
+  return { fleet, needs: told?.needs ?? blockersOf(fleet), waiting: waitingOf(fleet.robots, told?.waiting) };
 }
 
 export function fleetRows(fleets: readonly FleetView[], told: readonly FleetNeeds[] | undefined): readonly FleetRow[] {
@@ -88,14 +87,8 @@ export function robotCounts({ fleet: { robots }, waiting }: FleetRow) {
   return [
     { tone: "active", word: "active", count: robots.active },
     { tone: "ready", word: "ready", count: robots.ready },
-    ...(waiting === null ? [] : [{ tone: "waiting", word: "over the peak", count: beyondPeak } as const]),
+    ...(waiting === null ? [] : [{ tone: "waiting", word: OVER_THE_PEAK, count: beyondPeak } as const]),
     { tone: "waiting", word: "waiting", count: robots.waiting - beyondPeak },
     { tone: "blocked", word: "blocked", count: robots.blocked },
   ] as const;
-}
-
-/** What capacity is kept for; robots that were deployed by hand may be more. */
-export function peakText({ robots: { active }, peak_active_robots: peak }: FleetView): string {
-  const kept = `capacity is kept for ${peak} at once`;
-  return active > peak ? `${kept}; ${active} are active` : kept;
 }

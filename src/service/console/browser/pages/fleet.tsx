@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { FleetDetails } from "../../../../api/fleet-details.ts";
+import { peakInWords } from "../../../../api/fleet-words.ts";
 import type { FleetView } from "../../../../api/fleets.ts";
 import { mayDo } from "../data/session.ts";
 import type { Data } from "../data/use-data.ts";
@@ -20,7 +21,7 @@ import { GenerationTable } from "./fleet-generations.tsx";
 import { MembersByReason } from "./fleet-members.tsx";
 import { NeedTexts } from "./fleet-needs.tsx";
 import type { FleetRow } from "./fleet-rows.ts";
-import { estimateText, fleetRow, peakText, robotCounts } from "./fleet-rows.ts";
+import { estimateText, fleetRow, robotCounts } from "./fleet-rows.ts";
 import { UpdateModel } from "./fleet-update.tsx";
 import type { PageParameters } from "./pages.tsx";
 import { WindowsTimeline } from "./windows-timeline.tsx";
@@ -169,7 +170,7 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
 }
 
 function noteOf(fleet: FleetView): string {
-  return `${counted(fleet.robots.registered, "robot")}; ${peakText(fleet)}`;
+  return `${counted(fleet.robots.registered, "robot")}; ${peakInWords(fleet)}`;
 }
 
 function selectionText(selection: FleetDetails["selection"]): string | null {

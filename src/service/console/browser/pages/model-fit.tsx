@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 
+import { fitCounts, fitGroups } from "../../../../api/fit-groups.ts";
 import type { FleetPreviewed, PreviewedRobot } from "../../../../api/fleet-details.ts";
 import type { RobotView } from "../../../../api/robot-views.ts";
 import type { Problem } from "../data/request.ts";
@@ -11,7 +12,6 @@ import { ProblemNotice } from "../parts/notice.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
 import { counted, number } from "../parts/text.ts";
-import { fitCounts, fitGroups } from "./fit-groups.ts";
 import { FitList } from "./fit-list.tsx";
 
 /** Robots that the service judges in one answer (SELECTION_ROBOTS_COUNT of its interface). */

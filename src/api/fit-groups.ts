@@ -1,4 +1,4 @@
-import type { PreviewedRobot } from "../../../../api/fleet-details.ts";
+import type { PreviewedRobot } from "./fleet-details.ts";
 
 /** Robots that a model suits alike: it lacks the same for all of them, or they would wait for the same endpoint. */
 export interface FitGroup {
