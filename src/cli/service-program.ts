@@ -157,6 +157,7 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
         { flag: "--subject <id>", summary: "what was done to this alone: rob_…, key_…, fleet_…" },
         { flag: "--actor <id>", summary: "what this key or session did alone: key_…, ses_…, or command" },
         { flag: "--action <action>", summary: "this kind of change alone, such as robot.setup" },
+        { flag: "--refused", summary: "registrations that were refused, of one organization, and why" },
         JSON_FLAG,
       ],
       examples: ["robot-policy-service audit --data /srv/robot-policy --since 1d"],

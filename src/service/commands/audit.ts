@@ -2,6 +2,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { readAudit } from "../store/audit-log.ts";
 import type { AuditRow } from "../store/audit-log.ts";
+import { showRefused } from "./audit-refused.ts";
 import { chosenOrganization } from "./chosen-organization.ts";
 import { commandMachine } from "./command-machine.ts";
 import type { CommandContext } from "./serve.ts";
@@ -17,6 +18,8 @@ export interface AuditFlags extends StoreFlags {
   readonly subject?: string;
   readonly actor?: string;
   readonly action?: string;
+  /** Refused registrations, in the place of changes. */
+  readonly refused?: boolean;
   readonly json?: boolean;
 }
 
@@ -25,7 +28,7 @@ const DATE = /^\d{4}-\d{2}-\d{2}(?:T.*)?$/;
 const SPAN = /^(\d{1,5})([mhd])$/;
 const SPAN_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** `audit`: who changed what, newest last. Works beside a running service. */
+/** `audit`: who changed what, newest last; with `--refused` the registrations that were refused. Works beside a running service. */
 export async function audit(flags: AuditFlags, { terminal }: CommandContext): Promise<ExitCode> {
   const machine = commandMachine();
   const since = readSince(flags.since, machine.clock.wall_ms());
@@ -34,11 +37,21 @@ export async function audit(flags: AuditFlags, { terminal }: CommandContext): Pr
     terminal.problem(since === undefined ? notATime(flags.since ?? "") : notALimit(flags.limit ?? ""));
     return EXIT.usage;
   }
+  const json = flags.json === true;
+  const isRefused = flags.refused === true;
+  if (isRefused && (flags.subject ?? flags.actor ?? flags.action) !== undefined) {
+    terminal.problem(NOT_OF_REFUSALS);
+    return EXIT.usage;
+  }
   return withStore(flags, machine, terminal, async (store) => {
-    const organization = flags.org === undefined ? null : await chosenOrganization(store, flags);
+    const organization = flags.org === undefined && !isRefused ? null : await chosenOrganization(store, flags);
     if (organization !== null && "code" in organization) {
       terminal.problem(organization);
       return EXIT.failed;
+    }
+    if (isRefused && organization !== null) {
+      await showRefused(store.reader, { organization_id: organization.id, since, limit, json }, terminal);
+      return EXIT.ok;
     }
     const filter = {
       organization_id: organization?.id,
@@ -47,7 +60,7 @@ export async function audit(flags: AuditFlags, { terminal }: CommandContext): Pr
       action: flags.action,
     };
     const entries = (await readAudit(store.reader, since, limit, filter)).toReversed();
-    if (flags.json === true) {
+    if (json) {
       terminal.json({ items: entries.map((entry) => ({ ...entry, details: detailsOf(entry) })) });
     } else if (entries.length === 0) {
       terminal.note("There is no such entry in the audit log.");
@@ -88,6 +101,12 @@ function readLimit(text: string | undefined): number | null {
   const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0;
   return limit >= 1 && limit <= LIMIT.maximum ? limit : null;
 }
+
+const NOT_OF_REFUSALS: Problem = {
+  code: "usage",
+  what: "Refused registrations are not chosen by --subject, --actor or --action.",
+  fix: "Leave them out, or leave out --refused for the changes.",
+};
 
 function notATime(text: string): Problem {
   return {

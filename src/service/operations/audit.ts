@@ -37,7 +37,7 @@ function viewEntry(entry: LabelledEntry): AuditEntryView {
   return { id, at, action, subject_id, subject_name, subject_model, actor: { id: actor, label }, request_id, details };
 }
 
-function viewRefusal(row: LabelledRefusal): RefusalView {
+export function viewRefusal(row: LabelledRefusal): RefusalView {
   const { id, robot, status, detail, actor, label, address, request_id, first_at, last_at, count } = row;
   return {
     id,

@@ -419,6 +419,25 @@ describe("systemd/robot-policy-service.service", () => {
 });
 
 describe("robot-policy-service audit", () => {
+  it("--refused: why robots do not register", async () => {
+    const { url, key } = await listening(serveHere());
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const sent = { method: "POST", headers, body: JSON.stringify({ name: "cell-4", robot_type_id: "arm" }) };
+    expect((await fetch(`${url}/v1/robots/setup`, sent)).status).toBe(422);
+    const refused = async (...words: readonly string[]) => {
+      const program = run("audit", "--refused", "--data", join(folder, "data"), ...words);
+      return [await program.ended, program.stdout(), program.stderr()] as const;
+    };
+    const told = async () => JSON.parse((await refused("--json"))[1]).items;
+    await expect.poll(told, { timeout: 20_000, interval: 500 }).toMatchObject([{ robot: "cell-4", status: 422 }]);
+    expect((await refused())[1]).toMatch(
+      /^AT +ROBOT +REASON +KEY +FROM\n\S+Z +cell-4 +region: Field required; .* \(422\) +bootstrap +127\.0\.0\.1\n$/,
+    );
+    const none = [0, "", "No registration was refused in this time.\n"];
+    expect(await refused("--org", "default", "--since", "2999-01-01")).toEqual(none);
+    expect(await refused("--action", "robot.setup")).toEqual([2, "", expect.stringContaining("--refused")]);
+  });
+
   it("shows who changed what, oldest first, beside the running service", async () => {
     const { url, key } = await listening(serveHere());
     await register(url, key, "r1");

@@ -1,0 +1,33 @@
+import { refusalInWords } from "../../api/audit-words.ts";
+import type { RefusalView } from "../../api/audit.ts";
+import type { Terminal } from "../../platform/terminal.ts";
+import { viewRefusal } from "../operations/audit.ts";
+import { listRefusals } from "../store/refusals.ts";
+import type { Reader } from "../store/store.ts";
+
+interface Wanted {
+  readonly organization_id: string;
+  /** ISO 8601; null for no bound. */
+  readonly since: string | null;
+  readonly limit: number;
+  readonly json: boolean;
+}
+
+/** `audit --refused`: registrations of an organization that were refused, newest last. */
+export async function showRefused(reader: Reader, wanted: Wanted, terminal: Terminal): Promise<void> {
+  const { organization_id, since, limit, json } = wanted;
+  const newest = (await listRefusals(reader, organization_id, undefined))
+    .filter(({ last_at }) => since === null || last_at >= since)
+    .slice(0, limit);
+  const refusals = newest.toReversed().map(viewRefusal);
+  if (json) terminal.json({ items: refusals });
+  else if (refusals.length === 0) terminal.note("No registration was refused in this time.");
+  else terminal.table(HEADERS, refusals.map(toCells), ["ROBOT", "REASON", "KEY"]);
+}
+
+const HEADERS = ["AT", "ROBOT", "REASON", "KEY", "FROM"] as const;
+
+function toCells(refusal: RefusalView): readonly string[] {
+  const { last_at, robot, actor, address } = refusal;
+  return [last_at, robot ?? "-", refusalInWords(refusal), actor.label ?? actor.id, address];
+}
