@@ -3,9 +3,8 @@
  *
  *     node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
  *
- * Needs the built console (node scripts/build.ts --program console). Ctrl-C ends it and removes everything.
+ * Builds the console of the sources. Ctrl-C ends it and removes everything.
  */
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { startDemo } from "../test/support/demo-service.ts";
@@ -29,11 +28,7 @@ if (typeof chosen === "string") {
 } else {
   // What the service keeps goes with the script.
   process.env["TMPDIR"] = scratchFolder("robot-policy-demo-");
-  const demo = await startDemo({
-    ...chosen,
-    examples: true,
-    console_folder: join(import.meta.dirname, "../dist/console"),
-  });
+  const demo = await startDemo({ ...chosen, examples: true });
   console.log(`${demo.service.url}\nsign in with the key in ${demo.service.key_file}`);
 }
 

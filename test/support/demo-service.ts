@@ -18,8 +18,6 @@ export interface DemoOptions {
   /** With the robots that the examples of the README name. */
   readonly examples?: true;
   readonly port?: number;
-  /** The built console; one that is built from the sources as they are now, when not given. */
-  readonly console_folder?: string;
 }
 
 export interface DemoService extends AsyncDisposable {
@@ -80,8 +78,8 @@ export async function startDemo(options: DemoOptions): Promise<DemoService> {
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const models_file = join(folder, "models.yaml");
   await writeFile(models_file, servers.catalog);
-  const console_folder = options.console_folder ?? join(folder, "console");
-  if (options.console_folder === undefined) await buildConsole(console_folder);
+  const console_folder = join(folder, "console");
+  await buildConsole(console_folder);
   const service = stack.use(
     await startService({
       ...(options.port === undefined ? {} : { port: options.port }),
