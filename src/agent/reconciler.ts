@@ -8,7 +8,7 @@ import { createBackoff } from "../platform/retry.ts";
 import type { Collector, Unsettled } from "./collector.ts";
 import type { Confirmation, Verdict } from "./confirmation.ts";
 import { askWhetherHeld, createConfirmations } from "./confirmation.ts";
-import { credentialVersion, credentialVersionNow } from "./credential-version.ts";
+import { createCredentialVersions } from "./credential-version.ts";
 import type { Refusal } from "./decide.ts";
 import { decide } from "./decide.ts";
 import type { LocatedFinding } from "./findings.ts";
@@ -86,6 +86,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   const backoff = createBackoff({ first_ms: FIRST_RETRY_MS, cap_ms: SLOWEST_RETRY_MS, random: machine.random });
   const rate_cap = createRateCap();
   const confirmations = createConfirmations(machine);
+  const credentials = createCredentialVersions(machine);
   let { registration } = options;
   let failure: Outcome | null = null;
   let credential_version = "";
@@ -188,7 +189,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       return collected;
     }
     if (unsaved && registration !== null) await save(registration);
-    credential_version = await credentialVersion(files, credential_paths);
+    credential_version = await credentials.look(credential_paths);
 
     const { wanted, machine_id } = collected;
     const now_ms = clock.monotonic_ms();
@@ -241,9 +242,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     },
     holds() {
       if (unsaved) return false;
-      return (
-        credentialVersionNow(files, options.connection().credential_paths) === credential_version && collector.holds()
-      );
+      return credentials.holds(options.connection().credential_paths) && collector.holds();
     },
     get registration() {
       return registration;
