@@ -70,6 +70,8 @@ export interface AgentOptions {
   connect(configuration: AgentConfiguration): Connection;
   /** A good edit of the configuration is in force. */
   onConfiguration?(configuration: AgentConfiguration): void;
+  /** Everything is looked at, events or not: the time to try again what failed. */
+  onResync?(): void;
 }
 
 /** A disk that has not answered for so long hangs: a person should know. */
@@ -305,7 +307,10 @@ export function createAgent(options: AgentOptions): Agent {
     for (;;) {
       const woken = await alarm.wait(Math.min(step_due_ms, resync_due_ms), stopping.signal);
       const now_ms = clock.monotonic_ms();
-      if (now_ms >= resync_due_ms) watcher.retry();
+      if (now_ms >= resync_due_ms) {
+        watcher.retry();
+        options.onResync?.();
+      }
       const is_quiet = woken === "due" && now_ms < step_due_ms && holds();
       if (!is_quiet) {
         // A step that is due only looks again at what it waited for; anything else may have moved links and folders.

@@ -22,7 +22,7 @@ const ASKED_REFILL_MS = 6000;
 /** Answers that wait for a run of the agent; who hangs up does not end the wait. */
 const WAITING_LIMIT = CONNECTION_LIMIT;
 
-type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "reload">;
+export type ControlledAgent = Pick<Agent, "status" | "register" | "confirm" | "rebind" | "reload">;
 
 /**
  * Serves the running agent on a unix socket: GET /status /healthz /readyz /metrics, POST /reload /register /confirm /rebind.
@@ -49,7 +49,12 @@ export async function serveControlSocket(agent: ControlledAgent, path: string, c
   mkdirSync(dirname(path), { recursive: true });
   await removeStaleSocket(path);
   await listen(server, path);
-  chmodSync(path, SOCKET_MODE);
+  try {
+    chmodSync(path, SOCKET_MODE);
+  } catch (error) {
+    server.close();
+    throw error;
+  }
   return {
     async [Symbol.asyncDispose]() {
       for (const connection of connections) connection.destroy();

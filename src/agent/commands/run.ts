@@ -1,8 +1,8 @@
 import { EXIT } from "../../platform/terminal.ts";
 import { createAgent } from "../agent.ts";
 import { connect } from "../connect.ts";
-import { serveControlSocket } from "../control-socket.ts";
-import { errorCode } from "../../platform/files.ts";
+import type { KeptControlSocket } from "../kept-control-socket.ts";
+import { keepControlSocket } from "../kept-control-socket.ts";
 import type { Agent } from "../agent.ts";
 import type { Folders } from "../folders.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
@@ -14,7 +14,6 @@ import { openConfiguration, openManifest, openState } from "../open.ts";
 import { trackFiles } from "../pending-files.ts";
 import { openLogOutput } from "../../platform/log-output.ts";
 import { createLog } from "../../platform/pino-log.ts";
-import type { Clock } from "../../platform/clock.ts";
 import type { Log } from "../../platform/log.ts";
 import { awaitConfiguration } from "./await-configuration.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
@@ -52,6 +51,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
   }
 
   const log = createLog(initial.log, (onDropped) => openLogOutput(context.stderr, onDropped));
+  await using control = keepControlSocket(controlSocketPath(folders), machine.clock, log);
   const agent = createAgent({
     machine,
     pending,
@@ -65,12 +65,13 @@ export const run: Command<CommonOptions> = async (options, context) => {
     openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
     connect: (current) => connect(current, { ...context, machine, folders }),
     onConfiguration: (current) => log.adjust(current.log),
+    onResync: () => void control.open(agent),
   });
   await agent.prepare();
   machine.notify.ready("Starting");
   if (state.set_aside !== null) log.warn("state-set-aside", { path: state.set_aside });
   // Awaited here: returning gives the lock back.
-  return await serve(agent, folders, log, context);
+  return await serve(agent, control, log, context);
 };
 
 /** @returns null where there is no configuration to work with, and nobody waits for one. */
@@ -90,7 +91,12 @@ async function begin(
   return initial === null ? null : { initial, taken: await lock() };
 }
 
-async function serve(agent: Agent, folders: Folders, log: Log, context: CommandContext): Promise<typeof EXIT.ok> {
+async function serve(
+  agent: Agent,
+  control: KeptControlSocket,
+  log: Log,
+  context: CommandContext,
+): Promise<typeof EXIT.ok> {
   const { machine, signal } = context;
   const stop = () => {
     machine.notify.stopping();
@@ -105,26 +111,10 @@ async function serve(agent: Agent, folders: Folders, log: Log, context: CommandC
   });
   if (machine.notify.watchdog_ms !== null) void feedWatchdog(context, machine.notify.watchdog_ms / 2);
   const running = agent.run();
-  await using _control = await openControlSocket(agent, folders, log, machine.clock);
+  await control.open(agent);
   await running;
   log.info("stopped");
   return EXIT.ok;
-}
-
-/** Without the socket the agent does its work all the same; only status, reload and register from outside are missing. */
-async function openControlSocket(
-  agent: Agent,
-  folders: Folders,
-  log: Log,
-  clock: Clock,
-): Promise<AsyncDisposable | null> {
-  const path = controlSocketPath(folders);
-  try {
-    return await serveControlSocket(agent, path, clock);
-  } catch (error) {
-    log.warn("control-socket-failed", { path, code: errorCode(error) });
-    return null;
-  }
 }
 
 /** A sign of life that needs a turning event loop, and nothing else: a service that is down is no reason to restart the agent. */
