@@ -22,7 +22,7 @@ export const systemFileEvents: FileEvents = {
   watch(directory, listener) {
     let close: (() => void) | null = null;
     let closed = false;
-    void open().catch(() => listener.onFailure("UNKNOWN"));
+    void open().catch((error: unknown) => listener.onFailure(codeOf(error)));
     return {
       close() {
         closed = true;
