@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { HeldRegistration } from "../client/held-registration.ts";
 import { isPathParameter } from "../client/address.ts";
 import type { CallResult, ServiceClient } from "../client/client.ts";
+import { refusalInWords } from "../client/http-words.ts";
 import type { Machine } from "../platform/machine.ts";
 import { createBackoff } from "../platform/retry.ts";
 import type { Registration } from "./registration.ts";
@@ -50,10 +51,10 @@ export function judgeHeld(result: CallResult<HeldRegistration>, registration: Re
     case "no-credential":
       return { kind: "untold", detail: result.problem.what };
     case "refused": {
-      const { status, detail, retry_after_ms } = result;
-      return isPassing(status)
-        ? { kind: "unanswered", detail: `HTTP ${status}: ${detail}`, retryAfterMs: retry_after_ms }
-        : { kind: "untold", detail: `HTTP ${status}: ${detail}` };
+      const detail = refusalInWords(result);
+      return isPassing(result.status)
+        ? { kind: "unanswered", detail, retryAfterMs: result.retry_after_ms }
+        : { kind: "untold", detail };
     }
   }
 }

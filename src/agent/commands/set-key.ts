@@ -7,11 +7,13 @@ import { errorCode } from "../../platform/files.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import { documentFindings } from "../findings.ts";
+import type { Folders } from "../folders.ts";
 import { resolveFolders } from "../folders.ts";
 import { openConfiguration } from "../open.ts";
 import type { Vantage } from "../vantage.ts";
 import { takeVantage } from "../vantage.ts";
 import type { CommandContext, CommonOptions } from "./context.ts";
+import { askRunningAgent, OTHER_AGENT } from "./running-agent.ts";
 import { showProblem } from "./show-problem.ts";
 
 export interface SetKeyOptions extends CommonOptions {
@@ -51,13 +53,20 @@ export async function setKey(options: SetKeyOptions, context: SetKeyContext): Pr
   if (problem !== null) return refuse(problem);
   const owner = vantage.account?.user_id ?? context.user_id;
   if (options.json === true) terminal.json({ key_file: path, user_id: owner, mode: "0600" });
-  else
-    terminal.print(
-      `The key is in ${path}, for ${vantage.standing === "before" ? "root" : vantage.agent_name} alone. A running agent uses it at once.`,
-    );
+  else {
+    const reader = vantage.standing === "before" ? "root" : vantage.agent_name;
+    terminal.print(`The key is in ${path}, for ${reader} alone. ${await describeUse(folders, context)}`);
+  }
   if (vantage.standing === "before")
     terminal.note(`There is no user ${vantage.agent_name} yet. Once there is: chown ${vantage.agent_name} ${path}`);
   return EXIT.ok;
+}
+
+async function describeUse(folders: Folders, context: CommandContext): Promise<string> {
+  const running = await askRunningAgent(folders, context);
+  return "code" in running && running.code === OTHER_AGENT
+    ? `It is not that of the running agent: ${running.what}.`
+    : "A running agent uses it at once.";
 }
 
 async function readKey(

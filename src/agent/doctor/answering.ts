@@ -4,6 +4,7 @@ import { readAnswer } from "../../client/answer.ts";
 import type { CallResult } from "../../client/client.ts";
 import type { Credential } from "../../client/credentials.ts";
 import { Secret } from "../../client/secret.ts";
+import { refusalInWords } from "../../client/http-words.ts";
 import type { HttpAnswer } from "../../client/transport.ts";
 import { TransportError } from "../../client/transport.ts";
 import { createUndiciTransport } from "../../client/undici-transport.ts";
@@ -129,7 +130,7 @@ function judgeAnswer(result: Answer["result"], took_ms: number): Verdict {
     case "refused":
       break;
   }
-  const what = `HTTP ${result.status}: ${result.detail}`;
+  const what = refusalInWords(result);
   switch (result.status) {
     case 401:
     case 403:
@@ -192,7 +193,7 @@ export function judgeKey({ result }: Answer, registration: Registration | null):
     case "refused":
       break;
   }
-  const what = `HTTP ${result.status}: ${result.detail}`;
+  const what = refusalInWords(result);
   switch (result.status) {
     case 401:
       return fail(

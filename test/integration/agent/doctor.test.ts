@@ -539,7 +539,7 @@ describe("service and clock", () => {
       { status: 302, headers: { location: "https://login.test/x?y" } },
       "redirects to https://login.test",
     ],
-    [4, "trouble", { status: 503, body: "{}" }, "HTTP 503"],
+    [4, "trouble", { status: 503, body: "{}" }, "HTTP 503 with JSON that gives no reason"],
     [1, "another program", { status: 404, body: '{"detail":"Not Found"}' }, "HTTP 404: Not Found"],
   ])("service: exit %i at %s", async (code, _case, answer, what) => {
     await using scene = await createScene();

@@ -327,6 +327,11 @@ test.concurrent("a command about one configuration is not answered by an agent t
   }
   const doctor = await robot.run(["doctor", "--config", other]);
   expect(doctor.stdout).toMatch(/warn +daemon +the agent that runs here has another configuration/);
+  const setKey = await robot.run(["set-key", "--config", other, "--from", robot.key_path]);
+  expect([setKey.code, setKey.stdout]).toEqual([
+    0,
+    expect.stringContaining(`It is not that of the running agent: the agent that runs here has another configuration`),
+  ]);
   // The same file by another name is no other one.
   await symlink(robot.config_path, robot.path("link.yaml"));
   expect((await robot.run(["status", "--config", robot.path("link.yaml")])).code).toBe(0);
