@@ -22,6 +22,9 @@ export interface RebindOptions extends CommonOptions {
   readonly sameRobot?: boolean;
 }
 
+/** @param kept where the registration was moved already. */
+type Refuse = (problem: Problem, exit_code?: ExitCode, kept?: string | null) => ExitCode;
+
 /** Each further try meets an agent that wrote its state in between, which it does only for a registration. */
 const ATTEMPTS = 5;
 
@@ -35,8 +38,12 @@ const ATTEMPTS = 5;
  */
 export const rebind: Command<RebindOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
-  const refuse = (problem: Problem, exit_code: ExitCode = EXIT.failed): ExitCode => {
-    showProblem(problem, { rebound: false, kept: null, was: null, status: null }, options, context.terminal);
+  const refuse: Refuse = (problem, exit_code = EXIT.failed, kept = null) => {
+    if (kept !== null)
+      context.terminal.note(
+        `The registration is moved (${kept}), but the running agent was not told: run rebind again`,
+      );
+    showProblem(problem, { rebound: false, kept, was: null, status: null }, options, context.terminal);
     return exit_code;
   };
 
@@ -127,13 +134,13 @@ async function besideAgent(
   folders: Folders,
   options: RebindOptions,
   context: CommandContext,
-  refuse: (problem: Problem) => ExitCode,
+  refuse: Refuse,
 ): Promise<ExitCode> {
   const path = controlSocketPath(folders);
   let kept: string | null = null;
   for (let attempt = 1; ; attempt += 1) {
     const moved = await moveAside(folders, context);
-    if (moved !== null && typeof moved !== "string") return refuse(moved);
+    if (moved !== null && typeof moved !== "string") return refuse(moved, EXIT.failed, kept);
     kept = moved ?? kept;
     const answer = await askDaemon(path, "POST", "/rebind", context.signal);
     context.signal.throwIfAborted();
@@ -142,7 +149,7 @@ async function besideAgent(
     if (answer.kind === "answer" && isStatusDocument(answer.body))
       return conclude({ kept, was, status: answer.body }, options, context);
     if (answer.kind !== "answer" || answer.status !== 409 || attempt === ATTEMPTS)
-      return refuse(daemonProblem(answer, path));
+      return refuse(daemonProblem(answer, path), EXIT.failed, kept);
   }
 }
 

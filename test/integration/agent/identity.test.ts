@@ -172,6 +172,23 @@ test.concurrent("rebind beside the agent, while the service is away: it is told,
   await daemon.until(({ state, robot: { name } }) => state === "registered" && name === "arm-8");
 });
 
+test.concurrent("rebind beside the agent, which is asked too often: says what it did already, and a second run does the rest", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "registered");
+  while (!(await daemon.ask("POST", "/confirm")).includes("asked too often"));
+  const rebind = await robot.run(["rebind", "--json"]);
+  expect(rebind.code).toBe(1);
+  expect(JSON.parse(rebind.stdout)).toMatchObject({
+    rebound: false,
+    kept: `${robot.state_directory}/registration.json.rebound`,
+    problem: { code: "asked-too-often" },
+  });
+  expect(rebind.stderr).toContain("run rebind again");
+  await expect.poll(async () => (await robot.run(["rebind"])).code, { timeout: 30_000 }).toBe(0);
+});
+
 test.concurrent("who may only speak to the agent, and not write its state, cannot rebind it", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
