@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { fletcher64 } from "../../src/agent/fletcher64.ts";
+import { SCHEMA_VERSION } from "../../src/agent/registration.ts";
 import {
   carryOver,
   CONFIGURATION_FILE,
@@ -100,7 +102,8 @@ describe.skipIf(whySkipped !== "")(
     test("a downgrade below the state that a newer agent wrote is refused politely, and nothing is lost", async () => {
       await using robot = await boot();
       await installPackage(robot, plant.site, newer);
-      await robot.run(`systemctl stop ${UNIT}; sed -i 's/"schema_version": 1,/"schema_version": 2,/' ${STATE_FILE}`);
+      await robot.run(`systemctl stop ${UNIT}`);
+      await robot.write(STATE_FILE, asNewerState(await robot.ask(`cat ${STATE_FILE}`)));
       const state = await robot.ask(`sha256sum ${STATE_FILE}`);
       await carryOver(robot, plant.site, plant.deb);
       const { code, stderr } = await robot.run(`dpkg --install /root/${PACKAGE}.deb`, { may_fail: true });
@@ -200,3 +203,11 @@ describe.skipIf(whySkipped !== "")(
     });
   },
 );
+
+/** The state as an agent with the next form of it would write it: its checksum holds. */
+function asNewerState(text: string): string {
+  const { registration } = JSON.parse(text) as { readonly registration: unknown };
+  const schema_version = SCHEMA_VERSION + 1;
+  const checksum = fletcher64(Buffer.from(JSON.stringify({ schema_version, registration })));
+  return `${JSON.stringify({ schema_version, checksum, registration }, null, 2)}\n`;
+}
