@@ -18,6 +18,7 @@ export const fleetMemberViewSchema = z.object({
   region: z.string(),
   site: nullableText,
   state: z.enum(FLEET_MEMBER_STATES),
+  waiting_for: z.enum(["endpoint", "window", "peak"]).nullable(),
   reason: nullableText,
 });
 

@@ -3,9 +3,9 @@ import type { FleetView } from "./fleets.ts";
 
 /** How fleets and their members are put for a person, at a terminal and in a browser. */
 
-/** The wire calls a robot `waiting` too that has no room below the fleet's peak; only its reason tells. */
-export function memberStateInWords({ state, reason }: Pick<FleetMemberView, "state" | "reason">): string {
-  return state === "waiting" && reason?.includes("(peak_active_robots)") === true ? OVER_THE_PEAK : state;
+/** The wire calls a robot `waiting`, too, that has no room below the fleet's peak. */
+export function memberStateInWords({ state, waiting_for }: Pick<FleetMemberView, "state" | "waiting_for">): string {
+  return waiting_for === "peak" ? OVER_THE_PEAK : state;
 }
 
 export const OVER_THE_PEAK = "over the peak";

@@ -117,6 +117,10 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
     members: {
       robot: { description: "Its name." },
       state: { description: "As in the counts of the fleet." },
+      waiting_for: {
+        description:
+          "What a waiting robot waits for: its endpoint, the fleet's operating window, or room below the fleet's peak. Null in the other states.",
+      },
       reason: { description: "What keeps it from being ready, in a sentence; null where nothing does." },
     },
   },

@@ -87,21 +87,24 @@ export function memberViews(facts: FleetDetailFacts, now_ms: number): FleetMembe
   const activeCount = able.filter(({ deployment }) => deployment === "active").length;
   let room = peak_active_robots - activeCount;
 
-  function stateOf(member: Member): Pick<FleetMemberView, "state" | "reason"> {
+  function stateOf(member: Member): Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
     const lack = lacks.get(member);
-    if (lack !== undefined) return { state: "blocked", reason: `${shown(active.subject)} ${lack}.` };
-    if (member.deployment === "active") return { state: "active", reason: null };
-    const reason = outsideWindows(position) ?? endpointWait(member.region, active.endpoints.get(member.region));
-    if (reason !== null) return { state: "waiting", reason };
-    if (room <= 0) return { state: "waiting", reason: peakReached(peak_active_robots, activeCount) };
+    if (lack !== undefined) return { state: "blocked", waiting_for: null, reason: `${shown(active.subject)} ${lack}.` };
+    if (member.deployment === "active") return { state: "active", waiting_for: null, reason: null };
+    const window = outsideWindows(position);
+    if (window !== null) return { state: "waiting", waiting_for: "window", reason: window };
+    const endpoint = endpointWait(member.region, active.endpoints.get(member.region));
+    if (endpoint !== null) return { state: "waiting", waiting_for: "endpoint", reason: endpoint };
+    if (room <= 0)
+      return { state: "waiting", waiting_for: "peak", reason: peakReached(peak_active_robots, activeCount) };
     room -= 1;
-    return { state: "ready", reason: null };
+    return { state: "ready", waiting_for: null, reason: null };
   }
 
   return members.map((member) => {
     const { robot_id, example: robot, robot_type_id, region, site } = member;
-    const { state, reason } = stateOf(member);
-    return { robot_id, robot, robot_type_id, region, site, state, reason };
+    const { state, waiting_for, reason } = stateOf(member);
+    return { robot_id, robot, robot_type_id, region, site, state, waiting_for, reason };
   });
 }
 

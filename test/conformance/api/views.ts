@@ -194,8 +194,10 @@ const fleetDetails = z.strictObject({
         region: z.string(),
         site: z.string().nullable(),
         state: z.enum(FLEET_MEMBER_STATES),
+        waiting_for: z.enum(["endpoint", "window", "peak"]).nullable(),
         reason: sentence,
       })
+      .refine(({ state, waiting_for }) => (waiting_for !== null) === (state === "waiting"))
       .refine(({ state, reason }) => (reason !== null) === (state === "waiting" || state === "blocked")),
   ),
   endpoints: z.array(z.strictObject({ generation_id: id("gen"), ...endpointState })),

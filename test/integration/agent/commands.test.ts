@@ -930,6 +930,8 @@ warning: the service has no endpoint in the region eu
     await command.wrote("API key (not shown");
     command.child.stdin?.write(`${STRANGE_KEY}\n`);
     await command.wrote("HTTP 401");
+    // What is typed before it asks again, the terminal shows.
+    await expect.poll(() => command.output().split("API key (not shown")).toHaveLength(3);
     command.child.stdin?.write(`${scene.service.key}\n`);
     expect(await command.ended()).toBe(0);
     const output = command.output();

@@ -554,7 +554,11 @@ describe("deriveFleet: whatever the store holds", () => {
       selection: null,
       generations: [],
     };
-    expect(deriveDetails(given, NOW_MS).members.at(-1)).toMatchObject({ state: "waiting", reason });
+    expect(deriveDetails(given, NOW_MS).members.at(-1)).toMatchObject({
+      state: "waiting",
+      waiting_for: "peak",
+      reason,
+    });
   });
 
   it("each member is in one state, and they add up to the counts of the view", () => {

@@ -6,9 +6,7 @@ import { compareTexts, number } from "../parts/text.ts";
 import { RobotNames } from "./robot-names.tsx";
 
 /** Members that are alike. */
-interface Group {
-  readonly state: FleetMemberView["state"];
-  readonly reason: string | null;
+interface Group extends Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
   readonly members: readonly FleetMemberView[];
 }
 
@@ -44,7 +42,8 @@ function groupsOf(members: readonly FleetMemberView[]): readonly Group[] {
     const [first] = group;
     if (first === undefined) return [];
     group.sort((left, right) => compareTexts(left.robot, right.robot));
-    return [{ state: first.state, reason: first.reason, members: group }];
+    const { state, waiting_for, reason } = first;
+    return [{ state, waiting_for, reason, members: group }];
   });
   return list.sort(
     (left, right) =>
