@@ -172,7 +172,9 @@ test.concurrent("rebind beside the agent, while the service is away: it is told,
   await daemon.until(({ state, robot: { name } }) => state === "registered" && name === "arm-8");
 });
 
-test.concurrent("rebind beside the agent, which is asked too often: says what it did already, and a second run does the rest", async () => {
+test.concurrent("rebind beside the agent, which is asked too often: says what it did already, and a second run does the rest", async ({
+  expect,
+}) => {
   await using scene = await createScene();
   const { robot } = scene;
   await using daemon = await robot.start();
