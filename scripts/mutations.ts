@@ -134,6 +134,7 @@ function visit(root: Program, tell: (node: Node, parent: Node | null) => void): 
   const step = (node: Node, parent: Node | null): void => {
     if (node.type.startsWith("TS") && !/^TS(?:As|NonNull|Satisfies)/.test(node.type)) return;
     tell(node, parent);
+    // The types of nodes have no index signature; visitorKeys names the members that hold children.
     const members = node as unknown as Readonly<Record<string, unknown>>;
     for (const key of visitorKeys[node.type] ?? []) {
       const value = members[key];

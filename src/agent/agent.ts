@@ -107,7 +107,7 @@ export function createAgent(options: AgentOptions): Agent {
   let rereadDueMs = 0;
   let rereadScope: RereadScope = "inherited";
   let preparing = Promise.resolve();
-  /** A person asked, for whom nothing counts that was read before. */
+  /** A person asked: the next run reads every file again. */
   let isAsked = false;
   /** A person asked to register, whatever is registered. */
   let forced = false;
@@ -115,7 +115,7 @@ export function createAgent(options: AgentOptions): Agent {
   let confirming = false;
   /** A person asked to forget the registration; and what came of it. */
   let rebinding = false;
-  let is_rebound = false;
+  let isRebound = false;
   /** Those who asked for a run and wait for what comes of it. */
   const waiting: PromiseWithResolvers<void>[] = [];
 
@@ -235,8 +235,8 @@ export function createAgent(options: AgentOptions): Agent {
     isAsked = false;
     if (rebinding) {
       rebinding = false;
-      is_rebound = await reconciler.forgetMoved();
-      forced ||= is_rebound;
+      isRebound = await reconciler.forgetMoved();
+      forced ||= isRebound;
     }
     const is_forced = forced;
     forced = false;
@@ -370,7 +370,7 @@ export function createAgent(options: AgentOptions): Agent {
     async rebind() {
       rebinding = true;
       await answered();
-      return is_rebound ? status() : null;
+      return isRebound ? status() : null;
     },
     async reload() {
       await answered();

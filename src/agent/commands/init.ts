@@ -248,12 +248,12 @@ async function nextSteps(
   hasKey: boolean,
   { paths, image, options, context }: Task,
 ): Promise<readonly string[]> {
-  const is_standard = options.dir === undefined && options.config === undefined;
+  const isStandard = options.dir === undefined && options.config === undefined;
   return [
     ...(open === 0 ? [] : [`replace the ${open} <…> in them`]),
     ...(hasFiles ? [] : ["list the configuration files in robot-manifest.yaml, and set status: ready"]),
     ...(image === null
-      ? stepsHere(paths, is_standard, hasKey)
+      ? stepsHere(paths, isStandard, hasKey)
       : await stepsInImage(context.machine.files, paths, image)),
   ];
 }
@@ -295,7 +295,7 @@ async function findExisting(files: Files, paths: readonly string[]): Promise<Pro
   return null;
 }
 
-/** Found out before the questions, so that nobody answers them for nothing. @param nearest the folder itself, or the first above it that is there. */
+/** Checked before the first question, so that no answer is lost. @param nearest the folder itself, or its nearest parent that exists. */
 async function findUnwritable(directory: string, nearest: string): Promise<Problem | null> {
   try {
     await access(nearest, constants.W_OK | constants.X_OK);

@@ -33,8 +33,8 @@ const ATTEMPTS = 5;
  * board. The registration is moved aside under a name that says so. A running agent then forgets it and registers afresh; without one the
  * next start does.
  *
- * The file is moved here and not by the agent: whoever may do that may decide who the robot is. The control socket alone, which a whole
- * group may use, does not give that right.
+ * This command moves the file, not the agent: only a user with write access to the state directory may give up a registration. The control
+ * socket is open to a whole group and does not give that right.
  */
 export const rebind: Command<RebindOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
@@ -85,7 +85,7 @@ async function findRefusal(
   await configuration.refresh(false);
   const current = configuration.reading.value;
   if (current === null) {
-    const what = "the configuration cannot be used, so nobody knows the name that this machine would register";
+    const what = "the configuration is invalid, so the name that this machine would register is unknown";
     const fix = "correct it, with the help of: robot-policy-agent check";
     return { code: "configuration-invalid", what, where: config_path, fix };
   }

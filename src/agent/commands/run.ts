@@ -74,7 +74,7 @@ export const run: Command<CommonOptions> = async (options, context) => {
   return await serve(agent, control, log, context);
 };
 
-/** @returns null where there is no configuration to work with, and nobody waits for one. */
+/** @returns null where there is no usable configuration, and the program does not wait for one. */
 async function begin(
   configuration: DocumentInput<AgentConfiguration>,
   { state_directory }: Folders,

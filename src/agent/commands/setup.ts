@@ -147,10 +147,10 @@ async function alone(
       if (verdict.kind === "lost") context.terminal.note(`Registering again: ${verdict.detail}`);
     },
   });
-  const if_changed = options.ifChanged === true;
+  const ifChanged = options.ifChanged === true;
   let step: Step;
   do {
-    step = await reconciler.reconcile({ forced: !if_changed, confirm: if_changed, signal });
+    step = await reconciler.reconcile({ forced: !ifChanged, confirm: ifChanged, signal });
     if (step.kind === "unsettled") await machine.clock.sleep(step.wait_ms, signal);
   } while (step.kind === "unsettled");
   for (const connection of connections.values()) await connection.close();
@@ -197,8 +197,8 @@ async function conclude(
   const problem = statusProblem(status) ?? notYet(status) ?? unconfirmed;
   if (problem !== null) terminal.problem(problem);
   // Being on the way is fine for a daemon; who asked for a registration has none yet.
-  const is_concluded = status.state === "registered" || statusProblem(status) !== null;
-  const code = is_concluded ? exitCodeOf(status) : EXIT.failed;
+  const isConcluded = status.state === "registered" || statusProblem(status) !== null;
+  const code = isConcluded ? exitCodeOf(status) : EXIT.failed;
   return code === EXIT.ok && unconfirmed !== null ? EXIT.unreachable : code;
 }
 

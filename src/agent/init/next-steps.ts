@@ -11,16 +11,16 @@ export interface Paths {
   readonly key: string;
 }
 
-/** @param is_standard the files are where the installed agent looks. */
-export function stepsHere(paths: Paths, is_standard: boolean, hasKey: boolean): readonly string[] {
-  const program = is_standard ? "sudo robot-policy-agent" : "robot-policy-agent";
-  const named = is_standard ? "" : ` --config ${paths.configuration}`;
+/** @param isStandard the files are where the installed agent looks. */
+export function stepsHere(paths: Paths, isStandard: boolean, hasKey: boolean): readonly string[] {
+  const program = isStandard ? "sudo robot-policy-agent" : "robot-policy-agent";
+  const named = isStandard ? "" : ` --config ${paths.configuration}`;
   return [
     ...(hasKey ? [] : [`${program} set-key${named}`]),
     `${program} check${named}`,
     `${program} --setup${named}`,
     // Registered once is not watched.
-    ...(is_standard ? ["sudo systemctl start robot-policy-agent"] : []),
+    ...(isStandard ? ["sudo systemctl start robot-policy-agent"] : []),
   ];
 }
 
