@@ -8,7 +8,10 @@ export default defineConfig({
     hookTimeout: 60_000,
     // What is waited for costs no more than it takes; vitest's own second is less than a busy machine may need.
     expect: { poll: { timeout: 20_000 } },
+    globalSetup: ["test/support/global-setup.ts"],
     pool: "forks",
+    // One worker runs many files: loading the sources anew for each took a third of the time. So what a test sets, it sets back.
+    isolate: false,
     // Most tests wait for processes, not for the processor.
     maxWorkers: "100%",
   },

@@ -2,8 +2,8 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 
+import { AGENT_PROGRAM, COMPILE_CACHE } from "./programs-built.ts";
 import type { Robot } from "./robot.ts";
 import { eventually } from "./robot.ts";
 
@@ -17,8 +17,6 @@ export interface RunningCommand extends AsyncDisposable {
   ended(): Promise<number | string>;
 }
 
-export const AGENT_PROGRAM = join(import.meta.dirname, "../../src/agent.ts");
-
 /** Starts `words` as they are. */
 export function startWords(
   [program = "", ...words]: readonly string[],
@@ -26,7 +24,7 @@ export function startWords(
 ): RunningCommand {
   const child = spawn(program, words, {
     stdio: ["pipe", "pipe", "pipe"],
-    env: { PATH: process.env["PATH"], ...environment },
+    env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
   });
   const end = once(child, "close");
   let output = "";

@@ -11,14 +11,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { StatusDocument } from "../../src/agent/status.ts";
 import { askDaemon } from "../../src/agent/control-client.ts";
 import { endWithTest } from "./children.ts";
+import { PATIENCE_MS } from "./patience.ts";
+import { AGENT_PROGRAM, COMPILE_CACHE } from "./programs-built.ts";
 
-const root = join(import.meta.dirname, "../..");
-/** Where the agent is started from: its sources, or a bundle. */
-const AGENT = [join(root, "src/agent.ts")];
-/** With compiled code kept, as the systemd unit keeps it, the hundreds of starts in these tests cost a third. */
-const ENVIRONMENT = { PATH: process.env["PATH"], NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled") };
-/** The longest wait a test asks for is the rate cap's, 20 s. */
-const PATIENCE_MS = 45_000;
+const ENVIRONMENT = { PATH: process.env["PATH"], ...COMPILE_CACHE };
 /** Short, so that tests are; long enough to see that it is waited for. */
 export const SETTLE_MS = 150;
 
@@ -123,9 +119,9 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
     ...robot,
     run: ([command = "", ...args], environment = {}, through = []) =>
       // The last flag counts: what a test says itself stands behind.
-      runToEnd([...through, process.execPath, ...AGENT, command, ...folders, ...args], environment),
+      runToEnd([...through, process.execPath, AGENT_PROGRAM, command, ...folders, ...args], environment),
     start: (environment = {}, through = []) =>
-      startDaemon([...through, process.execPath, ...AGENT, "run", ...folders], robot.socket_path, environment),
+      startDaemon([...through, process.execPath, AGENT_PROGRAM, "run", ...folders], robot.socket_path, environment),
     digest: () => digestByCoreutils(paths),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };

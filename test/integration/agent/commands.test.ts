@@ -9,7 +9,8 @@ import { DatabaseSync } from "node:sqlite";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { AGENT_PROGRAM, agentWords, startCommand, startWords } from "../../support/command.ts";
+import { agentWords, startCommand, startWords } from "../../support/command.ts";
+import { AGENT_PROGRAM } from "../../support/programs-built.ts";
 import { stateOfNewerAgent } from "../../support/newer-state.ts";
 import { asNobody, canBecomeNobody, hasProgram } from "../../support/programs.ts";
 import type { CommandResult, Robot } from "../../support/robot.ts";

@@ -18,7 +18,7 @@ import { revokeGrant } from "../../../src/installer/grant-revoke.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
-import { AGENT_PROGRAM } from "../../support/command.ts";
+import { AGENT_PROGRAM } from "../../support/programs-built.ts";
 import { execute } from "../../support/execute.ts";
 import { asNobody, canMount, hasProgram, inShell, isRoot, NOBODY_ID, withOwnMounts } from "../../support/programs.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";

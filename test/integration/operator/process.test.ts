@@ -1,19 +1,17 @@
 /** robot-policy as a process of its own: what only a process has. */
-import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
 
 import { startWords } from "../../support/command.ts";
 import { openOperatorSite } from "../../support/operator.ts";
-
-const PROGRAM = join(import.meta.dirname, "../../../src/operator.ts");
+import { OPERATOR_PROGRAM } from "../../support/programs-built.ts";
 
 async function start(...words: string[]) {
   const site = await openOperatorSite();
   onTestFinished(() => site[Symbol.asyncDispose]());
   const { url, key } = site.service;
   const environment = { HOME: site.home, ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: key };
-  const command = startWords([process.execPath, PROGRAM, ...words], environment);
+  const command = startWords([process.execPath, OPERATOR_PROGRAM, ...words], environment);
   onTestFinished(() => command[Symbol.asyncDispose]());
   return command;
 }

@@ -4,7 +4,6 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { fileURLToPath } from "node:url";
 
 import * as z from "zod";
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from "vitest";
@@ -17,8 +16,8 @@ import type { Postgres } from "../../support/postgres.ts";
 import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { startService } from "../../support/service.ts";
 import type { RunningService } from "../../support/service.ts";
+import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const copiedSchema = z.object({ file: z.string(), schema: z.string(), rows: z.record(z.string(), z.int()) });
 
@@ -41,7 +40,7 @@ interface Ended {
 }
 
 async function run(...words: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [PROGRAM, ...words]);
+  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words]);
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output.stdout += text;

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import * as z from "zod";
 import { expect, it, onTestFinished } from "vitest";
@@ -12,8 +11,8 @@ import { endWithTest } from "../../support/children.ts";
 import { startService } from "../../support/service.ts";
 import { acknowledges, lostBy, startStorm } from "../../support/storm.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
+import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
 const ROUNDS = 4;
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 
@@ -27,7 +26,7 @@ describeOnEachStore("a service killed in a storm of setups, again and again", (n
     const acknowledged: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       const words = ["--listen", "127.0.0.1:0", "--no-rate-limit", "--bootstrap-key-file", key_file];
-      const child = spawn(process.execPath, [PROGRAM, "serve", ...place, ...words], {
+      const child = spawn(process.execPath, [SERVICE_PROGRAM, "serve", ...place, ...words], {
         stdio: ["ignore", "pipe", "ignore"],
       });
       endWithTest(child);

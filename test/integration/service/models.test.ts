@@ -19,9 +19,9 @@ import { startWords } from "../../support/command.ts";
 import type { Postgres } from "../../support/postgres.ts";
 import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { startService } from "../../support/service.ts";
+import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
 const EXAMPLE = join(import.meta.dirname, "../../../config/models.example.yaml");
-const PROGRAM = join(import.meta.dirname, "../../../src/service.ts");
 
 const machine = {
   clock: systemClock,
@@ -257,7 +257,7 @@ function onStore(locate: () => Promise<StoreLocation>): void {
 
 describe("models apply, models list", () => {
   async function run(...words: readonly string[]) {
-    await using command = startWords([process.execPath, PROGRAM, "models", ...words]);
+    await using command = startWords([process.execPath, SERVICE_PROGRAM, "models", ...words]);
     const exit_code = await command.ended();
     return { exit_code, output: command.output().replaceAll(folder, "FOLDER") };
   }

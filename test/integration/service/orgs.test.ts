@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
@@ -13,8 +12,8 @@ import { isApiKey } from "../../../src/service/auth/api-key.ts";
 import { endWithTest } from "../../support/children.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
+import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
 const listeningSchema = z.object({ url: z.string() });
 
 const auditSchema = z.object({
@@ -37,7 +36,7 @@ interface Site {
 }
 
 async function runProgram(words: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
   endWithTest(child);
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -57,7 +56,7 @@ async function site(newStore: NewStore): Promise<Site> {
   const location = await newStore();
   const where = location?.kind === "postgres" ? ["--database", location.url] : ["--data", join(folder, "data")];
   const words = ["serve", ...where, "--listen", "127.0.0.1:0", "--bootstrap-key-file", join(folder, "key")];
-  const child = spawn(process.execPath, [PROGRAM, ...words], { stdio: ["ignore", "pipe", "ignore"] });
+  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "ignore"] });
   endWithTest(child);
   onTestFinished(async () => {
     const ended = once(child, "exit");

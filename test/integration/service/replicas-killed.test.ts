@@ -16,8 +16,8 @@ import { fleetOf } from "../../conformance/api/fleets.ts";
 import { register } from "../../conformance/api/robots.ts";
 import { endWithTest } from "../../support/children.ts";
 import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
-const PROGRAM = join(import.meta.dirname, "../../../src/service.ts");
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 /** A claim lapses ten seconds after it was taken. */
 const AFTER_THE_CLAIM = { timeout: 45_000, interval: 100 };
@@ -29,9 +29,13 @@ interface Replica {
 
 async function serve(database: string, folder: string): Promise<Replica> {
   const flags = ["--database", database, "--listen", "127.0.0.1:0", "--models", join(folder, "models.yaml")];
-  const child = spawn(process.execPath, [PROGRAM, "serve", ...flags, "--bootstrap-key-file", join(folder, "key")], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const child = spawn(
+    process.execPath,
+    [SERVICE_PROGRAM, "serve", ...flags, "--bootstrap-key-file", join(folder, "key")],
+    {
+      stdio: ["ignore", "pipe", "ignore"],
+    },
+  );
   endWithTest(child);
   onTestFinished(() => void child.kill("SIGKILL"));
   const [line] = await once(child.stdout, "data");

@@ -13,8 +13,8 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { createApiKey, isApiKey } from "../../../src/service/auth/api-key.ts";
 import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs.ts";
 import { openNotifySocket } from "../../support/systemd.ts";
+import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
@@ -36,7 +36,7 @@ const run = (...words: readonly string[]): Program => runWith({}, ...words);
 
 function runWith(environment: Readonly<Record<string, string>>, ...words: readonly string[]): Program {
   const env = { ...process.env, NOTIFY_SOCKET: "", ...environment };
-  const child = spawn(process.execPath, [PROGRAM, ...words], { env });
+  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { env });
   onTestFinished(() => void child.kill("SIGKILL"));
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -191,7 +191,7 @@ describe("robot-policy-service serve", () => {
       const [program = "", ...more] = [
         ...asNobody,
         process.execPath,
-        PROGRAM,
+        SERVICE_PROGRAM,
         ...words,
         "--data",
         join(folder, "data"),

@@ -5,7 +5,6 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 
 import { expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
@@ -15,8 +14,8 @@ import { usageListSchema } from "../../../src/api/usage.ts";
 import { startInferenceServer } from "../../conformance/api/inference.ts";
 import { endWithTest } from "../../support/children.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
+import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../../src/service.ts", import.meta.url));
 const ROBOTS = ["r0", "r1", "r2"];
 const ROUNDS = 3;
 /** Between two changes of one robot: quick, but not so quick that nothing lasts. */
@@ -38,7 +37,7 @@ class Victim {
 
   async start(): Promise<void> {
     const words = ["serve", ...this.#words, "--listen", "127.0.0.1:0", "--bootstrap-key-file", this.#key_file];
-    const child = spawn(process.execPath, [PROGRAM, ...words], { stdio: ["ignore", "pipe", "inherit"] });
+    const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "inherit"] });
     endWithTest(child);
     this.#child = child;
     const [line] = await once(child.stdout.setEncoding("utf8"), "data");
