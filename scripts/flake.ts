@@ -9,6 +9,7 @@ import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
 import { endWithScript, scratchFolder } from "./end-of-script.ts";
@@ -18,13 +19,13 @@ const HELP = `Usage: scripts/flake [TEST FILE or FOLDER …] [options]
   --changed [REV]   the test files that differ from REV (default: main)
   --all             every test
   --runs N          default 5
-  --minutes N       begin no further run after so long
+  --minutes N       instead of runs: one file after the other, again and again, until the time is up
   --seed N          order of the first run; each further run takes the next (default: from the clock)
   --quiet           without the stress, only the order is random
 
 Examples:
   scripts/flake --runs 20 test/integration/agent
-  scripts/flake --changed --minutes 2
+  scripts/flake --changed main --minutes 2
   scripts/flake --runs 1 --seed 1234 test/unit/agent/lock.test.ts      a failure again
 `;
 
@@ -48,6 +49,12 @@ const STRESS = ["for (;;);", "for (;;);", "setInterval(() => require('child_proc
 /** The tests run for a share of the time, in stretches of random length: about 30 %. */
 const STRETCH_MS = { running: 150, stopped: 350 };
 
+/** What is run together, and when it is cut off. */
+interface Turn {
+  readonly tests: readonly string[];
+  readonly endsAtMs: number;
+}
+
 interface Failure {
   readonly test: string;
   readonly seed: number;
@@ -65,14 +72,14 @@ async function main(): Promise<number> {
     return 0;
   }
   const firstSeed = values.seed === undefined ? Date.now() % 1_000_000 : Number(values.seed);
-  const endsAtMs = values.minutes === undefined ? Infinity : performance.now() + Number(values.minutes) * 60_000;
   const failures: Failure[] = [];
   let runs = 0;
   if (!values.quiet) startStress();
-  for (; runs < Number(values.runs) && performance.now() < endsAtMs; runs += 1) {
-    const found = await runOnce(tests, firstSeed + runs);
+  for (const turn of values.minutes === undefined ? wholeRuns(tests) : singleFiles(tests, Number(values.minutes))) {
+    const found = await runOnce(turn.tests, firstSeed + runs, turn.endsAtMs);
     for (const { test, seed, message } of found) console.log(`seed ${seed}: ${test}\n  ${message}`);
     failures.push(...found);
+    runs += 1;
   }
   for (const [test, times] of Map.groupBy(failures, (failure) => failure.test)) {
     console.log(`${times.length} of ${runs} runs: ${test} (seeds ${times.map(({ seed }) => seed).join(", ")})`);
@@ -81,8 +88,28 @@ async function main(): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
-/** @returns the failures of one run of the tests, in the order of `seed`. */
-async function runOnce(tests: readonly string[], seed: number): Promise<readonly Failure[]> {
+function* wholeRuns(tests: readonly string[]): Generator<Turn> {
+  for (let run = 0; run < Number(values.runs); run += 1) yield { tests, endsAtMs: Infinity };
+}
+
+/** Each file once before one comes again, until the time is up. */
+function* singleFiles(tests: readonly string[], minutes: number): Generator<Turn> {
+  const endsAtMs = performance.now() + minutes * 60_000;
+  for (;;) {
+    for (const test of inRandomOrder(tests)) {
+      if (performance.now() > endsAtMs) return;
+      yield { tests: [test], endsAtMs };
+    }
+  }
+}
+
+function inRandomOrder(tests: readonly string[]): readonly string[] {
+  const drawn = tests.map((test) => ({ test, order: Math.random() }));
+  return drawn.toSorted((one, other) => one.order - other.order).map(({ test }) => test);
+}
+
+/** @returns the failures of one run of the tests, in the order of `seed`; none when it is cut off at the end of its time. */
+async function runOnce(tests: readonly string[], seed: number, endsAtMs: number): Promise<readonly Failure[]> {
   const report = join(scratchFolder("flake-"), "report.json");
   const vitest = ["node_modules/vitest/vitest.mjs", "run", "--reporter=json", `--outputFile=${report}`];
   const order = ["--sequence.shuffle.files", "--sequence.shuffle.tests", `--sequence.seed=${seed}`];
@@ -95,18 +122,32 @@ async function runOnce(tests: readonly string[], seed: number): Promise<readonly
   endWithScript(child);
   const pausing = new AbortController();
   if (!values.quiet) void pauseAtRandom(child, pausing.signal);
-  const [exitCode] = await once(child, "exit");
+  const ended = once(child, "exit");
+  const isCutOff = await passesFirst(endsAtMs, ended);
   pausing.abort();
+  if (isCutOff) signalGroup(child, "SIGKILL");
+  const [exitCode] = await ended;
+  if (isCutOff) return [];
   if (existsSync(report)) return readFailures(report, seed);
   return [{ test: "vitest", seed, message: `ended with ${exitCode} and without a report` }];
 }
 
+/** Resolves with whether the moment, of the monotonic clock, comes before the end. */
+async function passesFirst(momentMs: number, ended: Promise<unknown>): Promise<boolean> {
+  if (momentMs === Infinity) return ended.then(() => false);
+  const alarm = new AbortController();
+  const late = sleep(Math.max(0, momentMs - performance.now()), true, { signal: alarm.signal, ref: false });
+  late.catch(() => {});
+  const isLate = await Promise.race([late, ended.then(() => false)]);
+  alarm.abort();
+  return isLate;
+}
+
 async function pauseAtRandom(child: ChildProcess, signal: AbortSignal): Promise<void> {
-  const sleep = (meanMs: number) => new Promise((wake) => setTimeout(wake, 2 * meanMs * Math.random()));
   while (!signal.aborted) {
-    await sleep(STRETCH_MS.running);
+    await sleep(2 * STRETCH_MS.running * Math.random());
     signalGroup(child, "SIGSTOP");
-    await sleep(STRETCH_MS.stopped);
+    await sleep(2 * STRETCH_MS.stopped * Math.random());
     signalGroup(child, "SIGCONT");
   }
 }

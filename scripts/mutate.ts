@@ -83,7 +83,17 @@ async function judgeAll(planted: readonly Planted[], copy: string): Promise<numb
   const graph = readImports();
   const vitest = await createVitest(
     "test",
-    { root: copy, watch: false, bail: 1, testTimeout: TEST_LIMIT_MS, hookTimeout: TEST_LIMIT_MS, reporters: [{}] },
+    {
+      root: copy,
+      watch: false,
+      bail: 1,
+      testTimeout: TEST_LIMIT_MS,
+      hookTimeout: TEST_LIMIT_MS,
+      reporters: [{}],
+      // Each mistake in a worker of its own, and in programs, which start from their sources then.
+      isolate: true,
+      globalSetup: [],
+    },
     { logLevel: "silent" },
   );
   const verdicts: { readonly planted: Planted; readonly verdict: Verdict }[] = [];
