@@ -17,7 +17,8 @@ import type { Registration } from "./registration.ts";
 
 /** What is known after the service was asked. */
 export type Verdict =
-  | { readonly kind: "held" }
+  /** Since when the service sees more than one computer register the name in turn; null where it does not. */
+  | { readonly kind: "held"; readonly contestedSince: string | null }
   /** Somebody registered something else under this robot's name since. */
   | { readonly kind: "replaced"; readonly at: string; readonly configuration_digest: string }
   /** It holds an earlier registration, or another robot of this name. */
@@ -75,7 +76,7 @@ function compare(view: HeldRegistration, { request, robot, registered_at }: Regi
     site === (request.site ?? null) &&
     isDeepStrictEqual(labels, request.labels ?? {}) &&
     isDeepStrictEqual(contract, request.contract ?? null);
-  if (isEqual) return { kind: "held" };
+  if (isEqual) return { kind: "held", contestedSince: view.contested_since };
   // A service that went back to a backup holds something older. The clocks may differ by minutes, backups are hours old.
   const isEarlier = Date.parse(view.registered_at) < Date.parse(registered_at);
   return isEarlier
@@ -91,6 +92,8 @@ export interface Confirmation {
   readonly problem: string | null;
   /** The registration that was found in place of this robot's, until it has stood for a day. */
   readonly replaced: Pick<Extract<Verdict, { kind: "replaced" }>, "at" | "configuration_digest"> | null;
+  /** Since when more than one computer registers the robot's name in turn, as the service told last, ISO 8601. */
+  readonly contestedSince: string | null;
   /** When the service is to be asked, monotonic. */
   readonly dueMs: number;
 }
@@ -122,6 +125,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
     confirmedAt: null,
     problem: null,
     replaced: null,
+    contestedSince: null,
     dueMs: clock.monotonic_ms() + firstDelayMs,
   };
 
@@ -144,6 +148,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
       switch (verdict.kind) {
         case "held":
           confirmed();
+          current = { ...current, contestedSince: verdict.contestedSince };
           if (clock.monotonic_ms() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
           return;
         case "replaced": {

@@ -82,15 +82,26 @@ function sourceOf(error_loc: ValidationError["loc"], configuration: Document, ma
   return { document, loc: source.loc + deeper };
 }
 
-/** Another registration was found under this robot's name: nothing is wrong here, but two computers may be one robot. */
+/** Another computer registers this robot's name, too: nothing is wrong with the files, but two computers may be one robot. */
 export function disputeFindings(
-  replaced: Confirmation["replaced"],
+  confirmation: Pick<Confirmation, "replaced" | "contestedSince">,
   configuration: Document,
 ): readonly LocatedFinding[] {
-  if (replaced === null) return [];
-  const { at, configuration_digest } = replaced;
-  const message = `another registration took the place of this robot's at ${at} (${configuration_digest.slice(0, 19)}…), and this one was registered again; if two computers have this name, give one of them another`;
+  const message = disputeInWords(confirmation);
+  if (message === null) return [];
   return [{ ...locate(configuration, { id: "replaced", loc: "/robot/name", message }), severity: "warning" }];
+}
+
+function disputeInWords({
+  replaced,
+  contestedSince,
+}: Pick<Confirmation, "replaced" | "contestedSince">): string | null {
+  const remedy = "if two computers have this name, give one of them another";
+  if (replaced !== null)
+    return `another registration took the place of this robot's at ${replaced.at} (${replaced.configuration_digest.slice(0, 19)}…), and this one was registered again; ${remedy}`;
+  if (contestedSince !== null)
+    return `the service sees this robot's registration change to and fro since ${contestedSince}; ${remedy}`;
+  return null;
 }
 
 /** RFC 6901, section 3. */

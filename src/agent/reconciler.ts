@@ -257,7 +257,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       const { configuration, manifest } = collector.documents;
       const validation = is_refusal_in_force ? (failure?.validation ?? []) : [];
       const rejections = rejectionFindings(validation, configuration, manifest);
-      return [...collector.findings, ...rejections, ...disputeFindings(confirmations.current.replaced, configuration)];
+      return [...collector.findings, ...rejections, ...disputeFindings(confirmations.current, configuration)];
     },
     get confirmation() {
       return confirmations.current;

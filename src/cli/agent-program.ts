@@ -90,7 +90,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
       ],
       examples: [
         "robot-policy-agent init",
-        "robot-policy-agent init --url https://policy.example.com --region eu-west \\",
+        "robot-policy-agent init --url https://policy.example.com --region eu-central-1 \\",
         "  --type yam.bimanual-joint-position.v1 \\",
         "  --file /opt/yam/configs/yam_left.yaml --file /opt/yam/configs/yam_right.yaml",
       ],

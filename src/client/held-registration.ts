@@ -12,6 +12,8 @@ export const heldRegistrationSchema = registrationViewSchema
   .extend({
     configuration_digest: z.string().regex(CONFIGURATION_DIGEST_PATTERN),
     registered_at: z.iso.datetime({ offset: true }),
+    /** Since when more than one computer registers this name in turn; null also where the service does not tell. */
+    contested_since: z.iso.datetime({ offset: true }).nullable().catch(null),
   });
 
 export type HeldRegistration = z.output<typeof heldRegistrationSchema>;

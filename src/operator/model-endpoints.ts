@@ -16,14 +16,14 @@ export async function loadEndpoints(service: Service): Promise<CallResult<readon
   return { ...result, value: itemsIn(result.value) };
 }
 
-/** `healthy`, `1/3 healthy`: how a model answers by its default checkpoint; empty where that is not known. */
+/** `healthy`, `1/3 healthy`: how all checkpoints of a model answer; empty where that is not known. */
 export function healthInWords(
-  { slug, default_checkpoint_id }: ModelView,
+  { slug }: Pick<ModelView, "slug">,
   endpoints: readonly EndpointView[] | null,
   terminal: Terminal,
 ): string {
   if (endpoints === null) return "";
-  const own = endpoints.filter((each) => each.model_slug === slug && each.checkpoint_id === default_checkpoint_id);
+  const own = endpoints.filter(({ model_slug }) => model_slug === slug);
   if (own.length === 0) return terminal.style("bad", "no endpoint");
   const healthy = own.filter(({ status }) => status === "healthy").length;
   if (healthy === own.length) return terminal.style("good", "healthy");

@@ -80,6 +80,7 @@ export function createHostedService(key: string): HostedService {
         site: view.site,
         labels: view.labels,
         contract: request.contract ?? null,
+        contested_since: null,
       };
     },
     remove(name) {

@@ -26,15 +26,23 @@ export async function checkRegistration(
 
 const REGISTER = "the running agent registers again within a day; at once: robot-policy-agent --setup";
 
+function renameOne(name: string): string {
+  return `if two computers have the name ${name}, give one of them another`;
+}
+
 function judgeTold(told: Told, name: string): Verdict {
   switch (told.kind) {
     case "held":
+      if (told.contestedSince !== null) {
+        const what = `the service sees the registration of ${name} change to and fro since ${told.contestedSince}`;
+        return warn(what, renameOne(name));
+      }
       return ok(`the service holds the registration of ${name}`);
     case "lost":
       return fail(EXIT.failed, `the service lost the registration of ${name}: ${told.detail}`, REGISTER);
     case "replaced": {
       const what = `another registration took the place of this robot's at ${told.at}`;
-      return fail(EXIT.conflict, what, `if two computers have the name ${name}, give one of them another; ${REGISTER}`);
+      return fail(EXIT.conflict, what, `${renameOne(name)}; ${REGISTER}`);
     }
     case "untold":
       return warn(`the service does not say that it holds the registration: ${told.detail}`, REGISTER);

@@ -55,7 +55,7 @@ export async function audit(flags: AuditFlags, context: OperatorContext): Promis
     terminal.problem({ code: "usage", what: since.what, fix: since.fix });
     return EXIT.usage;
   }
-  const view = withColumns(ENTRIES, flags);
+  const view = withColumns(flags.refused === true ? REFUSED : ENTRIES, flags);
   if ("code" in view) {
     terminal.problem(view);
     return EXIT.usage;
@@ -171,3 +171,4 @@ const ENTRIES: ListView<Entry> = {
   id: ({ at, what, subject }) => `${at} ${what} ${subject}`,
   empty: "Nothing was changed or refused in this time.",
 };
+const REFUSED: ListView<Entry> = { ...ENTRIES, empty: "No registration was refused in this time." };

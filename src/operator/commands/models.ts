@@ -20,7 +20,7 @@ import type { Listed } from "../listed.ts";
 import type { ListFlags } from "../show-list.ts";
 import { showList } from "../show-list.ts";
 
-/** A model, and how its default checkpoint answers. */
+/** A model, and how its checkpoints answer. */
 interface ListedModel {
   readonly model: ModelView;
   readonly health: string;

@@ -643,6 +643,11 @@ test("registration: whether the service still holds it", async () => {
   expect(found.check("daemon")).toMatchObject({ status: "warn", what: expect.stringContaining("two computers") });
   await daemon.stop();
 
+  for (const members of [{ configuration_digest }, {}, { configuration_digest }, {}]) {
+    await service.send("POST", "/v1/robots/setup", { ...body, ...members });
+  }
+  expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("change to and fro") });
+
   using database = new DatabaseSync(join(service.data_directory, "service.db"));
   database.exec("DELETE FROM robots");
   expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("HTTP 404") });

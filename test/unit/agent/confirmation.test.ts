@@ -41,6 +41,7 @@ const view: HeldRegistration = {
   site: null,
   labels: {},
   contract: { b: null, a: [1] },
+  contested_since: null,
 };
 const LATER = "2026-02-03T00:00:00Z";
 const EARLIER = "2026-02-01T00:00:00Z";
@@ -105,7 +106,7 @@ describe("createConfirmations", () => {
     const { confirmations, waitMs } = start(unit);
     expect(waitMs()).toBe(minutes * MINUTE_MS);
     const verdicts: readonly Verdict[] = [
-      { kind: "held" },
+      { kind: "held", contestedSince: null },
       { kind: "lost", detail: "" },
       { kind: "untold", detail: "" },
       { kind: "replaced", at: LATER, configuration_digest: digest },
@@ -120,6 +121,15 @@ describe("createConfirmations", () => {
     expect(waitMs()).toBe(Math.round(days * 24 * HOUR_MS));
   });
 
+  test("a contested name is remembered until the service no longer says so", () => {
+    const { confirmations } = start(1);
+    const told = [EARLIER, null].map((contested_since) => {
+      confirmations.take(judgeHeld(ok({ contested_since }), registration));
+      return confirmations.current.contestedSince;
+    });
+    expect(told).toEqual([EARLIER, null]);
+  });
+
   test("without an answer: a minute, then less and less often, at most an hour; Retry-After is waited out", () => {
     const { confirmations, waitMs } = start(1);
     const waits = Array.from({ length: 9 }, () => {
@@ -128,7 +138,7 @@ describe("createConfirmations", () => {
     });
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
     expect(confirmations.current).toMatchObject({ confirmedAt: null, problem: "503" });
-    confirmations.take({ kind: "held" });
+    confirmations.take({ kind: "held", contestedSince: null });
     expect(confirmations.current).toMatchObject({ confirmedAt: expect.any(String), problem: null });
     confirmations.take({ kind: "unanswered", detail: "503", retryAfterMs: 10 * MINUTE_MS });
     expect(waitMs()).toBe(11 * MINUTE_MS);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Document, ManifestDocument } from "../../../src/agent/findings.ts";
-import { fileFindings, rejectionFindings } from "../../../src/agent/findings.ts";
+import { disputeFindings, fileFindings, rejectionFindings } from "../../../src/agent/findings.ts";
 import { readConfiguration } from "../../../src/agent/configuration.ts";
 import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
@@ -111,4 +111,19 @@ test("fileFindings: at the line that lists the file", () => {
     line: 4,
     column: 5,
   });
+});
+
+test("a name that two computers register is one warning at the name: replaced, or contested as the service tells", () => {
+  const at = "2026-02-03T00:00:00Z";
+  const replaced = { at, configuration_digest: `sha256:${"a".repeat(64)}` };
+  const disputes = [
+    disputeFindings({ replaced, contestedSince: at }, configuration),
+    disputeFindings({ replaced: null, contestedSince: at }, configuration),
+  ];
+  for (const findings of disputes) {
+    expect(findings).toMatchObject([
+      { id: "replaced", severity: "warning", line: 3, message: expect.stringContaining(at) },
+    ]);
+  }
+  expect(disputeFindings({ replaced: null, contestedSince: null }, configuration)).toEqual([]);
 });
