@@ -71,7 +71,7 @@ async function main(): Promise<number> {
   const paths = values.changed ? changedFiles(positionals[0] ?? "main") : positionals.flatMap(sourceFiles);
   const planted = sample(paths.flatMap((path) => plantsIn(path, kinds)));
   const copy = copyCheckout();
-  return await judgeAll(planted, copy);
+  return judgeAll(planted, copy);
 }
 
 function plantsIn(path: string, kinds: readonly MutationKind[]): readonly Planted[] {

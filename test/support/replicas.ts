@@ -82,5 +82,5 @@ export async function startReplicas(options: ReplicaOptions): Promise<Replicas> 
 /** Before there are services: on SQLite, two that write in one process stand in each other's way. */
 async function makeOrganizations({ store, organizations }: ReplicaOptions): Promise<readonly string[]> {
   await using backstage = await openBackstage(store);
-  return backstage.organizations(organizations);
+  return await backstage.organizations(organizations);
 }

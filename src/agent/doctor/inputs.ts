@@ -106,7 +106,9 @@ export async function checkFiles(
   const accesses = judge === null ? new Map() : await explainAccess(context.machine.files, judge, paths);
   const limit_bytes = configuration.watch.file_limit_bytes;
   const looks = await Promise.all(
-    paths.map((path) => explainDenial(path, accesses.get(path), vantage) ?? examineFile(context, path, limit_bytes)),
+    paths.map(
+      async (path) => explainDenial(path, accesses.get(path), vantage) ?? examineFile(context, path, limit_bytes),
+    ),
   );
   const hidden = looks.filter((look) => look === "hidden");
   const bad = looks.filter((look) => look !== null && look !== "hidden");

@@ -55,7 +55,7 @@ export async function login(flags: LoginFlags, context: OperatorContext): Promis
   }
   await using service = openService(withCredential(target, null), context);
   const signed_in = flags.browser === false ? await byPolling(service, context) : await byBrowser(service, context);
-  return finish(signed_in, service, target, flags, context, contexts);
+  return await finish(signed_in, service, target, flags, context, contexts);
 }
 
 async function byBrowser(service: Service, context: OperatorContext): Promise<SignedIn> {

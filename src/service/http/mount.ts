@@ -210,12 +210,13 @@ export function route(
         const detail = "Too many large requests are being worked on";
         return send(reply, refuse("Unavailable", detail, { "retry-after": RETRY_AFTER_S }));
       }
+      let answered: AnyAnswer;
       try {
-        const answered = await answer(request, admitted);
-        return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
+        answered = await answer(request, admitted);
       } finally {
         bodies.release(size);
       }
+      return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {
       const refusal = refusals.get(request);

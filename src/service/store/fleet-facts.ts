@@ -142,7 +142,7 @@ function memberGroup(
   obstacleOf: ObstacleOf,
 ): MemberGroup {
   return {
-    count: Number(row.count),
+    count: row.count,
     example: row.example,
     region: row.region,
     deployment: deploymentOf(row, active.facts),

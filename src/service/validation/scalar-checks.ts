@@ -83,7 +83,7 @@ export function choiceCheck(type: "enum" | "literal_error", allowed: readonly un
 }
 
 export function dateTimeCheck(schema: z.ZodISODateTime): Check {
-  const needsOffset = schema._zod.def.local !== true;
+  const needsOffset = !schema._zod.def.local;
   return (input, place) => {
     const read = readDateTime(input);
     if ("fault" in read) return place.refuse(input, read.fault);

@@ -393,7 +393,7 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
 
   test.each([
     ["everybody writes to", async () => chmod(calibrations, 0o777), "anybody can put something else in place"],
-    ["belongs to somebody else", async () => chown(calibrations, BEN_ID, BEN_ID), `to ${"CAL"} of user ${BEN_ID}`],
+    ["belongs to somebody else", async () => chown(calibrations, BEN_ID, BEN_ID), `to CAL of user ${BEN_ID}`],
     [
       "an access list lets somebody else write to",
       async () => void run("setfacl", "-m", `u:${BEN_ID}:rwx`, calibrations),

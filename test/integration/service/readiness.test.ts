@@ -101,7 +101,7 @@ async function startEndpoint(answer: (region: string) => Promise<number> | numbe
   const probes = new Map<string, number>();
   let open = 0;
   let most = 0;
-  const server = createServer(async ({ url = "" }, response) => {
+  const server = createServer(({ url = "" }, response) => {
     const region = url.slice(1);
     probes.set(region, (probes.get(region) ?? 0) + 1);
     open += 1;
@@ -109,7 +109,7 @@ async function startEndpoint(answer: (region: string) => Promise<number> | numbe
     response.once("close", () => {
       open -= 1;
     });
-    response.writeHead(await answer(region)).end();
+    void Promise.resolve(answer(region)).then((status) => response.writeHead(status).end());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -145,7 +145,7 @@ it("reconcile-fleets: one that cannot be judged does not keep the others, and is
   const log = createLogbook();
   const task = createReconcileFleets({ store, newId, machine: { ...machine, log }, nudge() {} }, 1000);
   for (let run = 0; run < 3; run += 1) await task.run(new AbortController().signal);
-  const waiting = await store.reader.selectFrom("fleets").select("name").where("update_generation_id", "is not", null);
+  const waiting = store.reader.selectFrom("fleets").select("name").where("update_generation_id", "is not", null);
   expect(await waiting.execute()).toEqual([{ name: "f0" }]);
   expect(log.errors).toEqual(["task_item_failed"]);
 });

@@ -341,7 +341,7 @@ describe("expandName", () => {
 
 describe("configurationSchema", () => {
   const schema = configurationSchema();
-  const validator = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+  const validator = z.fromJSONSchema(schema);
 
   test.each([
     MINIMAL,

@@ -8,7 +8,7 @@ import { readManifest } from "../../../src/manifest/manifest.ts";
 import { manifestSchema } from "../../../src/manifest/schema.ts";
 
 const schema = manifestSchema(await loadCatalog());
-const validator = z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]);
+const validator = z.fromJSONSchema(schema);
 
 describe("manifestSchema", () => {
   test.each([

@@ -294,7 +294,7 @@ function packageTree(text: string): unknown {
 function nodeTree(node: ParsedNode | null): unknown {
   if (isAlias(node)) return [`*${node.source}`, node.range[0]];
   if (isScalar(node)) return [String(node.value ?? ""), (node.value ?? "") === "" ? "" : node.range[0]];
-  if (isSeq(node)) return node.items.map((item) => nodeTree(item as ParsedNode));
+  if (isSeq(node)) return node.items.map((item) => nodeTree(item));
   if (!isMap(node)) return ["", ""];
   const entries = node.items.map(({ key, value }) => {
     const text = isScalar(key) ? String(key.value ?? "") : isAlias(key) ? `*${key.source}` : "";
