@@ -7,10 +7,16 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../src/service/auth/last-used.ts";
 import { createdView, makeKey } from "../../../src/service/auth/manage-keys.ts";
+import { isStillValid } from "../../../src/service/auth/still-valid.ts";
 import { readExpiry } from "../../../src/service/commands/expiry.ts";
-import { insertKey } from "../../../src/service/store/keys.ts";
+import { createOrganizationKey } from "../../../src/service/operations/api-keys.ts";
+import { countKeys, hasUnrestrictedKey, insertKey, listKeys } from "../../../src/service/store/keys.ts";
+import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
+import { insertSession } from "../../../src/service/store/sessions.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
+import { openServiceParts, PRINCIPAL } from "../../support/service-parts.ts";
+import type { ServiceParts } from "../../support/service-parts.ts";
 
 const NOW = "2026-03-01T12:00:00.000Z";
 
@@ -134,5 +140,130 @@ describe("createLastUsed", () => {
     use();
     await lastUsed.flush();
     expect(await stored()).toBe(NOW);
+  });
+});
+
+/** Rows of keys, all alike but for what is given. */
+function keyRow(id: string, parts: Partial<ReturnType<typeof makeKey>["row"]> = {}) {
+  const wish = { organization_id: "org_1", label: "l", scopes: null, expires_at: null };
+  return { ...makeKey(wish, id, NOW, systemRandom).row, ...parts };
+}
+
+const addKeys = ({ store }: ServiceParts, rows: readonly ReturnType<typeof keyRow>[]) =>
+  store.write(async (transaction) => {
+    for (const row of rows) await insertKey(transaction, row);
+  });
+
+describe("isStillValid", () => {
+  const LATER_MS = 60_000;
+  const cases: readonly [what: string, ends: (at: ServiceParts["at"]) => object, isValid: boolean][] = [
+    ["one that ends a millisecond later", (at) => ({ expires_at: at(1) }), true],
+    ["one that ends just now", (at) => ({ expires_at: at() }), false],
+    ["one that ended today", (at) => ({ expires_at: at(-1) }), false],
+    ["one that was revoked", (at) => ({ expires_at: at(LATER_MS), revoked_at: at() }), false],
+  ];
+
+  it.each([...cases, ["one that never ends", () => ({ expires_at: null }), true] as const])(
+    "key: %s",
+    async (_what, ends, isValid) => {
+      await using parts = await openServiceParts();
+      await addKeys(parts, [keyRow("key_1", ends(parts.at))]);
+      expect(await parts.store.write((transaction) => isStillValid(transaction, PRINCIPAL, parts.at()))).toBe(isValid);
+    },
+  );
+
+  it.each(cases)("session: %s", async (_what, ends, isValid) => {
+    await using parts = await openServiceParts();
+    const session = {
+      id: "ses_1",
+      organization_id: "org_1",
+      kind: "cli",
+      token_sha256: "",
+      created_by: "key_1",
+    } as const;
+    const row = { ...session, scopes: null, created_at: NOW, last_used_at: null, expires_at: "", revoked_at: null };
+    await parts.store.write((transaction) => insertSession(transaction, { ...row, ...ends(parts.at) }));
+    const principal = { ...PRINCIPAL, credential: "session", credential_id: "ses_1" } as const;
+    const judge = (of = principal) => parts.store.write((transaction) => isStillValid(transaction, of, parts.at()));
+    expect(await judge()).toBe(isValid);
+    expect(await judge({ ...principal, organization_id: "org_2" })).toBe(false);
+  });
+
+  it("one that is not there, or belongs to somebody else → false", async () => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1")]);
+    const judge = (principal: object) =>
+      parts.store.write((transaction) => isStillValid(transaction, { ...PRINCIPAL, ...principal }, parts.at()));
+    expect(await judge({})).toBe(true);
+    expect(await judge({ credential_id: "key_2" })).toBe(false);
+    expect(await judge({ organization_id: "org_2" })).toBe(false);
+  });
+});
+
+describe("POST /v1/me/api-keys", () => {
+  const create = async (parts: ServiceParts, expires_at: string, principal = PRINCIPAL) =>
+    createOrganizationKey(parts.context)(
+      parts.call({ principal, body: { label: "l", scopes: ["robots:setup"], expires_at }, query: null }),
+    );
+
+  it.each([
+    [-1, 422],
+    [0, 422],
+    [1, 200],
+  ])("a key that ends in %d ms: %d", async (later_ms, status) => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1")]);
+    expect((await create(parts, parts.at(later_ms))).status).toBe(status);
+    expect(await listKeys(parts.store.reader, "org_1", ALL_ROWS)).toHaveLength(status === 200 ? 2 : 1);
+  });
+
+  it("makes nothing for a credential that ended while the body was on its way", async () => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1", { expires_at: parts.at(-1) })]);
+    expect((await create(parts, parts.at(60_000))).status).toBe(401);
+    expect(await listKeys(parts.store.reader, "org_1", ALL_ROWS)).toHaveLength(1);
+  });
+});
+
+describe("keys in the store", () => {
+  it("count towards the maximum while they are not revoked, and towards that of their organization", async () => {
+    await using parts = await openServiceParts();
+    const others = { organization_id: "org_2" };
+    const revoked_at = parts.at();
+    await addKeys(parts, [
+      keyRow("key_1"),
+      keyRow("key_2", { expires_at: parts.at(-1) }),
+      keyRow("key_3", { revoked_at }),
+      keyRow("key_4", others),
+    ]);
+    const count = (organization_id: string) =>
+      parts.store.write((transaction) => countKeys(transaction, organization_id));
+    expect([await count("org_1"), await count("org_2"), await count("org_3")]).toEqual([2, 1, 0]);
+  });
+
+  it.each([
+    ["one that never ends", {}, true],
+    ["one that ends later", { expires_at: "2026-03-01T12:00:00.001Z" }, true],
+    ["one that has just ended", { expires_at: NOW }, false],
+    ["one that is revoked", { revoked_at: NOW }, false],
+    ["one that may do some things", { scopes: '["robots:setup"]' }, false],
+    ["one of somebody else", { organization_id: "org_2" }, false],
+  ])("may do everything: %s → %j", async (_what, row, expected) => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1", row)]);
+    expect(await parts.store.write((transaction) => hasUnrestrictedKey(transaction, "org_1", NOW))).toBe(expected);
+  });
+
+  it("are listed to the last one, however many there are, but not those of others", async () => {
+    await using parts = await openServiceParts();
+    await addKeys(
+      parts,
+      Array.from({ length: 1100 }, (_, index) => keyRow(`key_${String(index).padStart(4, "0")}`)),
+    );
+    await addKeys(parts, [keyRow("key_of_others", { organization_id: "org_2" })]);
+    const listed = await listKeys(parts.store.reader, "org_1", ALL_ROWS);
+    expect([listed.length, listed.at(-1)?.id]).toEqual([1100, "key_1099"]);
+    const page = await listKeys(parts.store.reader, "org_1", { after: "key_0009", rows: 2 });
+    expect(page.map(({ id }) => id)).toEqual(["key_0010", "key_0011"]);
   });
 });
