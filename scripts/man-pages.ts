@@ -51,7 +51,6 @@ const FILES: readonly (readonly [path: string, what: string])[] = [
   [`/etc/${NAME}/robot-manifest.yaml`, "The robot manifest, robot-manifest(5)."],
   [`/etc/${NAME}/api-key`, "The API key, and nothing else: mode 0600, owned by the user robot-policy-agent."],
   [`/var/lib/${NAME}/registration.json`, "What the robot is registered as. Removed, the robot is registered anew."],
-  [`/var/lib/${NAME}/lock`, "Empty; locked while an agent works on the state, flock(2). Left where it is."],
   [`/run/${NAME}/control.sock`, "Where the running agent answers; members of the group robot-policy-agent may ask."],
   [`/var/cache/${NAME}`, "Compiled code of the agent; may be removed at any time."],
 ];

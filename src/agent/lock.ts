@@ -1,11 +1,9 @@
 import * as fs from "node:fs";
-import { join } from "node:path";
 import { promisify } from "node:util";
 
 import type { Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
-import type { Flocked } from "../platform/flock.ts";
-import { flock, NO_FLOCK } from "../platform/flock.ts";
+import { describeFailure, flock } from "../platform/flock.ts";
 import type { Problem } from "../platform/terminal.ts";
 
 /** Held while one daemon works on a state directory. */
@@ -19,25 +17,26 @@ export type TakenLock =
   | { readonly kind: "denied"; readonly problem: Problem }
   | { readonly kind: "problem"; readonly problem: Problem };
 
-/** Stays where it is: a file that came and went could be locked twice. */
-const FILE_NAME = "lock";
-/** Whoever can open the file can take the lock. */
-const FILE_MODE = 0o600;
 const DENIED_CODES: ReadonlySet<string> = new Set(["EACCES", "EPERM"]);
 
 const open = promisify(fs.open);
 const close = promisify(fs.close);
-const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = fs.constants;
+const access = promisify(fs.access);
+const { O_RDONLY, O_DIRECTORY, W_OK, X_OK } = fs.constants;
 
 /**
- * Takes the one place beside a state directory: the lock of a file in it, which the kernel drops with the process (flock.ts). Nothing is
- * stale after a power cut or kill -9, and nobody takes it who may not write the state.
+ * Takes the one place beside a state directory: a lock on the directory itself, which the kernel drops with the process (flock.ts). So
+ * nothing is stale after a power cut or kill -9, and there is no file that a full or read-only disk would refuse.
+ *
+ * The directory, because Linux keeps the lock of a directory on this machine on every filesystem. Over NFS the lock of a file would be the
+ * server's, and would need a file that can be written.
  */
-export async function lockState(files: Files, state_directory: string): Promise<TakenLock> {
+export async function lockState(files: Files, state_directory: string, userId: number): Promise<TakenLock> {
   let descriptor: number;
   try {
     await files.makeDirectory(state_directory, 0o750);
-    descriptor = await openLock(files, state_directory);
+    await checkWritable(files, state_directory, userId);
+    descriptor = await open(state_directory, O_RDONLY | O_DIRECTORY);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
@@ -50,40 +49,19 @@ export async function lockState(files: Files, state_directory: string): Promise<
     return { kind: "lock", lock: { [Symbol.asyncDispose]: () => close(descriptor) } };
   }
   await close(descriptor);
-  return refused(flocked, state_directory);
+  if (flocked.kind === "held") return { kind: "held" };
+  const { what, fix } = describeFailure(flocked);
+  return { kind: "problem", problem: { code: "state-not-locked", what, where: state_directory, fix } };
 }
 
-async function openLock(files: Files, directory: string): Promise<number> {
-  const path = join(directory, FILE_NAME);
+/** Who may only read the state could lock it, and would then work on what it cannot write. */
+async function checkWritable(files: Files, directory: string, userId: number): Promise<void> {
   try {
-    return await openFile(path);
+    await access(directory, W_OK | X_OK);
   } catch (error) {
-    if (errorCode(error) !== "ENOENT") throw error;
-  }
-  try {
-    // What root's --setup creates is opened by the service user later: the file belongs to whom the directory belongs.
-    const file = await files.createExclusive(path, FILE_MODE, await files.stat(directory));
-    await file.close();
-  } catch (error) {
-    // A disk that is full or read-only keeps nobody from registering; the directory itself can be locked there.
-    if (errorCode(error) !== "EEXIST") return open(directory, O_RDONLY | O_DIRECTORY);
-  }
-  return openFile(path);
-}
-
-/** Reading is enough, on a read-only disk too. */
-function openFile(path: string): Promise<number> {
-  return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-}
-
-function refused(flocked: Exclude<Flocked, { kind: "locked" }>, state_directory: string): TakenLock {
-  switch (flocked.kind) {
-    case "held":
-      return { kind: "held" };
-    case "missing":
-      return { kind: "problem", problem: { code: "no-flock", where: state_directory, ...NO_FLOCK } };
-    case "failed":
-      return unusable(state_directory, flocked.code);
+    // A disk that takes no file keeps nobody from registering, nor does a mode that the owner can mend meanwhile.
+    if (errorCode(error) === "EROFS" || (await files.stat(directory)).user_id === userId) return;
+    throw error;
   }
 }
 

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 
 import { errorCode } from "../platform/files.ts";
 import type { Site } from "./apply.ts";
-import { NO_FLOCK } from "../platform/flock.ts";
+import { describeFailure } from "../platform/flock.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { Disk } from "./disk.ts";
@@ -93,15 +93,9 @@ function findLockProblem({ flocked, path }: TreeLock, { root }: Disk): Problem |
       const fix = `wait until it is done, then run this again; fuser ${shellWord(path)} tells what process it is`;
       return { code: "busy", what: "another install or uninstall is at work there", where: root, fix };
     }
-    case "missing":
-      return { code: "no-flock", ...NO_FLOCK };
+    case "not-started":
     case "failed":
-      return {
-        code: "lock-failed",
-        what: `the folder cannot be locked (${flocked.code})`,
-        where: path,
-        fix: "run it where the image lies on a local disk",
-      };
+      return { code: "lock-failed", where: path, ...describeFailure(flocked) };
   }
 }
 

@@ -2,17 +2,19 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 
 import { errorCode } from "./files.ts";
+import type { Problem } from "./terminal.ts";
 
 export type Flocked =
   | { readonly kind: "locked" }
   /** By another open file. */
   | { readonly kind: "held" }
-  /** This machine has no flock(1). */
-  | { readonly kind: "missing" }
-  /** The system's code, or how flock(1) ended. */
-  | { readonly kind: "failed"; readonly code: string };
+  | FlockFailure;
 
-const HELD_STATUS = 1;
+export type FlockFailure =
+  /** flock(1) could not be started; the system's code. */
+  | { readonly kind: "not-started"; readonly code: string }
+  /** The lock could not be taken, although nobody holds it; what flock(1) said. */
+  | { readonly kind: "failed"; readonly reason: string };
 
 /**
  * Locks an open file or directory, flock(2). The lock holds on this machine for all namespaces, until the descriptor is closed or the
@@ -23,27 +25,39 @@ const HELD_STATUS = 1;
  */
 export function flock(descriptor: number): Promise<Flocked> {
   return new Promise((resolve) => {
+    const notStarted = (error: unknown) => resolve({ kind: "not-started", code: errorCode(error) ?? "UNKNOWN" });
     let child: ChildProcess;
     try {
-      child = spawn("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "ignore", descriptor] });
+      child = spawn("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", descriptor] });
     } catch (error) {
       // ENOMEM is thrown, not emitted.
-      resolve({ kind: "failed", code: errorCode(error) ?? "UNKNOWN" });
+      notStarted(error);
       return;
     }
-    child.once("error", (error) => {
-      const code = errorCode(error) ?? "UNKNOWN";
-      resolve(code === "ENOENT" ? { kind: "missing" } : { kind: "failed", code });
+    let complaint = "";
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      complaint += text;
     });
-    child.once("exit", (status, signal) => {
+    child.once("error", notStarted);
+    child.once("close", (status, signal) => {
       if (status === 0) resolve({ kind: "locked" });
-      else if (status === HELD_STATUS) resolve({ kind: "held" });
-      else resolve({ kind: "failed", code: `flock: ${signal ?? status}` });
+      // busybox ends with 1 for every failure, but says nothing only of a lock that is held.
+      else if (status === 1 && complaint === "") resolve({ kind: "held" });
+      else resolve({ kind: "failed", reason: complaint.trim() || `flock: ${signal ?? status}` });
     });
   });
 }
 
-export const NO_FLOCK = {
-  what: "flock(1) is not installed",
-  fix: "install it: apt-get install util-linux, or busybox",
-} as const;
+/** The failure in words, and what to do. */
+export function describeFailure(failure: FlockFailure): Pick<Problem, "what" | "fix"> {
+  if (failure.kind === "failed") {
+    return { what: `it cannot be locked (${failure.reason})`, fix: "put it on a local disk" };
+  }
+  if (failure.code === "ENOENT") {
+    return { what: "flock(1) is not installed", fix: "install it: apt-get install util-linux, or busybox" };
+  }
+  return {
+    what: `flock(1) cannot be started (${failure.code})`,
+    fix: "free memory, processes or open files, or raise their limits (ulimit -a), then try again",
+  };
+}

@@ -47,7 +47,7 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
     return exit_code;
   };
 
-  const taken = await lockState(context.machine.files, folders.state_directory);
+  const taken = await lockState(context.machine.files, folders.state_directory, context.user_id);
   if ("problem" in taken) return refuse(taken.problem);
   await using _lock = taken.kind === "lock" ? taken.lock : null;
   const running = taken.kind === "held" ? await askRunningAgent(folders, context) : null;

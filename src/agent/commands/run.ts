@@ -80,7 +80,7 @@ async function begin(
   { state_directory }: Folders,
   context: CommandContext,
 ): Promise<{ readonly initial: AgentConfiguration; readonly taken: TakenLock } | null> {
-  const lock = () => lockState(context.machine.files, state_directory);
+  const lock = () => lockState(context.machine.files, state_directory, context.user_id);
   // Both take a few milliseconds, the lock in another process.
   const [early] = await Promise.all([lock(), configuration.refresh(false)]);
   const { value } = configuration.reading;

@@ -40,7 +40,7 @@ export interface SetupOptions extends CommonOptions {
 export const setup: Command<SetupOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
   if (options.dryRun === true) return dryRun(folders, options, context);
-  const taken = await lockState(context.machine.files, folders.state_directory);
+  const taken = await lockState(context.machine.files, folders.state_directory, context.user_id);
   switch (taken.kind) {
     case "problem":
       return showProblem(taken.problem, {}, options, context.terminal);
