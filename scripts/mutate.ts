@@ -128,7 +128,9 @@ async function judge(
     // Nearest first: most mistakes are found by the first file.
     for (const specification of specifications) {
       const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification]);
-      if (unhandledErrors.length > 0 || testModules.some((module) => !module.ok())) return "found";
+      // Vitest answers with every file that it has run so far, those that an earlier mistake made fail among them.
+      const own = testModules.filter(({ moduleId }) => moduleId === specification.moduleId);
+      if (unhandledErrors.length > 0 || own.some((module) => !module.ok())) return "found";
     }
     return "survived";
   } finally {

@@ -35,6 +35,28 @@ describe("what pydantic reads as an integer", () => {
   });
 });
 
+/** Recorded like the others, and too long to be written down. */
+describe("what pydantic reads as an integer of very many digits", () => {
+  const UNPARSABLE = "int_parsing";
+  const OVERSIZED = "int_parsing_size";
+  it.each([
+    ["", "1".repeat(4300), null],
+    ["-", "1".repeat(4300), null],
+    ["0", "1".repeat(4300), null],
+    ["", "1" + "_1".repeat(4299), null],
+    ["", "1".repeat(4301), OVERSIZED],
+    ["-", "1".repeat(4301), OVERSIZED],
+    ["+", "1".repeat(4301), UNPARSABLE],
+    ["0", "1".repeat(4301), UNPARSABLE],
+    [" ", "1".repeat(4301), UNPARSABLE],
+    ["", "1" + "_1".repeat(4300), UNPARSABLE],
+  ])("case %# of digits behind %j", (before, digits, type) => {
+    const read = readInteger(before + digits);
+    const expected = BigInt(`${before === "-" ? "-" : ""}${digits.replaceAll("_", "")}`);
+    expect("fault" in read ? read.fault.type : read.value).toEqual(type ?? expected);
+  });
+});
+
 describe("what pydantic reads as a date-time", () => {
   it.each(recorded("date-times", dateTimeSchema))("readDateTime: $input", ({ input, ...expected }) => {
     const read = readDateTime(json(input));

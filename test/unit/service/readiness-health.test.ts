@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { expectationOf, UNKNOWN_PREPARATION_MS } from "../../../src/service/readiness/expectation.ts";
+import { expectationOf } from "../../../src/service/readiness/expectation.ts";
 import { believe } from "../../../src/service/readiness/health.ts";
 import { parseWindows, positionIn, printWindows } from "../../../src/service/readiness/windows.ts";
 import type { Demand } from "../../../src/service/store/demands.ts";
@@ -82,7 +82,7 @@ describe("expectationOf", () => {
   it("a model whose preparation nobody saw is looked at in good time", () => {
     expect(expectationOf([scheduled(3_600_000)], new Map(), NOW_MS)).toEqual({
       state: "from",
-      from_ms: NOW_MS + 3_600_000 - UNKNOWN_PREPARATION_MS,
+      from_ms: NOW_MS + 3_600_000 - 300_000,
     });
   });
 });

@@ -141,6 +141,19 @@ describe("createTaskLoop", () => {
     ]);
   });
 
+  it("after a run that went well the waits begin anew", async () => {
+    const outcomes = [false, false, false, true, false, false];
+    await using world = setUpDisposable(async () => {
+      if (outcomes.shift() === false) throw new Error("broken");
+    });
+    world.loop.start();
+    for (let wait = 0; wait < 7; wait += 1) await world.pass();
+    const [first, second, third, gap, interval, ...again] = world.slept;
+    expect([gap, interval]).toEqual([NUDGE_GAP_MS, 1000 - NUDGE_GAP_MS]);
+    expect(third).toBeGreaterThan(second ?? 0);
+    expect(again.slice(0, 2)).toEqual([first, second]);
+  });
+
   it("one task that fails or hangs holds up no other", async () => {
     const still = createStillClock();
     let runs = 0;

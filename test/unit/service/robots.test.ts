@@ -8,6 +8,8 @@ import { addRobotViews } from "../../../src/service/store/robot-views.ts";
 import { joinRobots, registrationOf, upsertRobot } from "../../../src/service/store/robots.ts";
 import { NodeSqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
+import { setupRobot } from "../../../src/service/operations/robots.ts";
+import { openServiceParts } from "../../support/service-parts.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
@@ -52,4 +54,43 @@ it("robots of an older store look as if they registered today", async () => {
   });
   expect(changes).toEqual(["replaced", "replaced"]);
   expect(await joinRobots(database, "org_1", all)).toEqual(before);
+});
+
+it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
+  ["as it is", {}, 0],
+  ["with another digest, site and labels", { configuration_digest: DIGEST, site: "lab", labels: { a: "b" } }, 0],
+  ["as another type", { robot_type_id: "cart" }, 1],
+  ["in another region", { region: "there" }, 1],
+  ["with another contract", { contract: { cameras: 2 } }, 1],
+])(
+  "a robot that registers again %s: the tasks look again as often as it must, and the audit log has both",
+  async (_what, change, nudges) => {
+    await using parts = await openServiceParts();
+    await parts.register("r1");
+    expect(parts.nudges()).toBe(0);
+    parts.pass(1000);
+    await parts.register("r1", change);
+    expect(parts.nudges()).toBe(nudges);
+    const entries = await parts.store.reader
+      .selectFrom("audit_log")
+      .select(["id", "previous_id"])
+      .orderBy("id")
+      .execute();
+    expect(entries.map(({ previous_id }) => previous_id)).toEqual([null, entries[0]?.id]);
+  },
+);
+
+it("a robot whose audit entry cannot be written is not registered", async () => {
+  await using parts = await openServiceParts();
+  const newId: typeof parts.context.newId = (prefix) => (prefix === "aud" ? "aud_1" : parts.context.newId(prefix));
+  const setUp = setupRobot({ ...parts.context, newId });
+  const call = (name: string) =>
+    parts.call({
+      body: { name, robot_type_id: "arm", region: "here", configuration_digest: DIGEST },
+      query: null,
+    });
+  expect((await setUp(call("r1"))).status).toBe(200);
+  await expect(setUp(call("r2"))).rejects.toThrow("UNIQUE constraint failed: audit_log.id");
+  const robots = await parts.store.reader.selectFrom("robots").select("name").execute();
+  expect(robots).toEqual([{ name: "r1" }]);
 });

@@ -20,11 +20,12 @@ import { registrationOf, upsertRobot } from "../../../src/service/store/robots.t
 import { openStore } from "../../../src/service/store/store.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import type { UsagePeriod } from "../../../src/service/store/usage.ts";
-import { listUsage } from "../../../src/service/store/usage.ts";
+import { lastPeriodEnd, listUsage } from "../../../src/service/store/usage.ts";
 import { createMeterUsage } from "../../../src/service/usage/meter-usage.ts";
 import { periodEnd, periodSeconds, periodStart, wholeHour } from "../../../src/service/usage/period.ts";
 import type { UsageClock } from "../../../src/service/usage/usage-clock.ts";
 import { CORRECTION_MAXIMUM_MS, createUsageClock, STEADY_MS } from "../../../src/service/usage/usage-clock.ts";
+import { openServiceParts } from "../../support/service-parts.ts";
 
 describe("usage periods", () => {
   it("begin and end on a second, in no order but forward", () => {
@@ -73,6 +74,72 @@ describe("the usage clock", () => {
     usageClock.now();
     expect(lines).toEqual(["clock_jumped 3600", "clock_believed 7200", "clock_jumped -3600"]);
   });
+});
+
+it("a jump that went away is forgotten: the next one has to be steady for as long again", () => {
+  const time = { wall_ms: BEGIN_MS, monotonic_ms: 0 };
+  const clock = { ...systemClock, wall_ms: () => time.wall_ms, monotonic_ms: () => time.monotonic_ms };
+  const usageClock = createUsageClock({ clock, log });
+  const pass = (duration_ms: number) => {
+    time.wall_ms += duration_ms;
+    time.monotonic_ms += duration_ms;
+    return usageClock.settle();
+  };
+  const STEADY = 120_000;
+  time.wall_ms += HOUR_MS;
+  expect(pass(STEADY / 2)).toBe(false);
+  time.wall_ms -= HOUR_MS;
+  expect(pass(STEADY)).toBe(false);
+  time.wall_ms += HOUR_MS;
+  expect([pass(0), pass(STEADY - 1), pass(1)]).toEqual([false, false, true]);
+});
+
+it.each([
+  [60_000, 60_000],
+  [60_001, 0],
+  [-60_000, -60_000],
+  [-60_001, 0],
+])("a wall clock that is set by %d ms is followed by %d ms at once", (set_ms, followed_ms) => {
+  const time = { wall_ms: BEGIN_MS };
+  const clock = { ...systemClock, wall_ms: () => time.wall_ms, monotonic_ms: () => 0 };
+  const usageClock = createUsageClock({ clock, log });
+  time.wall_ms += set_ms;
+  expect(Date.parse(usageClock.now().at) - BEGIN_MS).toBe(followed_ms);
+});
+
+it("a period of a robot begins behind its own last one, whatever other robots did and wrong clocks wrote", async () => {
+  await using parts = await openServiceParts();
+  await parts.addModel("pi");
+  const minute = (count: number) => parts.at(count * 60_000);
+  const untilOf = async (robot: string, ends: readonly (string | null)[]) => {
+    await parts.register(robot);
+    const { id } = await parts.store.reader
+      .selectFrom("robots")
+      .select("id")
+      .where("name", "=", robot)
+      .executeTakeFirstOrThrow();
+    const rows = ends.map((usage_until, index) => ({
+      id: `dep_${robot}_${index}`,
+      organization_id: ORGANIZATION,
+      robot_id: id,
+      model_slug: "pi",
+      checkpoint_id: "ckpt_pi",
+      region: "here",
+      status: "retired" as const,
+      generation_id: "gen_1",
+      created_at: parts.at(),
+      retired_at: parts.at(),
+      usage_until,
+    }));
+    await parts.store.write((transaction) => transaction.insertInto("deployments").values(rows).execute());
+    return id;
+  };
+  const first = await untilOf("first", [minute(10), minute(30), null, minute(61)]);
+  const second = await untilOf("second", [minute(20)]);
+  const third = await untilOf("third", [null]);
+  const lastOf = (id: string) =>
+    parts.store.write((transaction) => lastPeriodEnd(transaction, ORGANIZATION, id, minute(60)));
+  expect([await lastOf(first), await lastOf(second), await lastOf(third)]).toEqual([minute(30), minute(20), null]);
 });
 
 const ORGANIZATION = "org_1";

@@ -282,6 +282,17 @@ describe("validationAnswer", () => {
     expect(JSON.parse(answer)).toMatchObject({ detail: [{ type: "string_too_short", input: "[redacted]" }] });
   });
 
+  it("leaves out a secret in an answer that is cut, also where a cut would leave half of it", () => {
+    const answer = validationAnswer(
+      findingsOf(loginStartSchema, JSON.stringify({ verifier: "0123456789abcdef", callback_url: "x".repeat(9000) })),
+    );
+    expect(JSON.parse(answer)).toMatchObject({ detail: [{ loc: ["body", "verifier"], input: "[redacted]" }, {}] });
+    for (const before of Array.from({ length: 60 }, (_, length) => "x".repeat(length))) {
+      const cut = answerTo(JSON.stringify({ ...setup, site: `${before}sk_rps_0123456789abcdef${"y".repeat(9000)}` }));
+      expect(cut).not.toContain("sk_rps");
+    }
+  });
+
   it("cuts inputs beyond 8 KiB, and still says what is wrong where", () => {
     const answer = answerTo(JSON.stringify({ ...setup, name: "n".repeat(100_000), site: "s".repeat(200), labels: [] }));
     expect(Buffer.byteLength(answer)).toBeLessThan(ANSWER_WHOLE_BYTES);
