@@ -89,6 +89,16 @@ export function restless(path: string): Trouble {
   };
 }
 
+/** A file that rests, and that a program has had open for writing for longer than it was waited for. */
+export function heldOpen(path: string, processId: number): Trouble {
+  return {
+    id: "file_held_open",
+    severity: "warning",
+    path,
+    message: `${path} was hashed as it is while process ${processId} has it open for writing, perhaps before it finished; let that program close the file, or list a file that only a calibration changes`,
+  };
+}
+
 export function unparseable(path: string, is_empty: boolean): Trouble {
   const what = is_empty ? "is empty" : "does not parse as what its name says";
   return {

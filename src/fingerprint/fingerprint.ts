@@ -9,7 +9,8 @@ import type { Clock } from "../platform/clock.ts";
 import type { FileStat, Files } from "../platform/files.ts";
 import { configurationDigest } from "./digest.ts";
 import type { Trouble } from "./findings.ts";
-import { restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
+import { heldOpen, restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
+import { HELD_OPEN_LIMIT_MS, createHeldOpen } from "./held-open.ts";
 import type { Cut } from "./reading.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
@@ -56,6 +57,7 @@ export interface FileFinding {
     | "file_too_large"
     | "file_unstable"
     | "file_restless"
+    | "file_held_open"
     | "file_unparseable";
   readonly severity: "error" | "warning";
   readonly path: string;
@@ -126,9 +128,33 @@ export function createFingerprinter(
   const { files: disk, clock } = machine;
   const sightings = createSightings(machine);
   const settling = createSettling(clock, limits);
+  const holders = createHeldOpen(machine);
   const cache = createStatCache();
   const state = { disk, sightings, cache, limit_bytes: limits.file_limit_bytes };
   let last: readonly FileFingerprint[] | undefined;
+
+  const isSuitable = (path: string, stat: FileStat) => unsuitable(path, stat, limits.file_limit_bytes) === undefined;
+
+  /**
+   * Looks for programs that have changed files open: at the first sight of a change, when most have closed them already, and where they had
+   * not, or went on writing, once the file holds still.
+   */
+  async function lookForWriters(paths: readonly string[], cut: Cut, signal: AbortSignal | undefined): Promise<void> {
+    const targets = new Map<string, FileStat>();
+    for (const path of paths) {
+      const view = sightings.view(path);
+      if (view?.kind !== "seen" || !isSuitable(path, view.stat)) continue;
+      const quiet_ms = sightings.quiet_ms(path);
+      if (quiet_ms < stillMs(limits) && settling.isUnsettled(path)) continue;
+      const isChanged = hashOf(state, cut, path) === undefined && holders.isUnknown(path, view.stat);
+      const isHeld = holders.holder(path) !== undefined;
+      if (isHeld || (isChanged && quiet_ms < HELD_OPEN_LIMIT_MS)) targets.set(path, view.stat);
+    }
+    if (targets.size === 0) return;
+    await holders.look(targets);
+    // Only what still is as before that look was not written by somebody who closed it meanwhile.
+    await sightings.look(paths, signal);
+  }
 
   /** Files that are still being written, or undefined when all hold still or were waited for long enough. */
   function waitForRest(paths: readonly string[], cut: Cut): Collected | undefined {
@@ -136,8 +162,11 @@ export function createFingerprinter(
       const view = sightings.view(path);
       if (view?.kind === "hidden") settling.clear(path);
       const is_known = hashOf(state, cut, path) !== undefined;
-      const is_hopeless = view?.kind === "seen" && unsuitable(path, view.stat, limits.file_limit_bytes) !== undefined;
-      return is_known || is_hopeless ? 0 : settling.unrest_ms(path, sightings.quiet_ms(path));
+      const is_hopeless = view?.kind === "seen" && !isSuitable(path, view.stat);
+      if (is_known || is_hopeless) return 0;
+      const unrest_ms = settling.unrest_ms(path, sightings.quiet_ms(path));
+      if (unrest_ms > 0 || view?.kind !== "seen") return unrest_ms;
+      return holders.waitMs(path, view.stat);
     });
   }
 
@@ -155,7 +184,7 @@ export function createFingerprinter(
   function breath_ms(paths: readonly string[], cut: Cut): number {
     const pauses = paths.map((path) => {
       const view = sightings.view(path);
-      if (view?.kind !== "seen" || unsuitable(path, view.stat, limits.file_limit_bytes) !== undefined) return 0;
+      if (view?.kind !== "seen" || !isSuitable(path, view.stat)) return 0;
       return hashOf(state, cut, path) === undefined ? RACY_MS + 1 - sightings.quiet_ms(path) : 0;
     });
     return Math.ceil(Math.max(0, ...pauses));
@@ -182,7 +211,9 @@ export function createFingerprinter(
       const { sha256, bytes, stat, trusted, suspect } = hashed;
       if (suspect) warnings.push(unparseable(path, bytes === 0));
       else settling.clear(path);
+      const holder = holders.holder(path);
       if (hashed.ofOneMoment || settling.isRestless(path)) warnings.push(restless(path));
+      else if (holder !== undefined) warnings.push(heldOpen(path, holder));
       settling.accept(path, sha256);
       return { label, path, sha256, bytes, stat, trusted, suspect };
     });
@@ -207,12 +238,13 @@ export function createFingerprinter(
     async collect(files, options) {
       const { settle, signal } = options;
       const paths = [...new Set(files.map(({ path }) => path))];
-      for (const memory of [sightings, settling, cache]) memory.retain(new Set(paths));
+      for (const memory of [sightings, settling, holders, cache]) memory.retain(new Set(paths));
       const cut = createCut();
       const wait = (waiting: typeof waitForRest) => (settle ? waiting(paths, cut) : undefined);
 
       settling.resume(sightings.unwatched_ms());
       await sightings.look(paths, signal);
+      if (settle) await lookForWriters(paths, cut, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
         if (paths.some((path) => hashOf(state, cut, path) === undefined)) cache.disinherit();
         const unsettledFiles = wait(waitForRest);
@@ -247,7 +279,13 @@ export function createFingerprinter(
 
     holds(files) {
       if (last === undefined || last.length !== files.length) return false;
-      return last.every((known, index) => known.path === files[index]?.path && known.trusted && stands(known));
+      return last.every(
+        (known, index) =>
+          known.path === files[index]?.path &&
+          known.trusted &&
+          holders.holder(known.path) === undefined &&
+          stands(known),
+      );
     },
 
     distrust() {

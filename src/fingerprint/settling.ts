@@ -12,6 +12,8 @@ export interface SettlingLimits {
 export interface Settling {
   /** Milliseconds to wait for a file that was quiet for `quiet_ms`; 0 when it holds still, or was waited for long enough. */
   unrest_ms(path: string, quiet_ms: number): number;
+  /** True when the file did not hold still the last time it was asked about. */
+  isUnsettled(path: string): boolean;
   /** True when the file did not hold still for the whole grace, and is not waited for any more. */
   isRestless(path: string): boolean;
   /**
@@ -61,6 +63,7 @@ export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
       restless_since.set(path, since_ms);
       return Math.max(0, Math.min(still_ms - quiet_ms, since_ms + limits.grace_ms - now_ms));
     },
+    isUnsettled: (path) => restless_since.has(path),
     isRestless,
     suspicion_ms(path, sha256, quiet_ms) {
       if (accepted.get(path) === sha256) return 0;

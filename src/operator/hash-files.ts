@@ -49,5 +49,6 @@ const WORDS: Readonly<Record<FileFinding["id"], { readonly what: string; readonl
   },
   file_unstable: { what: "the file kept changing while it was read", fix: "stop the program that writes it" },
   file_restless: { what: "the file never holds still", fix: "stop the program that writes it" },
+  file_held_open: { what: "a program has the file open for writing", fix: "let it close the file" },
   file_unparseable: { what: "the file does not parse as what its name says", fix: "check it" },
 };

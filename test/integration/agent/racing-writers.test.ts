@@ -60,8 +60,8 @@ test.concurrent(
     const observed = observe(daemon);
     const whole = new Set([digestOf(contentOf(0))]);
     const on_disk = contentOf(0);
-    const file = await open(robot.path("table.bin"), "r+");
     for (let version = 1; version <= 24; version += 1) {
+      const file = await open(robot.path("table.bin"), "r+");
       const content = contentOf(version);
       whole.add(digestOf(content));
       let written_ms = performance.now();
@@ -74,10 +74,10 @@ test.concurrent(
         content.copy(on_disk, from, from, from + SIZE_BYTES / PARTS);
         await sleep(15);
       }
+      await file.close();
       // From far too short to hold still, over the moment at which hashing begins, to long enough for it to end.
       await sleep((version % 6) * 70);
     }
-    await file.close();
     await expectOneRobot(scene, daemon);
     const seen = await observed.end();
     // Some versions held still long enough, or this would show nothing.

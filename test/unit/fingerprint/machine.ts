@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 
 import type { Collected, ConfigurationFile, Snapshot } from "../../../src/fingerprint/fingerprint.ts";
+import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { FileStat, Files } from "../../../src/platform/files.ts";
@@ -106,4 +107,36 @@ export function meddledFiles(
     },
   };
   return meddled;
+}
+
+/** A robot at rest for a minute, with a clock that is moved by hand. */
+export async function robot(names: readonly string[] = ["a.conf"], content = "{}") {
+  const folder = await temporaryFolder();
+  const paths = names.map((name) => join(folder, name));
+  for (const path of paths) await writeFile(path, content);
+  const clock = new SteppedClock();
+  clock.step(60_000);
+  /** From the time of this machine, which passes as it likes, to that of the clock, for each inode. */
+  const shifts_ns = new Map<bigint, bigint>();
+  const changeStat = (stat: FileStat): FileStat => {
+    const shift_ns = shifts_ns.get(stat.inode) ?? 0n;
+    return { ...stat, mtime_ns: stat.mtime_ns + shift_ns, ctime_ns: stat.ctime_ns + shift_ns };
+  };
+  const files = meddledFiles({ changeStat });
+  const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
+  const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
+  /** Lets `age_ms` pass since the last write of the file. */
+  const passSince = async (path: string, age_ms: number) => {
+    const { inode, mtime_ns, ctime_ns } = await systemFiles.stat(path);
+    const written_ns = BigInt(Math.round(clock.wall_ms() * 1e6));
+    shifts_ns.set(inode, written_ns - (mtime_ns > ctime_ns ? mtime_ns : ctime_ns));
+    clock.step(age_ms);
+  };
+  return { folder, paths, path: paths[0]!, clock, files, fingerprinter, collect, passSince };
+}
+
+/** How long this collect says to wait. */
+export function waitOf(collected: Collected): number {
+  if (collected.kind !== "unsettled") throw new Error(`Expected to be told to wait, got ${collected.kind}`);
+  return collected.wait_ms;
 }

@@ -4,51 +4,18 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { describe, expect, test } from "vitest";
 
-import type { Collected } from "../../../src/fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import type { FileStat } from "../../../src/platform/files.ts";
-import { systemFiles } from "../../../src/platform/files.ts";
 import {
   LIMITS,
   REAL,
-  SteppedClock,
+  type SteppedClock,
   digestByTools,
   listed,
-  meddledFiles,
+  robot,
   snapshotOf,
   temporaryFolder,
+  waitOf,
 } from "./machine.ts";
-
-/** A robot at rest for a minute, with a clock that is moved by hand. */
-async function robot(names: readonly string[] = ["a.conf"], content = "{}") {
-  const folder = await temporaryFolder();
-  const paths = names.map((name) => join(folder, name));
-  for (const path of paths) await writeFile(path, content);
-  const clock = new SteppedClock();
-  clock.step(60_000);
-  /** From the time of this machine, which passes as it likes, to that of the clock, for each inode. */
-  const shifts_ns = new Map<bigint, bigint>();
-  const changeStat = (stat: FileStat): FileStat => {
-    const shift_ns = shifts_ns.get(stat.inode) ?? 0n;
-    return { ...stat, mtime_ns: stat.mtime_ns + shift_ns, ctime_ns: stat.ctime_ns + shift_ns };
-  };
-  const files = meddledFiles({ changeStat });
-  const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
-  const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
-  /** Lets `age_ms` pass since the last write of the file. */
-  const passSince = async (path: string, age_ms: number) => {
-    const { inode, mtime_ns, ctime_ns } = await systemFiles.stat(path);
-    const written_ns = BigInt(Math.round(clock.wall_ms() * 1e6));
-    shifts_ns.set(inode, written_ns - (mtime_ns > ctime_ns ? mtime_ns : ctime_ns));
-    clock.step(age_ms);
-  };
-  return { folder, paths, path: paths[0]!, clock, files, fingerprinter, collect, passSince };
-}
-
-function waitOf(collected: Collected): number {
-  if (collected.kind !== "unsettled") throw new Error(`Expected to be told to wait, got ${collected.kind}`);
-  return collected.wait_ms;
-}
 
 describe("collect: settle", () => {
   test("files that were quiet for the settle time are read at once", async () => {

@@ -1,0 +1,84 @@
+import type { Clock } from "../platform/clock.ts";
+import type { FileStat, Files } from "../platform/files.ts";
+import { findOpenWriters } from "../platform/open-writers.ts";
+import { sameStat } from "./sightings.ts";
+
+/**
+ * Files that a program holds open for writing, as far as the system lets this user see it.
+ *
+ * A look that finds nobody proves that what stands there is whole, as long as the file keeps the stat that it had before the look.
+ */
+export interface HeldOpen {
+  /** True when it is not known that nobody was writing the file in this state. */
+  isUnknown(path: string, stat: FileStat): boolean;
+  /** Looks for writers of the files, whose stats were seen before. */
+  look(targets: ReadonlyMap<string, FileStat>): Promise<void>;
+  /** Milliseconds to wait for the writer that the last look found; 0 where there was none, or where it was waited for long enough. */
+  waitMs(path: string, stat: FileStat): number;
+  /** The process that the last look found writing. */
+  holder(path: string): number | undefined;
+  retain(paths: ReadonlySet<string>): void;
+}
+
+/**
+ * How long a file that is open for writing is waited for, once until it is closed: calibrations write what they find while a person moves
+ * the robot, and a program that never closes its file must not keep changes from being registered.
+ */
+export const HELD_OPEN_LIMIT_MS = 60_000;
+
+interface Holding {
+  readonly processId: number;
+  readonly stat: FileStat;
+  /** Monotonic time of the first look that found the file open. */
+  readonly sinceMs: number;
+}
+
+/** Nobody reports that a file is closed. Looking costs some processor time, so that long waits are looked at less often. */
+const FIRST_PAUSE_MS = 500;
+const PAUSE_SHARE = 1 / 8;
+
+export function createHeldOpen(machine: { readonly files: Files; readonly clock: Clock }): HeldOpen {
+  const { clock } = machine;
+  /** Files in the state in which nobody held them open. */
+  const closed = new Map<string, FileStat>();
+  const holdings = new Map<string, Holding>();
+
+  /** Another file in its place, as after a rename, is not the one that was found open. */
+  function holdingOf(path: string, { device, inode }: FileStat): Holding | undefined {
+    const holding = holdings.get(path);
+    return holding?.stat.device === device && holding.stat.inode === inode ? holding : undefined;
+  }
+
+  return {
+    isUnknown(path, stat) {
+      const known = closed.get(path);
+      return known === undefined || !sameStat(known, stat);
+    },
+    async look(targets) {
+      const writers = await findOpenWriters(machine, targets);
+      for (const [path, stat] of targets) {
+        const processId = writers.get(path);
+        if (processId === undefined) {
+          holdings.delete(path);
+          closed.set(path, stat);
+        } else {
+          const sinceMs = holdingOf(path, stat)?.sinceMs ?? clock.monotonic_ms();
+          holdings.set(path, { processId, stat, sinceMs });
+        }
+      }
+    },
+    waitMs(path, stat) {
+      const holding = holdingOf(path, stat);
+      if (holding === undefined) return 0;
+      const waitedMs = clock.monotonic_ms() - holding.sinceMs;
+      const pauseMs = Math.max(FIRST_PAUSE_MS, waitedMs * PAUSE_SHARE);
+      return Math.max(0, Math.min(pauseMs, HELD_OPEN_LIMIT_MS - waitedMs));
+    },
+    holder: (path) => holdings.get(path)?.processId,
+    retain(paths) {
+      for (const map of [closed, holdings]) {
+        for (const path of map.keys()) if (!paths.has(path)) map.delete(path);
+      }
+    },
+  };
+}

@@ -1,0 +1,271 @@
+/** Programs that have a file open for writing. These tests are such a program themselves: /proc shows their own open files as those of all. */
+import type { FileHandle } from "node:fs/promises";
+import { appendFile, open, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { describe, expect, onTestFinished, test } from "vitest";
+
+import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { LIMITS, digestByTools, listed, robot, snapshotOf, waitOf } from "./machine.ts";
+
+/** Open until the test closes it or ends. */
+async function hold(path: string, flags: string): Promise<FileHandle> {
+  const file = await open(path, flags);
+  onTestFinished(() => file.close());
+  return file;
+}
+
+/** A robot whose file was registered a while ago and has been half-written by a program that still has it open. */
+async function robotWithWriter() {
+  const site = await robot(["90-arm.rules"], 'KERNEL=="a"\nKERNEL=="b"\n');
+  snapshotOf(await site.collect());
+  const writer = await hold(site.path, "w");
+  await writer.write('KERNEL=="c"\n');
+  await site.passSince(site.path, 501);
+  return { ...site, writer };
+}
+
+describe("collect: a file that a program has open for writing", () => {
+  test("is not taken while it rests half-written, and at once when it is closed", async () => {
+    const { path, clock, writer, collect, passSince } = await robotWithWriter();
+    expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 500, paths: [path] });
+    clock.step(12_000);
+    expect((await collect()).kind).toBe("unsettled");
+    await writer.write('KERNEL=="d"\n');
+    await passSince(path, 501);
+    expect((await collect()).kind).toBe("unsettled");
+    await writer.close();
+    const collected = await collect();
+    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(collected).toMatchObject({ warnings: [] });
+  });
+
+  test("is found through the links of the manifest", async () => {
+    const { folder, path, clock, files, passSince } = await robot();
+    await symlink("a.conf", join(folder, "..data"));
+    await symlink(join(folder, "..data"), join(folder, "link.rules"));
+    const writer = await hold(path, "r+");
+    await writer.write("half");
+    await passSince(path, 501);
+    const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
+    expect((await fingerprinter.collect(listed(join(folder, "link.rules")), { settle: true })).kind).toBe("unsettled");
+  });
+
+  test("is looked at less often the longer that lasts", async () => {
+    const { clock, collect } = await robotWithWriter();
+    const waits_ms: number[] = [];
+    for (let waited_ms = 0; waited_ms < 50_000; waited_ms += waits_ms.at(-1) ?? 0) {
+      waits_ms.push(waitOf(await collect()));
+      clock.step(waits_ms.at(-1) ?? 0);
+    }
+    expect(waits_ms[0]).toBe(500);
+    expect(waits_ms.length).toBeLessThan(40);
+    expect(Math.max(...waits_ms)).toBeLessThan(60_000 / 8);
+  });
+
+  test("is taken after a minute with a warning, from then on whenever it holds still, and waited for again once it was closed", async () => {
+    const { path, clock, writer, collect, passSince, fingerprinter } = await robotWithWriter();
+    await collect();
+    clock.step(59_999);
+    expect(waitOf(await collect())).toBe(1);
+    clock.step(1);
+    const collected = await collect();
+    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(collected).toMatchObject({
+      warnings: [
+        {
+          id: "file_held_open",
+          severity: "warning",
+          path,
+          index: 0,
+          message: expect.stringContaining(`process ${process.pid} has it open for writing`),
+        },
+      ],
+    });
+    // The resync looks again, until the program has closed the file.
+    expect(fingerprinter.holds(listed(path))).toBe(false);
+
+    await writer.write("another\n");
+    await passSince(path, 501);
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_held_open" }] });
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [{ id: "file_held_open" }] });
+
+    await writer.close();
+    expect(await collect()).toMatchObject({ kind: "snapshot", warnings: [] });
+    expect(fingerprinter.holds(listed(path))).toBe(true);
+
+    const next = await hold(path, "a");
+    await next.write("more\n");
+    await passSince(path, 501);
+    expect((await collect()).kind).toBe("unsettled");
+  });
+
+  test("scenario 28: that never holds still either is waited for once, then taken once per grace", async () => {
+    const { path, clock, collect, passSince } = await robot();
+    const writer = await hold(path, "a");
+    const taken_ms: number[] = [];
+    for (let elapsed_ms = 0; elapsed_ms <= 75_000; elapsed_ms += 250) {
+      await writer.write(`state ${elapsed_ms}\n`);
+      await passSince(path, 0);
+      const collected = await collect();
+      if (collected.kind === "snapshot") {
+        expect(collected.warnings.map(({ id }) => id)).toEqual(["file_restless"]);
+        taken_ms.push(elapsed_ms);
+      }
+      clock.step(250);
+    }
+    expect(taken_ms).toEqual([60_000, 70_250]);
+  });
+
+  test.each([
+    ["a program that reads it", (path: string) => hold(path, "r")],
+    [
+      "a program that writes another file of that name",
+      async (path: string) => {
+        await systemFiles.makeDirectory(`${path}.d/a.conf`, 0o755);
+        await rm(`${path}.d/a.conf`, { recursive: true });
+        return hold(`${path}.d/a.conf`, "w");
+      },
+    ],
+    [
+      "a program that writes the file that stood there before",
+      async (path: string) => {
+        const file = await hold(path, "r+");
+        await writeFile(`${path}.tmp`, "new");
+        await rename(`${path}.tmp`, path);
+        return file;
+      },
+    ],
+  ])("does not count as such by %s", async (_what, open) => {
+    const { path, collect, passSince } = await robot();
+    await collect();
+    await writeFile(path, "changed");
+    await open(path);
+    await passSince(path, 501);
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+
+  test("and replaced meanwhile by a rename is not waited for any more", async () => {
+    const { path, collect, passSince } = await robotWithWriter();
+    expect((await collect()).kind).toBe("unsettled");
+    await writeFile(`${path}.tmp`, "whole");
+    await rename(`${path}.tmp`, path);
+    await passSince(path, 300);
+    expect(waitOf(await collect())).toBe(200);
+    await passSince(path, 501);
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+
+  test("while it is written is looked at again when it has held still, however long the settle time", async () => {
+    const { paths, path, clock, files, passSince } = await robot();
+    const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, settle_ms: 5000 });
+    const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
+    const writer = await hold(path, "w");
+    await passSince(path, 0);
+    expect(waitOf(await collect())).toBe(5000);
+    clock.step(2000);
+    await writer.write("whole");
+    await writer.close();
+    await passSince(path, 3000);
+    expect(waitOf(await collect())).toBe(2000);
+    clock.step(2000);
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+
+  test("and off the list for a while is waited for anew", async () => {
+    const { folder, path, clock, collect, fingerprinter } = await robotWithWriter();
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(1000);
+    await writeFile(join(folder, "b.conf"), "other");
+    await fingerprinter.collect(listed(join(folder, "b.conf")), { settle: true });
+    clock.step(55_000);
+    expect(await collect()).toEqual({ kind: "unsettled", wait_ms: 500, paths: [path] });
+  });
+
+  test("and removed meanwhile is missing as soon as it holds still", async () => {
+    const { path, clock, collect } = await robotWithWriter();
+    await collect();
+    clock.step(30_000);
+    await collect();
+    await rm(path);
+    clock.step(waitOf(await collect()));
+    expect(await collect()).toMatchObject({ kind: "refused", findings: [{ id: "file_missing" }] });
+  });
+
+  test("and closed with its last bytes right before the look for writers holds still for the settle time first", async () => {
+    const { path, files, writer, clock, collect, passSince } = await robotWithWriter();
+    let isWriting = true;
+    files.list = async (directory) => {
+      if (isWriting) {
+        isWriting = false;
+        await writer.write('KERNEL=="d"\n');
+        await writer.close();
+        await passSince(path, 0);
+      }
+      return systemFiles.list(directory);
+    };
+    expect(waitOf(await collect())).toBe(500);
+    clock.step(500);
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+});
+
+describe("collect: which processes are looked at", () => {
+  /** Counts the looks. */
+  async function countingRobot() {
+    const site = await robot();
+    let looks = 0;
+    site.files.list = async (directory) => {
+      if (directory === "/proc") looks += 1;
+      return systemFiles.list(directory);
+    };
+    return { ...site, looks: () => looks };
+  }
+
+  test("none for a file that has rested for a minute, for one that did not change, and for a look without waiting", async () => {
+    const { path, clock, fingerprinter, collect, passSince, looks } = await countingRobot();
+    await passSince(path, 60_000);
+    for (let times = 0; times < 2; times++) snapshotOf(await collect());
+    await appendFile(path, "changed");
+    await passSince(path, 0);
+    await fingerprinter.collect(listed(path), { settle: false });
+    clock.step(501);
+    snapshotOf(await collect());
+    expect(looks()).toBe(0);
+  });
+
+  test("all once for a change that is over when it is seen, so that nothing is left to do after the settle time", async () => {
+    const { path, clock, collect, passSince, looks } = await countingRobot();
+    await collect();
+    const before = looks();
+    await appendFile(path, "changed");
+    await passSince(path, 1);
+    clock.step(waitOf(await collect()));
+    snapshotOf(await collect());
+    expect(looks() - before).toBe(1);
+  });
+
+  test("all at most twice for a burst of changes", async () => {
+    const { path, clock, collect, passSince, looks } = await countingRobot();
+    await collect();
+    const before = looks();
+    for (let times = 0; times < 10; times++) {
+      await appendFile(path, "changed");
+      await passSince(path, 250);
+      await collect();
+    }
+    clock.step(waitOf(await collect()));
+    snapshotOf(await collect());
+    expect(looks() - before).toBe(2);
+  });
+
+  test("none where /proc is hidden: the file counts once it holds still", async () => {
+    const { path, files, writer, collect } = await robotWithWriter();
+    files.list = async () => {
+      throw Object.assign(new Error("denied"), { code: "EACCES" });
+    };
+    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    await writer.close();
+  });
+});
