@@ -1,20 +1,27 @@
 /**
- * Runs the daemon on simulated machines, one seed after the other, and shows the first that fails.
+ * Runs simulated worlds, one seed after the other, and shows the first that fails: the daemon on a robot by itself, or with --world robots
+ * and replicas of the service together.
  *
  *   node scripts/simulate.ts --seeds 500 --steps 6000 [--seed N] [--plant skip-second-stat|forget-fsync] [--all] [--minutes N]
+ *   node scripts/simulate.ts --world --seeds 10000 [--seed N] [--robots 50] [--day 10] [--all] [--minutes N]
  */
 import { parseArgs } from "node:util";
 
+import { describeFleetFailure, simulateFleet } from "../test/simulation/fleet/fleet.ts";
 import { PLANTS } from "../test/simulation/plants.ts";
 import { STEPS, describeFailure, simulate } from "../test/simulation/simulation.ts";
 
 const { values } = parseArgs({
   options: {
+    world: { type: "boolean", default: false },
     seeds: { type: "string" },
     steps: { type: "string", default: String(STEPS) },
     /** The first seed; without --seeds the only one. */
     seed: { type: "string" },
     plant: { type: "string" },
+    /** Of a world: how many, and simulated minutes until everything is mended. By its seed, few of both, when not given. */
+    robots: { type: "string" },
+    day: { type: "string" },
     /** Go on after a failure and count them. */
     all: { type: "boolean", default: false },
     /** Instead of a number of seeds: begin no further one after so long. */
@@ -22,33 +29,57 @@ const { values } = parseArgs({
   },
 });
 
-const plant = PLANTS.find((name) => name === values.plant) ?? null;
-if (values.plant !== undefined && plant === null) throw new Error(`No such plant; there are ${PLANTS.join(" and ")}`);
+/** One seed, as it ended. */
+interface Ran {
+  readonly steps: number;
+  readonly simulated_ms: number;
+  readonly trace_hash: string;
+  readonly failure: string | null;
+  readonly counts: Readonly<Record<string, number>>;
+  describe(): string;
+}
+
+const run = values.world ? runWorld : runRobot;
 const first = Number(values.seed ?? "1");
 const ends_ms = values.minutes === undefined ? Infinity : performance.now() + Number(values.minutes) * 60_000;
 const seeds = values.minutes === undefined ? (values.seed === undefined ? "500" : "1") : "Infinity";
 const last = first - 1 + Number(values.seeds ?? seeds);
-const steps = Number(values.steps);
-
-const totals = { seeds: 0, steps: 0, posts: 0, starts: 0, kills: 0, power_cuts: 0, failures: 0, simulated_hours: 0 };
+const totals = { seeds: 0, steps: 0, failures: 0, simulated_hours: 0 };
+const counts: Record<string, number> = {};
 const began_ms = performance.now();
 for (let seed = first; seed <= last && performance.now() < ends_ms; seed += 1) {
-  const report = await simulate({ seed, steps, plant });
+  const ran = await run(seed);
   totals.seeds += 1;
-  totals.steps += report.steps;
-  totals.simulated_hours += report.simulated_ms / 3_600_000;
-  totals.posts += report.counts.posts;
-  totals.starts += report.counts.starts;
-  totals.kills += report.counts.kills;
-  totals.power_cuts += report.counts.power_cuts;
-  if (first === last) console.log(`trace hash ${report.trace_hash}`);
-  if (report.failure === null) continue;
+  totals.steps += ran.steps;
+  totals.simulated_hours += ran.simulated_ms / 3_600_000;
+  for (const [name, count] of Object.entries(ran.counts)) counts[name] = (counts[name] ?? 0) + count;
+  if (first === last) console.log(`trace hash ${ran.trace_hash}`);
+  if (ran.failure === null) continue;
   totals.failures += 1;
-  console.error(values.all ? `seed ${seed}: ${report.failure.split("\n")[0]}` : describeFailure(report));
+  console.error(values.all ? `seed ${seed}: ${ran.failure.split("\n")[0]}` : ran.describe());
   process.exitCode = 1;
   if (!values.all) break;
 }
-const seconds = ((performance.now() - began_ms) / 1000).toFixed(1);
-console.log(
-  JSON.stringify({ ...totals, simulated_hours: Math.round(totals.simulated_hours), seconds: Number(seconds) }),
-);
+const seconds = Number(((performance.now() - began_ms) / 1000).toFixed(1));
+const { user, system } = process.cpuUsage();
+const processor_seconds = Number(((user + system) / 1e6).toFixed(1));
+const simulated_hours = Math.round(totals.simulated_hours);
+console.log(JSON.stringify({ ...totals, simulated_hours, ...counts, seconds, processor_seconds }));
+
+async function runRobot(seed: number): Promise<Ran> {
+  const plant = PLANTS.find((name) => name === values.plant) ?? null;
+  if (values.plant !== undefined && plant === null) throw new Error(`No such plant; there are ${PLANTS.join(" and ")}`);
+  const report = await simulate({ seed, steps: Number(values.steps), plant });
+  const { posts, starts, kills, power_cuts } = report.counts;
+  return { ...report, counts: { posts, starts, kills, power_cuts }, describe: () => describeFailure(report) };
+}
+
+async function runWorld(seed: number): Promise<Ran> {
+  const report = await simulateFleet({
+    seed,
+    ...(values.robots === undefined ? {} : { robots: Number(values.robots) }),
+    ...(values.day === undefined ? {} : { minutes: Number(values.day) }),
+  });
+  const { robots, acknowledged, acts } = report;
+  return { ...report, counts: { robots, acknowledged, ...acts }, describe: () => describeFleetFailure(report) };
+}

@@ -8,40 +8,23 @@
 import { isIPv6 } from "node:net";
 import type { AddressInfo } from "node:net";
 
-import { createLastUsed } from "./auth/last-used.ts";
-import { createCertificate } from "./certificate.ts";
+import { assemble } from "./assembly.ts";
 import { AUDIT_RETENTION_DAYS } from "./configuration.ts";
-import { drain } from "./drain.ts";
-import { createGate } from "./http/gate.ts";
-import { createHeldBodies } from "./http/held-bodies.ts";
-import { createInFlight } from "./http/in-flight.ts";
 import { HTTP_LIMITS } from "./http/limits.ts";
 import type { HttpLimits } from "./http/limits.ts";
-import { createListener } from "./http/listener.ts";
-import { createRateLimiter, UNLIMITED } from "./http/rate-limiter.ts";
 import { RATE_LIMITS } from "./http/rate-limits.ts";
 import type { RateLimits } from "./http/rate-limits.ts";
-import { createHttpServer } from "./http/server.ts";
 import type { TlsFiles } from "./http/tls.ts";
-import { createIds } from "./ids.ts";
 import type { ListenAddress } from "./listen-address.ts";
 import type { ServiceMachine } from "./machine.ts";
-import { measureStore, measureTask } from "./measured.ts";
 import { createMetrics } from "./metrics.ts";
-import { reapplyModels } from "./models/apply-at-start.ts";
-import type { OperationContext } from "./operations/operation.ts";
-import { openLockedStore, prepareStore, readPair } from "./preparation.ts";
+import { openLockedStore, readPair } from "./preparation.ts";
 import type { Failed } from "./preparation.ts";
+import { createHealthProbe } from "./readiness/probe.ts";
 import { READINESS_TIMES } from "./readiness/times.ts";
 import type { ReadinessTimes } from "./readiness/times.ts";
 import { startProblem } from "./start-problem.ts";
-import { addStoreFigures } from "./store-figures.ts";
 import type { StoreLocation } from "./store/store.ts";
-import type { TaskLoop } from "./task-loop.ts";
-import { createTaskLoop } from "./task-loop.ts";
-import { createRefusals } from "./registrations/refusals.ts";
-import { createTasks } from "./tasks.ts";
-import { createUsageClock } from "./usage/usage-clock.ts";
 
 /** What the service is told; of what may be left out, `resolve` has the default. */
 export interface ServiceConfiguration {
@@ -130,66 +113,17 @@ async function start(
 ): Promise<Started> {
   const pair = await readPair(configuration.tls, machine);
   if (pair !== null && "state" in pair) return pair;
-  const { limits, listen, tls } = configuration;
-  const metrics = createMetrics();
+  const { listen, readiness } = configuration;
   const opened = await openLockedStore(configuration.store, machine, resources);
   if (opened.state === "failed") return opened;
-  const store = measureStore(opened.store, metrics);
-  addStoreFigures(store.reader, metrics, machine.clock);
-
-  const lastUsed = createLastUsed(store, machine);
-  resources.defer(() => lastUsed.flush());
-  let loop: TaskLoop | null = null;
-  const newId = createIds(machine.clock, machine.random);
-  const usageClock = createUsageClock(machine);
-  const context: OperationContext = { store, newId, machine, lastUsed, usageClock, nudge: () => loop?.nudge() };
-  const failed = await prepareStore(configuration, context);
-  if (failed !== null) return failed;
-  const { models_file } = configuration;
-  if (models_file !== null) reloads.push(() => reapplyModels(models_file, context));
-
-  const refusals = createRefusals(context);
-  resources.defer(() => refusals.flush());
-  const listener = createListener(limits, pair);
-  const tasks = [...createTasks(context, configuration, resources), lastUsed.task, refusals.task];
-  if (tls !== null && pair !== null) {
-    const surroundings = { listener, metrics, machine, check_ms: limits.certificate_check_ms };
-    const certificate = createCertificate(tls, pair, surroundings);
-    tasks.push(certificate.task);
-    reloads.push(() => certificate.reload());
-  }
-  loop = createTaskLoop(
-    tasks.map((task) => measureTask(task, metrics)),
-    machine,
-  );
-  resources.use(loop);
-
-  const limiter =
-    configuration.rate_limit === null ? UNLIMITED : createRateLimiter(configuration.rate_limit, machine.clock);
-  const stopping = new AbortController();
-  const draining = { signal: stopping.signal, in_flight: createInFlight() };
-  const serves_console = configuration.console_folder !== null;
-  const gate = createGate({ ...context, serves_console }, limiter, metrics);
-  const app = createHttpServer(
-    { ...context, gate, refusals, bodies: createHeldBodies(limits.held_bodies_bytes) },
-    {
-      limits,
-      listener,
-      draining,
-      metrics,
-      shows_metrics: configuration.metrics,
-      logs_requests: configuration.log_requests,
-      trusted_proxies: configuration.trusted_proxies,
-      console_folder: configuration.console_folder,
-    },
-  );
-  resources.defer(async () => {
-    stopping.abort();
-    await drain(app, draining.in_flight, machine, limits.drain_timeout_ms);
-  });
+  const health = createHealthProbe(readiness.probe_timeout_ms);
+  const foundation = { store: opened.store, health, metrics: createMetrics(), pair };
+  const assembled = await assemble(configuration, foundation, machine, resources, reloads);
+  if (assembled.state === "failed") return assembled;
+  const { app, loop, scheme } = assembled;
   await app.listen({ ...listen, listenTextResolver: () => "" });
   loop.start();
-  return { state: "listening", url: urlOf(listener.scheme, app.server.address(), listen.host) };
+  return { state: "listening", url: urlOf(scheme, app.server.address(), listen.host) };
 }
 
 function urlOf(scheme: "http" | "https", address: AddressInfo | string | null, host: string): string {

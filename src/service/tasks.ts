@@ -3,12 +3,14 @@ import { createReconcileDeployments } from "./deployments/reconcile-deployments.
 import type { OperationContext } from "./operations/operation.ts";
 import { createAuditPruning } from "./prune-audit.ts";
 import { createReadiness } from "./readiness/readiness.ts";
+import type { HealthProbe } from "./readiness/probe.ts";
 import type { ReadinessTimes } from "./readiness/times.ts";
 import type { Task } from "./task.ts";
 import { createMeterUsage } from "./usage/meter-usage.ts";
 
 export interface TaskOptions {
   readonly readiness: ReadinessTimes;
+  readonly health: HealthProbe;
   /** Null keeps the audit log for ever. */
   readonly audit_retention_days: number | null;
 }
@@ -16,10 +18,10 @@ export interface TaskOptions {
 /** Everything the service does without being asked. What must be closed after the tasks have ended goes to `resources`. */
 export function createTasks(
   context: OperationContext,
-  { readiness, audit_retention_days }: TaskOptions,
+  { readiness, health, audit_retention_days }: TaskOptions,
   resources: AsyncDisposableStack,
 ): readonly Task[] {
-  const observing = resources.use(createReadiness(context, readiness));
+  const observing = resources.use(createReadiness(context, readiness, health));
   const tasks: Task[] = [
     ...observing.tasks,
     createReconcileDeployments(context),

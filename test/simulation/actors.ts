@@ -25,8 +25,12 @@ import type { World } from "./world.ts";
 
 /** People, the network, the power company: everybody who makes a robot's day hard. */
 export interface Actors {
-  /** They do something now and then from now on. */
+  /** They do something now and then from now on; `act` alone makes them, where their robot shares its world with others. */
   begin(): void;
+  /** One of them does something. */
+  act(): void;
+  /** Puts the key of the robot into its file. */
+  placeKey(): void;
   /** They mend what they broke, and leave. */
   retire(): void;
 }
@@ -35,6 +39,8 @@ export interface ActorOptions {
   readonly patience: Patience;
   readonly durability: Durability;
   readonly curiosity: Curiosity;
+  /** The robot shares its world with others: what concerns the service, and when something is done, is decided for all of them. */
+  readonly isOneOfMany?: boolean;
 }
 
 const OTHER_NAME = "somebody-else";
@@ -42,19 +48,23 @@ const CALM_MS = 6000;
 const BUSY_MS = 400;
 /** Manifests and configurations are written in one go, more or less: half of one may look like a whole one. */
 const DOCUMENT_PAUSE_MS = 100;
-const GOOD_CONFIGURATIONS: readonly string[] = [
+const LOCAL_CONFIGURATIONS: readonly string[] = [
   configurationText({}),
   configurationText({ site: "hall-2" }),
   configurationText({ line: "2" }),
   configurationText({ line: "3" }),
-  configurationText({ url: "https://policy.example/prefix" }),
 ];
+const ELSEWHERE = configurationText({ url: "https://policy.example/prefix" });
 const GOOD_MANIFESTS: readonly string[] = FILE_LISTS.map((list) => manifestText(list));
 const TEN_YEARS_MS = 10 * 365 * 24 * 3_600_000;
 
-export function createActors(world: World, { patience, durability, curiosity }: ActorOptions): Actors {
+export function createActors(
+  world: World,
+  { patience, durability, curiosity, isOneOfMany = false }: ActorOptions,
+): Actors {
   const { disk, scheduler, wall, service, network, disk_trouble, event_trouble } = world;
   const dice = world.dice.fork();
+  const good_configurations = isOneOfMany ? LOCAL_CONFIGURATIONS : [...LOCAL_CONFIGURATIONS, ELSEWHERE];
   const editors = createEditors(world);
   let active = false;
   let busy_until_ms = 0;
@@ -118,7 +128,8 @@ export function createActors(world: World, { patience, durability, curiosity }: 
   function rotateKey(): void {
     world.disturb("the key is rotated");
     keys_made += 1;
-    service.key = `sk_sim_CANARY${String(keys_made).padStart(22, "0")}`;
+    world.key = `sk_sim_CANARY${String(keys_made).padStart(22, "0")}`;
+    service.key = world.key;
     later(dice.pick([1, 2000, 90_000]), "the key file follows", () => placeKey(0o600));
   }
 
@@ -126,7 +137,7 @@ export function createActors(world: World, { patience, durability, curiosity }: 
     world.disturb(`key file with mode ${mode.toString(8)}`);
     const temporary = `${PLACES.key}.tmp`;
     if (disk.exists(temporary)) disk.remove(temporary);
-    put(disk, temporary, `${service.key}\n`, { mode, user_id: AGENT_USER });
+    put(disk, temporary, `${world.key}\n`, { mode, user_id: AGENT_USER });
     disk.rename(temporary, PLACES.key);
   }
 
@@ -205,7 +216,7 @@ export function createActors(world: World, { patience, durability, curiosity }: 
     [3, editAndRevertUnheard],
     [3, flap],
     [2, breakFile],
-    [3, () => changeDocument(PLACES.configuration, dice.pick(GOOD_CONFIGURATIONS))],
+    [3, () => changeDocument(PLACES.configuration, dice.pick(good_configurations))],
     [1, () => changeDocument(PLACES.configuration, configurationText({ extra: "robot: twice\n" }))],
     [1, renameRobot],
     [3, () => changeDocument(PLACES.manifest, dice.pick(GOOD_MANIFESTS))],
@@ -353,8 +364,11 @@ export function createActors(world: World, { patience, durability, curiosity }: 
       },
     ],
   ];
+  const possible = isOneOfMany
+    ? all_actions.filter(([, act]) => act !== rotateKey && act !== meddleWithService)
+    : all_actions;
   // Every seed has its own mix: what is common in one never happens in another (Groce and others, Swarm Testing, 2012).
-  const actions = all_actions.map(([weight, act]) => [weight * dice.pick([0, 0.5, 1, 1, 4]), act] as const);
+  const actions = possible.map(([weight, act]) => [weight * dice.pick([0, 0.5, 1, 1, 4]), act] as const);
   const weights = actions.reduce((sum, [weight]) => sum + weight, 0);
 
   function actOnce(): void {
@@ -385,8 +399,8 @@ export function createActors(world: World, { patience, durability, curiosity }: 
     wall.set(0);
     for (const path of ALL_FILES) if (!isWhole(path) || dice.chance(0.2)) replace(path);
     if (disk.exists(`${TABLES}.new`)) disk.remove(`${TABLES}.new`);
-    if (!isGood(PLACES.configuration, GOOD_CONFIGURATIONS) || dice.chance(0.2))
-      put(disk, PLACES.configuration, dice.pick(GOOD_CONFIGURATIONS));
+    if (!isGood(PLACES.configuration, good_configurations) || dice.chance(0.2))
+      put(disk, PLACES.configuration, dice.pick(good_configurations));
     if (!isGood(PLACES.manifest, GOOD_MANIFESTS) || dice.chance(0.2))
       put(disk, PLACES.manifest, dice.pick(GOOD_MANIFESTS));
     placeKey(0o600);
@@ -421,7 +435,7 @@ export function createActors(world: World, { patience, durability, curiosity }: 
   return {
     begin() {
       active = true;
-      actAgain();
+      if (!isOneOfMany) actAgain();
       const timing = dice.fork();
       const malice = dice.pick([0, 0.02, 0.1, 0.4]);
       world.onOpen = (path) => {
@@ -430,6 +444,8 @@ export function createActors(world: World, { patience, durability, curiosity }: 
         later(timing.between(0, 1.5), `${path} is written while it is read`, () => editors.editFile(path));
       };
     },
+    act: actOnce,
+    placeKey: () => placeKey(0o600),
     retire() {
       active = false;
       world.disturb("everything is mended");

@@ -65,14 +65,14 @@ function isSettled(world: World): string | null {
 }
 
 /** What the robot should be registered as, read off the disk without the agent's code. */
-function wantedOnDisk(world: World): RobotSetup {
+export function wantedOnDisk(world: World): RobotSetup {
   const { robot } = parse(textOf(world, PLACES.configuration)) as {
     robot: { region: string; site: string; labels: Record<string, string> };
   };
   const { robot_type_id } = parse(textOf(world, PLACES.manifest)) as { robot_type_id: string };
   const configuration_digest = digestOnDisk(world) ?? "";
   return {
-    name: HOSTNAME,
+    name: world.hostname,
     robot_type_id,
     region: robot.region,
     configuration_digest,

@@ -1,6 +1,6 @@
 import type { RobotSetup } from "../../src/api/robots.ts";
 import type { SentRequest } from "./network.ts";
-import { FILE_LISTS, GRACE_MS, HOSTNAME, SETTLE_MS } from "./robot-files.ts";
+import { FILE_LISTS, GRACE_MS, SETTLE_MS } from "./robot-files.ts";
 import type { Span } from "./timeline.ts";
 import { createTimeline } from "./timeline.ts";
 import type { Incarnation, Witness, World } from "./world.ts";
@@ -41,7 +41,7 @@ export function honestDigests(world: World): Witness {
 
   function check(incarnation: Incarnation, { sent_ms, request }: SentRequest): void {
     const body: RobotSetup = JSON.parse(request.body ?? "");
-    if (body.name !== HOSTNAME) world.fail(`a second robot would have been made: ${body.name}`);
+    if (body.name !== world.hostname) world.fail(`a second robot would have been made: ${body.name}`);
     const found = FILE_LISTS.flatMap((list, index) =>
       timeline
         .digests(index)

@@ -1,7 +1,9 @@
+import type { HttpAnswer, HttpRequest } from "../../src/client/transport.ts";
 import type { HeldRegistration } from "../../src/client/held-registration.ts";
 import type { RobotSetup } from "../../src/api/robots.ts";
 import type { RobotView } from "../../src/api/robot-views.ts";
 import { robotSetupSchema } from "../../src/api/robots.ts";
+import { answerOf } from "./weather.ts";
 
 /** The hosted service of a simulated world: what it knows outlives every robot's trouble. */
 export interface HostedService {
@@ -23,6 +25,8 @@ export interface HostedService {
   restore(): void;
   /** Another computer registers something else under the name. */
   usurp(name: string, wall_ms: number): void;
+  /** Answers a request that arrived. */
+  serve(request: HttpRequest, wall_ms: number): HttpAnswer;
 }
 
 export interface HostedRobot {
@@ -39,7 +43,7 @@ export function createHostedService(key: string): HostedService {
   let backup: ReadonlyMap<string, HostedRobot> = new Map();
   let robots_made = 0;
   let has_lost = false;
-  return {
+  const service: HostedService = {
     get robots() {
       return robots;
     },
@@ -100,5 +104,21 @@ export function createHostedService(key: string): HostedService {
       const request = { ...known.request, configuration_digest: `sha256:${"0".repeat(64)}` };
       robots.set(name, { ...known, request, registered_at: new Date(wall_ms).toISOString() });
     },
+    serve(request, wall_ms) {
+      const json = { "content-type": "application/json", date: new Date(wall_ms).toUTCString() };
+      if (request.headers["authorization"] !== `Bearer ${service.key}`) {
+        return answerOf(401, json, '{"detail":"Not authenticated"}');
+      }
+      if (request.method === "GET") {
+        const [, name = ""] = /\/v1\/robots\/([^/]+)\/registration$/.exec(new URL(request.url).pathname) ?? [];
+        const registration = service.registration(decodeURIComponent(name));
+        if (registration !== null) return answerOf(200, json, JSON.stringify(registration));
+        return answerOf(404, json, '{"detail":"Robot not found"}');
+      }
+      const robot = service.setup(request.body ?? "", wall_ms);
+      if (robot === null) return answerOf(422, json, '{"detail":[{"loc":["body"],"msg":"Bad","type":"value_error"}]}');
+      return answerOf(200, json, JSON.stringify({ robot }));
+    },
   };
+  return service;
 }

@@ -1,6 +1,5 @@
 import type { HttpAnswer, HttpRequest, Transport } from "../../src/client/transport.ts";
 import type { Dice } from "./dice.ts";
-import type { HostedService } from "./hosted-service.ts";
 import type { Event, Process, Scheduler } from "./scheduler.ts";
 import type { Weather } from "./weather.ts";
 import { answerFrom, answerOf, lost } from "./weather.ts";
@@ -24,10 +23,10 @@ export interface Network {
 export interface NetworkOptions {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
-  readonly service: HostedService;
+  /** What the service does with a request that arrived, whatever became of the robot meanwhile; null where the connection breaks. */
+  serve(request: HttpRequest): Promise<HttpAnswer | null>;
   /** The robot's clock is so wrong that no certificate seems valid. */
   isClockWrong(): boolean;
-  true_ms(): number;
   onRequest(sent: SentRequest): void;
   /** The robot hears of it now. */
   onAnswer(sent: SentRequest, answer: Answer): void;
@@ -40,24 +39,7 @@ export interface NetworkOptions {
 const WAY_MS = 60;
 
 export function createNetwork(options: NetworkOptions): Network {
-  const { scheduler, dice, service } = options;
-
-  /** Runs at the service's side, whatever became of the robot meanwhile. */
-  function accept(request: HttpRequest): HttpAnswer {
-    const json = { "content-type": "application/json", date: new Date(options.true_ms()).toUTCString() };
-    if (request.headers["authorization"] !== `Bearer ${service.key}`) {
-      return answerOf(401, json, '{"detail":"Not authenticated"}');
-    }
-    if (request.method === "GET") {
-      const [, name = ""] = /\/v1\/robots\/([^/]+)\/registration$/.exec(new URL(request.url).pathname) ?? [];
-      const registration = service.registration(decodeURIComponent(name));
-      if (registration !== null) return answerOf(200, json, JSON.stringify(registration));
-      return answerOf(404, json, '{"detail":"Robot not found"}');
-    }
-    const robot = service.setup(request.body ?? "", options.true_ms());
-    if (robot === null) return answerOf(422, json, '{"detail":[{"loc":["body"],"msg":"Bad","type":"value_error"}]}');
-    return answerOf(200, json, JSON.stringify({ robot }));
-  }
+  const { scheduler, dice } = options;
 
   function carry(process: Process, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const sent: SentRequest = { process, request, sent_ms: scheduler.now_ms };
@@ -86,7 +68,12 @@ export function createNetwork(options: NetworkOptions): Network {
         });
       };
       const arrive = (then: (given: HttpAnswer) => void) => {
-        later(dice.between(1, WAY_MS), null, "request arrives", () => then(accept(request)));
+        later(dice.between(1, WAY_MS), null, "request arrives", () => {
+          void options.serve(request).then((given) => {
+            if (given !== null) then(given);
+            else later(dice.between(1, WAY_MS), process, "connection breaks", () => fail("reset", "ECONNRESET"));
+          });
+        });
       };
       const onAbort = () => {
         for (const event of events) if (dice.chance(0.5)) event.cancel();

@@ -6,6 +6,8 @@ export interface Process {
   readonly id: number;
   readonly started_ms: number;
   alive: boolean;
+  /** Stopped, as by SIGSTOP: what would happen waits until it goes on. */
+  stopped?: boolean;
 }
 
 /** Something that will happen, unless it is cancelled or its process dies first. */
@@ -22,6 +24,8 @@ export interface Scheduler {
   /** Events run so far. */
   readonly steps: number;
   after(delay_ms: number, owner: Process | null, label: string, run: () => void): Event;
+  /** Lets a stopped process go on: what became due meanwhile happens now. */
+  goOn(process: Process): void;
   /** Runs the next event and everything that follows from it at once. False when nothing is left. */
   step(): Promise<boolean>;
   /** When the next event is due; Infinity without one. */
@@ -29,23 +33,28 @@ export interface Scheduler {
 }
 
 interface Entry extends Event {
-  readonly time_ms: number;
+  time_ms: number;
   readonly tie: number;
   readonly owner: Process | null;
   readonly label: string;
   run: (() => void) | null;
 }
 
-export function createScheduler(dice: Dice, trace: Trace): Scheduler {
+/** @param turns of the event loop that a program may take until it waits for the next event. */
+export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler {
   const heap: Entry[] = [];
+  const held = new Map<Process, Entry[]>();
   let now_ms = 0;
   let steps = 0;
 
   /** Drops what is never going to happen from the front of the queue. */
   function front(): Entry | undefined {
     for (let entry = heap[0]; entry !== undefined; entry = heap[0]) {
-      if (entry.run !== null && entry.owner?.alive !== false) return entry;
+      const { owner } = entry;
+      const isComing = entry.run !== null && owner?.alive !== false;
+      if (isComing && owner?.stopped !== true) return entry;
       pop(heap);
+      if (isComing && owner !== null) held.set(owner, [...(held.get(owner) ?? []), entry]);
     }
     return undefined;
   }
@@ -73,6 +82,11 @@ export function createScheduler(dice: Dice, trace: Trace): Scheduler {
       push(heap, entry);
       return entry;
     },
+    goOn(process) {
+      process.stopped = false;
+      for (const entry of held.get(process) ?? []) push(heap, Object.assign(entry, { time_ms: now_ms }));
+      held.delete(process);
+    },
     async step() {
       const entry = front();
       if (entry === undefined) return false;
@@ -82,7 +96,7 @@ export function createScheduler(dice: Dice, trace: Trace): Scheduler {
       trace.note(now_ms, entry.label);
       entry.run?.();
       // An immediate comes after every promise that can settle without another event.
-      await new Promise(setImmediate);
+      for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
       return true;
     },
     due_ms: () => front()?.time_ms ?? Number.POSITIVE_INFINITY,

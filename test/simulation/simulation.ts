@@ -28,6 +28,7 @@ import { honestDigests } from "./honest-digests.ts";
 import { patience } from "./patience.ts";
 import type { Plant } from "./plants.ts";
 import { preload } from "./preload.ts";
+import { failOnRejection } from "./rejections.ts";
 import { TABLES } from "./robot-files.ts";
 import type { World } from "./world.ts";
 import { createWorld } from "./world.ts";
@@ -70,7 +71,7 @@ export async function simulate({ seed, steps = STEPS, plant = null }: Simulation
   world.watchedBy(honestDigests(world), patient, curious, durable, discretion(world));
   const actors = createActors(world, { patience: patient, durability: durable, curiosity: curious });
 
-  using _rejections = failOnRejection(world);
+  using _rejections = failOnRejection((message) => world.fail(message));
   await world.runFor(dice.between(0, 3000));
   world.start();
   actors.begin();
@@ -100,16 +101,4 @@ export function describeFailure(report: SimulationReport): string {
     ...trace,
     `again: node scripts/simulate.ts --seed ${seed}`,
   ].join("\n");
-}
-
-/** A promise that nobody waited for was rejected: a bug, wherever it comes from. */
-function failOnRejection(world: World): Disposable {
-  const onRejection = (reason: unknown) =>
-    world.fail(`unhandled: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`);
-  process.on("unhandledRejection", onRejection);
-  return {
-    [Symbol.dispose]() {
-      process.off("unhandledRejection", onRejection);
-    },
-  };
 }

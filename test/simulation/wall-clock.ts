@@ -17,7 +17,7 @@ export interface WallClock {
 }
 
 /** Long before anything: the moment the simulation begins. */
-const BEGINNING_MS = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
+export const BEGINNING_MS = Date.UTC(2026, 2, 14, 9, 26, 53, 589);
 
 export function createWallClock(scheduler: Scheduler): WallClock {
   let offset_ms = 0;

@@ -1,4 +1,5 @@
 import type { Agent } from "../../src/agent/agent.ts";
+import type { HttpAnswer, HttpRequest } from "../../src/client/transport.ts";
 import type { Machine } from "../../src/platform/machine.ts";
 import type { Ending } from "./daemon.ts";
 import { runDaemon } from "./daemon.ts";
@@ -66,6 +67,8 @@ export interface World {
   readonly service: HostedService;
   readonly network: Network;
   readonly granularity_ms: number;
+  /** What the robot is registered as. */
+  readonly hostname: string;
   readonly counts: {
     posts: number;
     questions: number;
@@ -76,6 +79,8 @@ export interface World {
     log_lines: number;
     disturbances: number;
   };
+  /** What people put into the key file. */
+  key: string;
   /** Identifier of the machine; another one makes it a copy of the image. */
   machine_id: string;
   /** The daemon that runs, or null. */
@@ -105,6 +110,18 @@ export interface WorldOptions {
   readonly granularity_ms?: number;
   readonly silent_folders?: readonly string[];
   readonly plant?: Plant | null;
+  /** Where several robots share one world. */
+  readonly surroundings?: Surroundings;
+}
+
+/** What a robot has around it in a world that it shares with others. */
+export interface Surroundings {
+  readonly scheduler: Scheduler;
+  readonly trace: Trace;
+  readonly hostname: string;
+  readonly key: string;
+  serve(request: HttpRequest): Promise<HttpAnswer | null>;
+  fail(message: string): void;
 }
 
 export const FIRST_KEY = "sk_sim_CANARY0000000000000000001";
@@ -116,8 +133,10 @@ const SLOWEST_RESTART_MS = 60_000;
 
 export function createWorld(seed: number, options: WorldOptions = {}): World {
   const dice = createDice(seed);
-  const trace = createTrace();
-  const scheduler = createScheduler(dice.fork(), trace);
+  const { surroundings } = options;
+  const trace = surroundings?.trace ?? createTrace();
+  const scheduler = surroundings?.scheduler ?? createScheduler(dice.fork(), trace);
+  const hostname = surroundings?.hostname ?? HOSTNAME;
   const wall = createWallClock(scheduler);
   const granularity_ms = options.granularity_ms ?? 4;
   const silent_folders = options.silent_folders ?? [];
@@ -129,7 +148,8 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   });
   const disk_trouble: DiskTrouble = { state: "none", io_error_rate: 0, latency_ms: 0.4 };
   const event_trouble: EventTrouble = { loss_rate: 0, failure_rate: 0, delay_ms: 3 };
-  const service = createHostedService(FIRST_KEY);
+  const key = surroundings?.key ?? FIRST_KEY;
+  const service = createHostedService(key);
   const kernel = createKernel({ disk, scheduler, dice: dice.fork(), trouble: event_trouble, silent_folders });
   const incarnations = new Map<Process, Incarnation>();
   let witnesses: readonly Witness[] = [];
@@ -147,9 +167,8 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   const network = createNetwork({
     scheduler,
     dice: dice.fork(),
-    service,
+    serve: surroundings?.serve ?? (async (request) => service.serve(request, wall.true_ms())),
     isClockWrong: () => Math.abs(wall.offset_ms) > 300 * 24 * 3_600_000,
-    true_ms: wall.true_ms,
     onRequest(sent) {
       if (isQuestion(sent)) {
         world.counts.questions += 1;
@@ -203,7 +222,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       random: { unit, bytes: (count) => Uint8Array.from({ length: count }, () => unit() * 256) },
       files: plantIn(files, options.plant ?? null),
       events: kernel.eventsFor(process),
-      identity: { hostname: () => HOSTNAME, machine: async () => world.machine_id },
+      identity: { hostname: () => hostname, machine: async () => world.machine_id },
       notify: { ready: notify, status: notify, stopping() {}, watchdog() {}, watchdog_ms: null },
     };
   }
@@ -244,7 +263,9 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     service,
     network,
     granularity_ms,
+    hostname,
     counts: { posts: 0, questions: 0, starts: 0, kills: 0, power_cuts: 0, writes: 0, log_lines: 0, disturbances: 0 },
+    key,
     machine_id: "a".repeat(64),
     daemon: null,
     supervised: true,
@@ -260,6 +281,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       world.failure = message;
       trace.note(scheduler.now_ms, `! ${message}`);
       world.last_moments = trace.tail();
+      surroundings?.fail(`${hostname}: ${message}`);
     },
     disturb(what) {
       world.counts.disturbances += 1;
@@ -325,7 +347,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     if (directory !== null) kernel.changed(directory, name);
     tell("onDisk");
   };
-  furnish(disk, service.key);
+  furnish(disk, key);
   return world;
 }
 

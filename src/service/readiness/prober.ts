@@ -7,8 +7,7 @@ import type { Task } from "../task.ts";
 import type { Expectation } from "./expectation.ts";
 import { expectationOf } from "./expectation.ts";
 import { believe } from "./health.ts";
-import { createHealthProbe } from "./probe.ts";
-import type { Probed } from "./probe.ts";
+import type { HealthProbe, Probed } from "./probe.ts";
 import type { ReadinessContext } from "./context.ts";
 import type { ReadinessTimes } from "./times.ts";
 
@@ -28,10 +27,9 @@ export interface Prober extends AsyncDisposable {
  * Disposing, after the loop that runs the tasks, waits for probes under way. They end with the loop and give their claims back,
  * so that the next process need not wait for these to expire.
  */
-export function createProber(context: ReadinessContext, times: ReadinessTimes): Prober {
+export function createProber(context: ReadinessContext, times: ReadinessTimes, health: HealthProbe): Prober {
   const { store, machine, nudge } = context;
   const { clock, random, log } = machine;
-  const health = createHealthProbe(times.probe_timeout_ms);
   const underway = new Set<Promise<void>>();
 
   function newClaim(): Claim {

@@ -4,6 +4,8 @@
  */
 import type { Task } from "../task.ts";
 import type { ReadinessContext } from "./context.ts";
+import { createHealthProbe } from "./probe.ts";
+import type { HealthProbe } from "./probe.ts";
 import { createProber } from "./prober.ts";
 import { createReconcileFleets } from "./reconcile-fleets.ts";
 import { READINESS_TIMES } from "./times.ts";
@@ -14,8 +16,12 @@ export interface Readiness extends AsyncDisposable {
   readonly tasks: readonly Task[];
 }
 
-export function createReadiness(context: ReadinessContext, times: ReadinessTimes = READINESS_TIMES): Readiness {
-  const prober = createProber(context, times);
+export function createReadiness(
+  context: ReadinessContext,
+  times: ReadinessTimes = READINESS_TIMES,
+  health: HealthProbe = createHealthProbe(times.probe_timeout_ms),
+): Readiness {
+  const prober = createProber(context, times, health);
   return {
     tasks: [...prober.tasks, createReconcileFleets(context, times.tick_ms)],
     [Symbol.asyncDispose]: () => prober[Symbol.asyncDispose](),

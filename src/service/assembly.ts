@@ -1,0 +1,138 @@
+/**
+ * The parts of the service put together over a store, ready to be let listen: what follows from a request or a task, and nothing of the
+ * process, its sockets and its files. A simulated world hands requests to `app` itself.
+ */
+import type { FastifyInstance } from "fastify";
+
+import { createLastUsed } from "./auth/last-used.ts";
+import { createCertificate } from "./certificate.ts";
+import { drain } from "./drain.ts";
+import { createGate } from "./http/gate.ts";
+import { createHeldBodies } from "./http/held-bodies.ts";
+import { createInFlight } from "./http/in-flight.ts";
+import type { HttpLimits } from "./http/limits.ts";
+import { createListener } from "./http/listener.ts";
+import type { Listener } from "./http/listener.ts";
+import { createRateLimiter, UNLIMITED } from "./http/rate-limiter.ts";
+import type { RateLimits } from "./http/rate-limits.ts";
+import { createHttpServer } from "./http/server.ts";
+import type { CertificatePair, TlsFiles } from "./http/tls.ts";
+import { createIds } from "./ids.ts";
+import type { ServiceMachine } from "./machine.ts";
+import { measureStore, measureTask } from "./measured.ts";
+import type { Metrics } from "./metrics.ts";
+import { reapplyModels } from "./models/apply-at-start.ts";
+import type { OperationContext } from "./operations/operation.ts";
+import { prepareStore } from "./preparation.ts";
+import type { Failed } from "./preparation.ts";
+import type { HealthProbe } from "./readiness/probe.ts";
+import type { ReadinessTimes } from "./readiness/times.ts";
+import { createRefusals } from "./registrations/refusals.ts";
+import { addStoreFigures } from "./store-figures.ts";
+import type { Store } from "./store/store.ts";
+import type { TaskLoop } from "./task-loop.ts";
+import { createTaskLoop } from "./task-loop.ts";
+import { createTasks } from "./tasks.ts";
+import { createUsageClock } from "./usage/usage-clock.ts";
+
+/** What the parts are told, with every default resolved. */
+export interface AssemblyConfiguration {
+  readonly tls: TlsFiles | null;
+  readonly trusted_proxies: readonly string[];
+  readonly bootstrap_key_file: string | null;
+  readonly models_file: string | null;
+  readonly rate_limit: RateLimits | null;
+  readonly metrics: boolean;
+  readonly console_folder: string | null;
+  readonly log_requests: boolean;
+  readonly audit_retention_days: number | null;
+  readonly limits: HttpLimits;
+  readonly readiness: ReadinessTimes;
+}
+
+/** What the parts stand on. */
+export interface Foundation {
+  readonly store: Store;
+  /** Disposed of with the tasks. */
+  readonly health: HealthProbe;
+  readonly metrics: Metrics;
+  /** Null without TLS. */
+  readonly pair: CertificatePair | null;
+}
+
+export type Assembled =
+  | {
+      readonly state: "assembled";
+      /** Does not listen yet. */
+      readonly app: FastifyInstance;
+      /** Not started yet. */
+      readonly loop: TaskLoop;
+      readonly scheme: Listener["scheme"];
+    }
+  | Failed;
+
+/** Prepares the store and builds the service over it. `resources` let go of all of it, in the order of a graceful end. */
+export async function assemble(
+  configuration: AssemblyConfiguration,
+  foundation: Foundation,
+  machine: ServiceMachine,
+  resources: AsyncDisposableStack,
+  reloads: (() => Promise<void>)[],
+): Promise<Assembled> {
+  const { limits, tls } = configuration;
+  const { metrics, pair, health } = foundation;
+  const store = measureStore(foundation.store, metrics);
+  addStoreFigures(store.reader, metrics, machine.clock);
+
+  const lastUsed = createLastUsed(store, machine);
+  resources.defer(() => lastUsed.flush());
+  let loop: TaskLoop | null = null;
+  const newId = createIds(machine.clock, machine.random);
+  const usageClock = createUsageClock(machine);
+  const context: OperationContext = { store, newId, machine, lastUsed, usageClock, nudge: () => loop?.nudge() };
+  const failed = await prepareStore(configuration, context);
+  if (failed !== null) return failed;
+  const { models_file } = configuration;
+  if (models_file !== null) reloads.push(() => reapplyModels(models_file, context));
+
+  const refusals = createRefusals(context);
+  resources.defer(() => refusals.flush());
+  const listener = createListener(limits, pair);
+  const tasks = [...createTasks(context, { ...configuration, health }, resources), lastUsed.task, refusals.task];
+  if (tls !== null && pair !== null) {
+    const surroundings = { listener, metrics, machine, check_ms: limits.certificate_check_ms };
+    const certificate = createCertificate(tls, pair, surroundings);
+    tasks.push(certificate.task);
+    reloads.push(() => certificate.reload());
+  }
+  loop = createTaskLoop(
+    tasks.map((task) => measureTask(task, metrics)),
+    machine,
+  );
+  resources.use(loop);
+
+  const limiter =
+    configuration.rate_limit === null ? UNLIMITED : createRateLimiter(configuration.rate_limit, machine.clock);
+  const stopping = new AbortController();
+  const draining = { signal: stopping.signal, in_flight: createInFlight() };
+  const serves_console = configuration.console_folder !== null;
+  const gate = createGate({ ...context, serves_console }, limiter, metrics);
+  const app = createHttpServer(
+    { ...context, gate, refusals, bodies: createHeldBodies(limits.held_bodies_bytes) },
+    {
+      limits,
+      listener,
+      draining,
+      metrics,
+      shows_metrics: configuration.metrics,
+      logs_requests: configuration.log_requests,
+      trusted_proxies: configuration.trusted_proxies,
+      console_folder: configuration.console_folder,
+    },
+  );
+  resources.defer(async () => {
+    stopping.abort();
+    await drain(app, draining.in_flight, machine, limits.drain_timeout_ms);
+  });
+  return { state: "assembled", app, loop, scheme: listener.scheme };
+}

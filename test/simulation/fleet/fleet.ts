@@ -1,0 +1,217 @@
+/**
+ * Robots and the service in one world, by seed: agents as they are shipped (world.ts), and replicas of the service as it is shipped
+ * (replica.ts) over one database (database.ts), on one queue of events, with one source of chance.
+ *
+ * What happens is drawn before it begins (plan.ts), so that a failing seed can be made smaller (shrink.ts). truth.ts watches what must
+ * always be so. In the end everything is mended, and everything has to come to rest.
+ *
+ * `node scripts/simulate.ts --world --seed N` runs a seed again and shows its last moments.
+ */
+import { createDice } from "../dice.ts";
+import { shrugging } from "../editors.ts";
+import { preload } from "../preload.ts";
+import { failOnRejection } from "../rejections.ts";
+import { createScheduler } from "../scheduler.ts";
+import type { Trace } from "../trace.ts";
+import { createTrace } from "../trace.ts";
+import { simulatedMinutes } from "../units.ts";
+import { createWallClock } from "../wall-clock.ts";
+import { createCluster } from "./cluster.ts";
+import { createDatabase } from "./database.ts";
+import { createDisturbances } from "./disturbances.ts";
+import type { Kind } from "./plan.ts";
+import { drawPlan } from "./plan.ts";
+import { preparedDatabase } from "./prepared-database.ts";
+import type { Replica } from "./replica.ts";
+import { createReplica } from "./replica.ts";
+import type { FleetRobot } from "./robots.ts";
+import { createFleetRobot } from "./robots.ts";
+import { createTruth } from "./truth.ts";
+
+export interface FleetOptions {
+  readonly seed: number;
+  /** Robots; by the seed, a few, when not given. */
+  readonly robots?: number;
+  /** Minutes until everything is mended; by the seed, when not given. */
+  readonly minutes?: number;
+  /** Indices of the acts that happen; all of them when not given. */
+  readonly acts?: readonly number[];
+}
+
+export interface FleetReport {
+  readonly seed: number;
+  readonly robots: number;
+  readonly steps: number;
+  readonly simulated_ms: number;
+  /** What happened, and how often. */
+  readonly acts: Readonly<Record<string, number>>;
+  /** Indices of all acts of the plan. */
+  readonly planned: readonly number[];
+  readonly acknowledged: number;
+  readonly trace_hash: string;
+  readonly failure: string | null;
+  readonly trace: readonly string[];
+}
+
+/** The first thing that must not be, and the last moments before it. */
+interface Found {
+  failure: string | null;
+  trace: readonly string[];
+}
+
+/** Microtasks and a few immediates: more than any request takes between two waits. */
+const TURNS = 4;
+const REPLICAS = 2;
+const LONGEST_WAIT_MS = simulatedMinutes(14);
+/** Who waits for a person is asked after this. */
+const ASKED_MS = simulatedMinutes(7);
+
+export async function simulateFleet(options: FleetOptions): Promise<FleetReport> {
+  await preload();
+  const { bytes, organizations } = await preparedDatabase();
+  const dice = createDice(options.seed);
+  const trace: Trace = createTrace();
+  const scheduler = createScheduler(dice.fork(), trace, TURNS);
+  using database = createDatabase(bytes);
+  let seen_commits = 0;
+  const found: Found = { failure: null, trace: [] };
+  const fail = (message: string) => {
+    if (found.failure !== null) return;
+    found.failure = message;
+    trace.note(scheduler.now_ms, `! ${message}`);
+    found.trace = trace.tail();
+  };
+  using _rejections = failOnRejection(fail);
+  const truth = createTruth({ database: database.truth, scheduler, organizations, fail });
+  const replicas: readonly Replica[] = Array.from({ length: REPLICAS }, (_, index) =>
+    createReplica({
+      name: `replica ${index}`,
+      scheduler,
+      dice: dice.fork(),
+      trace,
+      wall: createWallClock(scheduler),
+      database,
+      isHealthy: (url) => !disturbances.failing.has(url),
+      onLog(level, text) {
+        if (text.includes("sk_rps_")) fail(`a key is in the log: ${text}`);
+        if (level === "error") fail(`the service tells of an error: ${text}`);
+      },
+      fail,
+    }),
+  );
+  const disturbances = createDisturbances(scheduler, trace);
+  const cluster = createCluster({
+    scheduler,
+    dice: dice.fork(),
+    replicas,
+    onArrival: (asked) => truth.arrived(asked),
+    onAnswer(asked, answer) {
+      trace.note(
+        scheduler.now_ms,
+        `${asked.replica} answers ${asked.request.method} ${asked.request.url} ${answer.status}`,
+      );
+      truth.answered(asked, answer);
+    },
+  });
+  const count = options.robots ?? dice.pick([2, 3, 3, 4, 5]);
+  const robots: readonly FleetRobot[] = Array.from({ length: count }, (_, index) => {
+    const organization = dice.pick(organizations);
+    return createFleetRobot({
+      name: `arm-${organization.mark}-${index}`,
+      organization,
+      address: `10.0.0.${1 + (index % 250)}`,
+      scheduler,
+      dice: dice.fork(),
+      trace,
+      cluster,
+      truth,
+      plant: null,
+      fail,
+    });
+  });
+
+  const happened: Record<string, number> = {};
+  const until_ms = simulatedMinutes(options.minutes ?? dice.pick([1, 1, 2, 3]));
+  const kinds: readonly Kind[] = [
+    ...robots.map(({ actors }) => ({ what: "a robot's day", weight: 3, run: () => actors.act() })),
+    ...disturbances.kinds(replicas, cluster),
+  ];
+  const planned = drawPlan(dice.fork(), kinds, dice.pick([1500, 4000]), until_ms);
+  const wanted = new Set(options.acts ?? planned.map(({ index }) => index));
+  for (const act of planned) {
+    if (!wanted.has(act.index)) continue;
+    scheduler.after(act.at_ms, null, `act ${act.index}`, () => {
+      trace.note(scheduler.now_ms, `act ${act.index}: ${act.what}`, true);
+      happened[act.what] = (happened[act.what] ?? 0) + 1;
+      shrugging(() => act.run(act.dice));
+    });
+  }
+
+  for (const replica of replicas) replica.start();
+  for (const { world, actors } of robots) {
+    scheduler.after(dice.between(0, 3000), null, `${world.hostname} is switched on`, () => world.start());
+    actors.begin();
+  }
+  await runUntil(() => false, until_ms);
+  trace.note(scheduler.now_ms, "everything is mended", true);
+  disturbances.mend(replicas, cluster);
+  for (const { actors } of robots) actors.retire();
+  if (!(await runUntil(isSettled, ASKED_MS))) {
+    for (const robot of robots) if (robot.unsettled() !== null) robot.askAll();
+    if (!(await runUntil(isSettled, LONGEST_WAIT_MS - ASKED_MS))) fail(`not settled: ${unsettled() ?? ""}`);
+  }
+  truth.checkAcknowledged();
+
+  for (const { world } of robots) {
+    world.supervised = false;
+    world.kill();
+  }
+  for (const replica of replicas) replica.end();
+  await new Promise(setImmediate);
+  return {
+    seed: options.seed,
+    robots: count,
+    steps: scheduler.steps,
+    simulated_ms: scheduler.now_ms,
+    acts: happened,
+    planned: planned.map(({ index }) => index),
+    acknowledged: truth.acknowledged,
+    trace_hash: trace.hash(),
+    ...found,
+  };
+
+  function unsettled(): string | null {
+    for (const robot of robots) {
+      const what = robot.unsettled();
+      if (what !== null) return `${robot.name}: ${what}`;
+    }
+    return null;
+  }
+
+  function isSettled(): boolean {
+    return unsettled() === null;
+  }
+
+  async function runUntil(condition: () => boolean, limit_ms: number): Promise<boolean> {
+    const end_ms = scheduler.now_ms + limit_ms;
+    scheduler.after(limit_ms, null, "time is up", () => {});
+    let steps = 0;
+    while (found.failure === null && scheduler.due_ms() <= end_ms) {
+      if ((steps += 1) % 16 === 0 && condition()) return true;
+      if (!(await scheduler.step())) break;
+      if (database.commits === seen_commits) continue;
+      seen_commits = database.commits;
+      truth.look();
+    }
+    return found.failure !== null || condition();
+  }
+}
+
+/** What a person needs to see of a failed seed. */
+export function describeFleetFailure({ seed, steps, failure, trace }: FleetReport): string {
+  return [
+    `seed ${seed}, step ${steps}: ${failure ?? "no failure"}`,
+    ...trace,
+    `again: node scripts/simulate.ts --world --seed ${seed}`,
+  ].join("\n");
+}

@@ -1,0 +1,247 @@
+import type { DatabaseSync } from "node:sqlite";
+
+import * as z from "zod";
+
+import type { HttpAnswer } from "../../../src/client/transport.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Asked } from "./cluster.ts";
+import type { Organization } from "./prepared-database.ts";
+
+/**
+ * What must be so whatever happens, by answers as they leave a replica and by the database itself:
+ *
+ * 1. what was acknowledged is in the database, then and for ever
+ * 2. no answer tells one organization anything of another one
+ * 3. a name is one robot with one id, and its digest is one that its robot sent
+ * 4. a key that was revoked opens nothing
+ * 5. a list holds everything that was acknowledged before it was asked for
+ * 6. the robots of a fleet sum up
+ * 7. a robot has one current deployment at most; its usage periods never overlap, and each is as long as it says
+ */
+export interface Truth {
+  /** A robot sent this digest. */
+  sent(name: string, digest: string): void;
+  arrived(asked: Asked): void;
+  answered(asked: Asked, answer: HttpAnswer): void;
+  /** Looks at the database. */
+  look(): void;
+  /** Everything acknowledged so far is still there. */
+  checkAcknowledged(): void;
+  /** The digest that the service holds. */
+  digestOf(name: string): string | null;
+  readonly acknowledged: number;
+}
+
+export interface TruthOptions {
+  readonly database: DatabaseSync;
+  readonly scheduler: Scheduler;
+  readonly organizations: readonly Organization[];
+  fail(message: string): void;
+}
+
+const ID = /\b(?:rob|fleet|gen|dep|key|use|aud|ses|ref)_[0-9a-hjkmnp-tv-z]{26}\b/g;
+const identified = z.looseObject({ id: z.string() });
+const named = z.looseObject({ id: z.string(), name: z.string() });
+const fleet = z.looseObject({
+  id: z.string(),
+  robots: z.object({
+    registered: z.int(),
+    ready: z.int(),
+    active: z.int(),
+    waiting: z.int(),
+    blocked: z.int(),
+  }),
+});
+const robotRow = z.object({
+  organization_id: z.string(),
+  id: z.string(),
+  name: z.string(),
+  configuration_digest: z.string(),
+});
+const periodRow = z.object({
+  robot_name: z.string(),
+  quantity: z.number(),
+  period_start: z.string(),
+  period_end: z.string(),
+});
+
+/** Lists, and whose creation they must show. */
+const LISTS = new Map<string, readonly [path: string, member: "items" | null]>([
+  ["/v1/robots/setup", ["/v1/robots", null]],
+  ["/v1/fleets", ["/v1/fleets", null]],
+  ["/v1/me/deployments", ["/v1/me/deployments", "items"]],
+  ["/v1/me/api-keys", ["/v1/me/api-keys", "items"]],
+]);
+
+export function createTruth({ database, scheduler, organizations, fail }: TruthOptions): Truth {
+  const acknowledged = new Set<string>();
+  const owners = new Map<string, string>();
+  const robot_ids = new Map<string, string>();
+  const digests = new Map<string, Set<string>>();
+  /** Ids that a list must show, by organization and path, and since when. */
+  const made = new Map<string, Map<string, number>>();
+  /** When the revocation of a key was acknowledged, by the key. */
+  const revoked = new Map<string, number>();
+  const keys = new Map<string, string>();
+  const members = new Map<string, number>();
+  const has_entry = database.prepare("select count(*) as count from audit_log where request_id = ?");
+  const all_robots = database.prepare("select organization_id, id, name, configuration_digest from robots");
+  const one_robot = database.prepare(
+    "select organization_id, id, name, configuration_digest from robots where name = ?",
+  );
+  const crowded = database.prepare(
+    "select robot_id from deployments where status <> 'retired' group by robot_id having count(*) > 1",
+  );
+  const periods = database.prepare(
+    "select robot_name, quantity, period_start, period_end from usage_records order by robot_name, period_start",
+  );
+
+  function countEntries(request_id: string): number {
+    return z.object({ count: z.number() }).parse(has_entry.get(request_id)).count;
+  }
+
+  /** Only what was changed has an entry; asking again for what is so already changes nothing. */
+  function mustHaveEntry({ request }: Asked, { status }: HttpAnswer): boolean {
+    if (request.method !== "POST" || status < 200 || status > 299) return false;
+    const { pathname } = new URL(request.url);
+    return ["/v1/robots/setup", "/v1/fleets", "/v1/me/api-keys"].includes(pathname);
+  }
+
+  function checkStrangers({ organization, request }: Asked, text: string): void {
+    for (const { mark } of organizations) {
+      if (mark !== organization && text.includes(`arm-${mark}`))
+        fail(`${organization} is told of a robot of ${mark} by ${request.url}`);
+    }
+    for (const [id] of text.matchAll(ID)) {
+      const owner = owners.get(id) ?? organization;
+      owners.set(id, owner);
+      if (owner !== organization) fail(`${organization} is told of ${id} of ${owner} by ${request.url}`);
+    }
+  }
+
+  function noteMade({ organization, request }: Asked, { status }: HttpAnswer, body: unknown): void {
+    const { pathname } = new URL(request.url);
+    const list = LISTS.get(pathname);
+    if (list === undefined || request.method !== "POST" || status > 299) return;
+    const { id } = identified.parse(
+      pathname === "/v1/robots/setup" ? z.looseObject({ robot: identified }).parse(body).robot : body,
+    );
+    const key = `${organization} ${list[0]}`;
+    const ids = made.get(key) ?? new Map<string, number>();
+    made.set(key, ids);
+    if (!ids.has(id)) ids.set(id, scheduler.now_ms);
+    if (pathname === "/v1/me/api-keys") keys.set(id, z.looseObject({ api_key: z.string() }).parse(body).api_key);
+    if (pathname === "/v1/fleets") members.set(id, fleet.parse(body).robots.registered);
+  }
+
+  function noteRevoked({ request }: Asked, { status }: HttpAnswer): void {
+    const [, id = ""] = /^\/v1\/me\/api-keys\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];
+    const key = keys.get(id);
+    if (request.method === "DELETE" && status === 200 && key !== undefined && !revoked.has(key))
+      revoked.set(key, scheduler.now_ms);
+  }
+
+  function checkList({ organization, request, arrived_ms }: Asked, { status }: HttpAnswer, body: unknown): void {
+    if (request.method !== "GET" || status !== 200) return;
+    const { pathname } = new URL(request.url);
+    const list = [...LISTS.values()].find(([path]) => path === pathname);
+    if (list === undefined) return;
+    const items = z
+      .array(identified)
+      .parse(list[1] === null ? body : z.looseObject({ items: z.unknown() }).parse(body).items);
+    const ids = new Set(items.map(({ id }) => id));
+    if (ids.size !== items.length) fail(`${pathname} tells of something twice`);
+    for (const [id, since_ms] of made.get(`${organization} ${pathname}`) ?? [])
+      if (since_ms < arrived_ms && !ids.has(id)) fail(`${pathname} lacks ${id}, which was acknowledged before`);
+    if (pathname === "/v1/robots") {
+      const names = new Set(
+        z
+          .array(named)
+          .parse(items)
+          .map(({ name }) => name),
+      );
+      if (names.size !== items.length) fail("two robots have one name");
+    }
+    if (pathname === "/v1/fleets") for (const item of items) checkFleet(item);
+  }
+
+  function checkFleet(view: unknown): void {
+    const { id, robots } = fleet.parse(view);
+    const { registered, ready, active, waiting, blocked } = robots;
+    if (ready + active + waiting + blocked !== registered)
+      fail(`the robots of ${id} do not sum up: ${JSON.stringify(robots)}`);
+    const counted = members.get(id);
+    if (counted !== undefined && counted !== registered) fail(`${id} has ${registered} members, and had ${counted}`);
+  }
+
+  function lookAtRobots(): void {
+    const names = new Set<string>();
+    for (const row of z.array(robotRow).parse(all_robots.all())) {
+      const { organization_id, id, name, configuration_digest } = row;
+      if (names.has(name)) fail(`two robots are called ${name}`);
+      names.add(name);
+      const known = robot_ids.get(name) ?? `${organization_id} ${id}`;
+      robot_ids.set(name, known);
+      if (known !== `${organization_id} ${id}`) fail(`${name} was ${known} and is ${organization_id} ${id}`);
+      if (!(digests.get(name)?.has(configuration_digest) ?? false))
+        fail(`${name} has ${configuration_digest}, which it never sent`);
+    }
+    for (const name of robot_ids.keys()) if (!names.has(name)) fail(`${name} is gone`);
+  }
+
+  function lookAtLedger(): void {
+    const [robot] = crowded.all();
+    if (robot !== undefined) fail(`a robot has two current deployments: ${JSON.stringify(robot)}`);
+    let last: z.output<typeof periodRow> | null = null;
+    for (const period of z.array(periodRow).parse(periods.all())) {
+      const { robot_name, period_start, period_end, quantity } = period;
+      if (quantity !== (Date.parse(period_end) - Date.parse(period_start)) / 1000 || quantity <= 0)
+        fail(`a period of ${robot_name} from ${period_start} to ${period_end} counts ${quantity} s`);
+      if (last?.robot_name === robot_name && period_start < last.period_end)
+        fail(`periods of ${robot_name} overlap: one ends ${last.period_end}, another begins ${period_start}`);
+      last = period;
+    }
+  }
+
+  return {
+    get acknowledged() {
+      return acknowledged.size;
+    },
+    sent(name, digest) {
+      digests.set(name, (digests.get(name) ?? new Set()).add(digest));
+    },
+    arrived() {},
+    answered(asked, answer) {
+      const { request, arrived_ms } = asked;
+      const text = new TextDecoder().decode(answer.body);
+      const { status, headers } = answer;
+      const what = `${request.method} ${new URL(request.url).pathname}`;
+      if (status === 500) fail(`${what} is answered ${status}: ${text}`);
+      checkStrangers(asked, text);
+      const key = request.headers["authorization"]?.replace("Bearer ", "") ?? "";
+      if ((revoked.get(key) ?? Number.POSITIVE_INFINITY) < arrived_ms && status < 300)
+        fail(`${what} is answered ${status} to a key that was revoked`);
+      if (mustHaveEntry(asked, answer)) {
+        const request_id = headers["x-request-id"] ?? "";
+        if (countEntries(request_id) !== 1) fail(`${what} is acknowledged before it is in the database`);
+        acknowledged.add(request_id);
+      }
+      const body: unknown = JSON.parse(text);
+      noteMade(asked, answer, body);
+      noteRevoked(asked, answer);
+      checkList(asked, answer, body);
+    },
+    look() {
+      lookAtRobots();
+      lookAtLedger();
+    },
+    checkAcknowledged() {
+      for (const request_id of acknowledged)
+        if (countEntries(request_id) === 0) fail(`a write that was acknowledged is gone (request ${request_id})`);
+    },
+    digestOf(name) {
+      const row = one_robot.get(name);
+      return row === undefined ? null : robotRow.parse(row).configuration_digest;
+    },
+  };
+}
