@@ -253,6 +253,24 @@ test.each(["200 OK", "500 No"])(
   },
 );
 
+test.each([
+  ["is taken whole at the limit", 1000, true],
+  ["is cut one byte beyond it", 1001, false],
+])("an answer %s", async (_what, bytes, complete) => {
+  await using server = await serveHttp((_request, response) => response.end("x".repeat(bytes)));
+  const request = { method: "GET", headers: {}, body: null, timeouts: PATIENT, answer_limit_bytes: 1000 } as const;
+  const answer = await transportOf({}).send({ ...request, url: `http://127.0.0.1:${server.port}` }, never());
+  expect([answer.complete, Buffer.from(answer.body).toString()]).toEqual([complete, "x".repeat(1000)]);
+});
+
+test("listRobots: a success nested without end is no answer", async () => {
+  await using server = await serveHttp((_request, response) => {
+    response.end(JSON.stringify([ROBOT]).replace("{}", `{"deep":${"[".repeat(500_000)}${"]".repeat(500_000)}}`));
+  });
+  const result = await listed(`http://127.0.0.1:${server.port}`);
+  expect(result).toMatchObject({ kind: "undecodable", detail: "the answer is nested beyond all bounds" });
+});
+
 test("listRobots: a long list is no oversized answer", async () => {
   const robots = Array.from({ length: 10_000 }, (_, index) => ({
     ...ROBOT,

@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -8,6 +8,7 @@ import type { StateLock } from "../../../src/agent/lock.ts";
 import { lockState } from "../../../src/agent/lock.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import { startWords } from "../../support/command.ts";
+import { asNobody, canBecomeNobody, NOBODY_ID } from "../../support/programs.ts";
 
 let folder = "";
 beforeEach(async () => {
@@ -84,15 +85,9 @@ test("lock: a machine that can start no flock(1) is a problem of its own", async
 });
 
 test("lock: it is gone with a process that is killed, and holds across network and process namespaces", async () => {
-  const script = `
-    import { lockState } from ${JSON.stringify(join(import.meta.dirname, "../../../src/agent/lock.ts"))};
-    import { systemFiles } from ${JSON.stringify(join(import.meta.dirname, "../../../src/platform/files.ts"))};
-    const result = await lockState(systemFiles, ${JSON.stringify(folder)}, 0);
-    console.log(result.kind);
-    setInterval(() => {}, 60_000);`;
   // A user namespace of its own lets every user make the other two, where the system allows it.
   const apart = ["unshare", "--map-root-user", "--net", "--pid", "--fork", "--kill-child"];
-  const words = [process.execPath, "--input-type=module", "-e", script];
+  const words = lockingProgram(folder, 0);
   await using holder = startWords(canUnshare(apart) ? [...apart, ...words] : words);
   await holder.wrote("lock");
   expect(await lock(folder)).toEqual({ kind: "held" });
@@ -100,6 +95,31 @@ test("lock: it is gone with a process that is killed, and holds across network a
   await holder.ended();
   await expect.poll(async () => (await lock(folder)).kind).toBe("lock");
 });
+
+test.skipIf(!canBecomeNobody)("lock: not for those who may only read the state, unless it is their own", async () => {
+  const lockAsNobody = async () => {
+    await using other = startWords([...asNobody, ...lockingProgram(folder, NOBODY_ID)]);
+    await other.wrote("\n");
+    return other.output().trim();
+  };
+  await chmod(folder, 0o755);
+  expect(await lockAsNobody()).toBe("denied");
+  await chown(folder, NOBODY_ID, NOBODY_ID);
+  await chmod(folder, 0o500);
+  expect(await lockAsNobody()).toBe("lock");
+});
+
+/** Tells what came of its try, and holds what it took. */
+function lockingProgram(directory: string, userId: number): readonly string[] {
+  const sources = join(import.meta.dirname, "../../../src");
+  const script = `
+    import { lockState } from ${JSON.stringify(join(sources, "agent/lock.ts"))};
+    import { systemFiles } from ${JSON.stringify(join(sources, "platform/files.ts"))};
+    const result = await lockState(systemFiles, ${JSON.stringify(directory)}, ${userId});
+    console.log(result.kind);
+    setInterval(() => {}, 60_000);`;
+  return [process.execPath, "--input-type=module", "-e", script];
+}
 
 function canUnshare([program = "", ...words]: readonly string[]): boolean {
   return spawnSync(program, [...words, "true"]).status === 0;

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 
 import { operations } from "../../../src/api/api.ts";
 import type { Operation } from "../../../src/api/api.ts";
+import { beyondSpec } from "../../../src/api/beyond-spec.ts";
 
 const all: readonly Operation[] = Object.values(operations);
 
@@ -24,6 +25,52 @@ describe("operations", () => {
       "catalog GET /v1/models/{slug}",
       "customer-auth GET /v1/me/usage",
     ]);
+  });
+
+  it("each asks a restricted key for its scope, which decides what a stolen key can do", () => {
+    const scopes = Object.entries<Operation>({ ...operations, ...beyondSpec }).map(
+      ([name, row]) => `${name}: ${Array.isArray(row.scopes) ? row.scopes.join(" or ") : row.scopes}`,
+    );
+    expect(scopes).toMatchInlineSnapshot(`
+      [
+        "setupRobot: robots:setup",
+        "listRobots: robots:read",
+        "createFleet: fleets:write",
+        "listFleets: fleets:read",
+        "updateFleetModel: fleets:write",
+        "createDeployment: deployments:write",
+        "createApiKey: api-keys:write",
+        "listApiKeys: api-keys:read",
+        "revokeApiKey: api-keys:write",
+        "getModel: models:read",
+        "listUsage: usage:read",
+        "getRobot: robots:read",
+        "getRegistration: robots:read or robots:setup",
+        "getRobotHistory: robots:read",
+        "listRegistrations: robots:read",
+        "listRefusals: robots:read or audit:read",
+        "listAudit: audit:read",
+        "getFleet: fleets:read",
+        "getFleetDetails: fleets:read",
+        "listFleetNeeds: fleets:read",
+        "previewFleet: robots:read",
+        "listModels: models:read",
+        "listEndpoints: models:read",
+        "listRegions: any",
+        "listDeployments: deployments:read",
+        "getDeployment: deployments:read",
+        "pollDeployment: deployments:read",
+        "retireDeployment: deployments:write",
+        "summarizeUsage: usage:read",
+        "startLogin: public",
+        "pollLogin: public",
+        "exchangeLogin: public",
+        "decideLogin: any",
+        "endSession: any",
+        "getSession: any",
+        "getAccount: any",
+      ]
+    `);
   });
 
   it.each(all)("$method $path: has a JSON Schema of its bodies", ({ request, response }) => {

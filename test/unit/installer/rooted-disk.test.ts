@@ -1,9 +1,10 @@
 import { renameSync, symlinkSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, open, readFile, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 
 import type { Disk } from "../../../src/installer/disk.ts";
 import { DiskError } from "../../../src/installer/disk.ts";
@@ -87,6 +88,30 @@ describe("openRootedDisk", () => {
     await disk.create("/etc/file", [Buffer.from("one "), Buffer.from("two")], { ...access, mode: 0o666 });
     expect(await disk.look("/etc/file")).toMatchObject({ kind: "file", mode: 0o666, size_bytes: 7 });
     expect(await read("/etc/file")).toBe("one two");
+  });
+
+  test("bits that a change of the owner takes away are there in the end", async () => {
+    await disk.create("/etc/file", [Buffer.from("x")], { ...access, mode: 0o6755 });
+    expect(await disk.look("/etc/file")).toMatchObject({ mode: 0o6755 });
+    await disk.setAccess("/etc/file", { ...access, mode: 0o4755 });
+    expect(await disk.look("/etc/file")).toMatchObject({ mode: 0o4755 });
+  });
+
+  test("a file that is there is on the disk with all its bytes and its mode, and so is the folder that is asked for", async () => {
+    const synced: unknown[] = [];
+    await using handle = await open(root);
+    const prototype: FileHandle = Object.getPrototypeOf(handle);
+    const sync = vi.spyOn(prototype, "sync").mockImplementation(async function (this: FileHandle) {
+      const { size, mode, ino } = await this.stat();
+      synced.push((mode & 0o170_000) === 0o100_000 ? [size, mode & 0o7777] : ino);
+    });
+    try {
+      await disk.create("/etc/file", [Buffer.from("one "), Buffer.from("two")], access);
+      await disk.syncDirectory("/etc");
+    } finally {
+      sync.mockRestore();
+    }
+    expect(synced).toEqual([[7, 0o640], (await stat(join(root, "etc"))).ino]);
   });
 
   test("a FIFO, a device or a folder is never read", async () => {

@@ -3,7 +3,6 @@ import { describe, expect, test } from "vitest";
 
 import { readNextCursor } from "../../../src/client/next-cursor.ts";
 import { readFields } from "../../../src/operator/api-fields.ts";
-import { csvLine } from "../../../src/platform/csv.ts";
 import { joinPages } from "../../../src/operator/listed.ts";
 import { readMoment } from "../../../src/operator/moments.ts";
 import { isWithin, quantityInWords, sumUsage } from "../../../src/operator/usage-sums.ts";
@@ -68,24 +67,6 @@ describe("readFields", () => {
       ).toBe("bad-field");
     },
   );
-});
-
-test("csvLine: quotes what would be taken apart", () => {
-  expect(csvLine(["a", 'b"c', "d,e", "f\ng", "h;i", 1, null])).toBe('a,"b""c","d,e","f\ng","h;i",1,');
-});
-
-test.each([
-  ['=HYPERLINK("http://evil.example","arm-1")', '"\'=HYPERLINK(""http://evil.example"",""arm-1"")"'],
-  ["+1", '"\'+1"'],
-  ["-1+1", '"\'-1+1"'],
-  ["@SUM(A1)", '"\'@SUM(A1)"'],
-  [" =1+1", '"\' =1+1"'],
-  ["＝1+1", '"\'＝1+1"'],
-  ["\t=1", '"\'\t=1"'],
-  ["arm=1", "arm=1"],
-  [-1, "-1"],
-])("csvLine: no spreadsheet takes %j for a formula", (cell, text) => {
-  expect(csvLine([cell])).toBe(text);
 });
 
 test.each([
