@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/global-setup.ts"],
+    setupFiles: ["test/support/show-outputs.ts"],
     // The default's list of every test that took a while is longer than what it tells.
     reporters: [["default", { summary: false }], new SlowestFiles()],
     slowTestThreshold: 5000,

@@ -5,17 +5,10 @@
  *
  * The same sources give the same bytes: times are those of systemd/debian/changelog, names are sorted, nothing of this machine goes in.
  */
-import { mkdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
-import { scratchFolder } from "./end-of-script.ts";
-import { readRelease } from "./package-changelog.ts";
-import { buildDeb, writeChecksums } from "./package-deb.ts";
+import { makePackages } from "./package-make.ts";
 import { ARCHITECTURES, fetchNode, isArchitecture } from "./package-node.ts";
-import { writeBillOfMaterials } from "./package-sbom.ts";
-import { describeSize } from "./package-size.ts";
-import { buildProgram, layOut } from "./package-tree.ts";
 import { findMissingProgram, ProgramError } from "./run-program.ts";
 
 const HELP = `Usage: scripts/package [--arch amd64|arm64]… [--out DIR] [--version VERSION] [--fast]
@@ -23,7 +16,7 @@ const HELP = `Usage: scripts/package [--arch amd64|arm64]… [--out DIR] [--vers
   --arch     one architecture; both without it
   --out      where the packages go (dist/packages); what is there under the same names is replaced
   --version  another version than package.json's, to try an upgrade
-  --fast     compress less: for tests`;
+  --fast     compress less, and do not tell what the size is made of: for tests`;
 
 const { values: options } = parseArgs({
   options: {
@@ -36,9 +29,9 @@ const { values: options } = parseArgs({
 });
 
 if (options.help) console.log(HELP);
-else process.exitCode = await makePackages();
+else process.exitCode = await main();
 
-async function makePackages(): Promise<number> {
+async function main(): Promise<number> {
   const unknown = options.arch.find((name) => !isArchitecture(name));
   if (unknown !== undefined) {
     console.error(`error: no package is made for '${unknown}'\n${HELP}`);
@@ -49,24 +42,10 @@ async function makePackages(): Promise<number> {
     console.error(`error: ${missing}`);
     return 1;
   }
+  const { out, version, fast: isFast } = options;
+  const architectures = options.arch.filter(isArchitecture);
   try {
-    const out = resolve(options.out);
-    const work = scratchFolder("robot-policy-package-");
-    const release = await readRelease(options.version);
-    await mkdir(out, { recursive: true });
-    const program = await buildProgram(join(work, "program"), release);
-    const packages: string[] = [];
-    for (const architecture of options.arch.filter(isArchitecture)) {
-      console.error(`== ${architecture}${options.fast ? "" : ": about a minute, to make it as small as it can be"}`);
-      const node = await fetchNode(architecture);
-      const tree = join(work, architecture);
-      await layOut({ tree, program, node, release, architecture });
-      const deb = await buildDeb({ tree, out, release, architecture, is_fast: options.fast });
-      const bill = await writeBillOfMaterials({ deb, bundled: program.bundled, node, release, architecture });
-      packages.push(deb, bill);
-      console.log(`${await describeSize(deb, tree)}\n`);
-    }
-    await writeChecksums(out, packages);
+    const packages = await makePackages({ architectures, out, version, isFast }, fetchNode);
     console.log(packages.join("\n"));
     return 0;
   } catch (error) {

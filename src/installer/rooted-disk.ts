@@ -26,11 +26,11 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
   /** Runs `use` with a name of the path's last component that no link leads away from. */
   async function at<T>(path: string, use: (name: string) => Promise<T>): Promise<T> {
     try {
-      await using trail = new Trail(top);
+      using trail = new Trail(top.fd);
       const names = components(path);
       // `..` at the end is followed like any other: the kernel would take it from the root to what lies above.
       const last = names.at(-1) === ".." ? "." : (names.pop() ?? ".");
-      await trail.follow(names);
+      trail.follow(names);
       return await use(trail.nameOf(last));
     } catch (error) {
       throw diskError(error, path);
@@ -91,8 +91,8 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     lookThrough,
     async readPart(path, position, length_bytes) {
       await using file = await openFile(await destination(path));
-      // A limit is not a size: what is read is small, most of the time.
-      const buffer = new Uint8Array(
+      // A limit is not a size: what is read is small, most of the time. Only bytes that were read are handed on.
+      const buffer = Buffer.allocUnsafe(
         Math.min(length_bytes, Math.max(0, (await file.stat()).size - position) + PIECE_BYTES),
       );
       let length = 0;
@@ -105,7 +105,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     },
     async *pieces(path) {
       await using file = await openFile(path);
-      const buffer = new Uint8Array(PIECE_BYTES);
+      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
       for (;;) {
         const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, null);
         if (bytesRead === 0) return;

@@ -1,9 +1,8 @@
 /** A command of the agent as a process that a test can interrupt, or type to. */
 import type { ChildProcess } from "node:child_process";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 
-import { AGENT_PROGRAM, COMPILE_CACHE } from "./programs-built.ts";
+import { startProgram } from "./children.ts";
+import { AGENT_PROGRAM } from "./programs-built.ts";
 import type { Robot } from "./robot.ts";
 import { eventually } from "./robot.ts";
 
@@ -19,43 +18,30 @@ export interface RunningCommand extends AsyncDisposable {
 
 /** Starts `words` as they are. */
 export function startWords(
-  [program = "", ...words]: readonly string[],
+  words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
 ): RunningCommand {
-  const child = spawn(program, words, {
-    stdio: ["pipe", "pipe", "pipe"],
-    env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
-  });
-  const end = once(child, "close");
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  }
+  const { child, output, ended } = startProgram(words, environment);
   return {
     child,
-    output: () => output,
+    output,
     async wrote(text) {
       await eventually(
         async () => {
-          const has_ended = child.exitCode !== null;
+          const hasEnded = child.exitCode !== null;
           // What it wrote last may still be on its way.
-          if (has_ended) await end;
-          if (output.includes(text)) return true;
-          if (has_ended) throw new Error(`it ended with ${child.exitCode}: ${output}`);
+          if (hasEnded) await ended;
+          if (output().includes(text)) return true;
+          if (hasEnded) throw new Error(`it ended with ${child.exitCode}: ${output()}`);
           return undefined;
         },
         `the output ${JSON.stringify(text)}`,
       );
     },
-    async ended() {
-      const [code, signal] = (await end) as [number | null, string | null];
-      return code ?? signal ?? 0;
-    },
+    ended: () => ended,
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
-      await end;
+      await ended;
     },
   };
 }

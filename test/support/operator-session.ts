@@ -7,7 +7,8 @@ import { endpointListSchema } from "../../src/api/fleet-details.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { REGION, ROBOT_TYPE } from "../conformance/api/catalog.ts";
-import type { OperatorSite, Surroundings } from "./operator.ts";
+import type { Surroundings } from "./in-process.ts";
+import type { OperatorSite } from "./operator.ts";
 import { openOperatorSite } from "./operator.ts";
 
 export interface SessionStep {

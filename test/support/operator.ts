@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { runOperatorProgram } from "../../src/cli/operator-program.ts";
-import { createTerminal } from "../../src/cli/terminal.ts";
-import type { Questions } from "../../src/platform/questions.ts";
 import { catalogText, REGION, ROBOT_TYPE } from "../conformance/api/catalog.ts";
 import type { InferenceServer } from "../conformance/api/inference.ts";
 import { startInferenceServer } from "../conformance/api/inference.ts";
 import { startEleven } from "./eleven.ts";
+import type { Ran, Surroundings } from "./in-process.ts";
+import { runInProcess } from "./in-process.ts";
 import { QUICK } from "./replicas.ts";
 import type { RunningService, ServiceOptions } from "./service.ts";
 
@@ -25,25 +25,6 @@ export interface OperatorSite extends AsyncDisposable {
   /** The same with other variables, a terminal, something on stdin. */
   runWith(surroundings: Surroundings, ...words: string[]): Promise<Ran>;
   register(name: string, more?: object): Promise<void>;
-}
-
-export interface Ran {
-  readonly exit_code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-export interface Surroundings {
-  /** In place of the service's address and key. */
-  readonly environment?: Readonly<Record<string, string>>;
-  /** Of a terminal; none when not given. */
-  readonly columns?: number;
-  readonly input?: string;
-  /** What the person types when asked, one answer for each question, then the end of the input; nobody can be asked when not given. */
-  readonly answers?: readonly string[];
-  readonly signal?: AbortSignal;
-  /** Called with everything that is written, as it is written. */
-  readonly onOutput?: (text: string) => void;
 }
 
 export async function openOperatorSite(options: ServiceOptions = {}): Promise<OperatorSite> {
@@ -83,55 +64,9 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
 }
 
 /** Runs robot-policy in this process. */
-export async function runOperator(surroundings: Surroundings, words: readonly string[]): Promise<Ran> {
-  const {
-    environment = {},
-    columns,
-    input = "",
-    answers,
-    signal = new AbortController().signal,
-    onOutput,
-  } = surroundings;
-  let out = "";
-  let err = "";
-  const screen = columns === undefined ? {} : { isTTY: true, columns, rows: 50 };
-  const stdout = {
-    ...screen,
-    write(text: string) {
-      out += text;
-      onOutput?.(text);
-    },
-  };
-  const stderr = {
-    ...screen,
-    write(text: string) {
-      err += text;
-      onOutput?.(text);
-    },
-  };
-  const exit_code = await runOperatorProgram(words, {
-    terminal: createTerminal({ stdout, stderr, environment: { NO_COLOR: "1", ...environment } }),
-    openQuestions: () => (answers === undefined ? null : answering(answers, stderr)),
-    readSecret: async () => null,
-    readInput: async (limit_bytes) => (Buffer.byteLength(input) > limit_bytes ? "too-large" : input),
-    environment,
-    signal,
-    stderr: process.stderr,
-    onHangup() {},
-    process_id: process.pid,
-    user_id: process.getuid?.() ?? 0,
+export function runOperator(surroundings: Surroundings, words: readonly string[]): Promise<Ran> {
+  return runInProcess(`robot-policy ${words.join(" ")}`, (own) => runOperatorProgram(words, own), {
+    ...surroundings,
+    environment: { NO_COLOR: "1", ...surroundings.environment },
   });
-  return { exit_code, out, err };
-}
-
-/** A person who has made up their mind. The questions are on stderr, as they are at a terminal. */
-function answering(answers: readonly string[], stderr: { write(text: string): void }): Questions {
-  const left = [...answers];
-  return {
-    async ask(question) {
-      stderr.write(`${question}\n`);
-      return left.shift() ?? null;
-    },
-    close() {},
-  };
 }

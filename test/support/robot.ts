@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
+import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { request as sendRequest } from "node:http";
@@ -10,11 +9,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import type { StatusDocument } from "../../src/agent/status.ts";
 import { askDaemon } from "../../src/agent/control-client.ts";
-import { endWithTest } from "./children.ts";
+import { runAgentProgram } from "../../src/cli/run-agent-program.ts";
+import { endWithTest, startProgram } from "./children.ts";
+import { runInProcess } from "./in-process.ts";
+import { showOnFailure } from "./outputs.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { AGENT_PROGRAM, COMPILE_CACHE } from "./programs-built.ts";
 
-const ENVIRONMENT = { PATH: process.env["PATH"], ...COMPILE_CACHE };
 /** Short, so that tests are; long enough to see that it is waited for. */
 export const SETTLE_MS = 150;
 
@@ -42,12 +43,14 @@ export interface Robot extends AsyncDisposable {
   /** Paths of the configuration files, in digest order. */
   readonly paths: readonly string[];
   path(name: string): string;
+  /** Runs a command of the agent to its end, in this process. */
+  run(args: readonly string[], environment?: Readonly<Record<string, string>>): Promise<CommandResult>;
   /**
-   * Runs a command of the agent to its end, or kills it when that does not come.
+   * The same in a process of its own, which is killed when it does not end.
    *
    * @param through words before the agent's own, such as `setpriv --reuid 65534`. They end in exec(2), so that the process stays one.
    */
-  run(
+  runProcess(
     args: readonly string[],
     environment?: Readonly<Record<string, string>>,
     through?: readonly string[],
@@ -107,6 +110,7 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
   await writeFile(robot.key_path, `${options.key}\n`, { mode: 0o600 });
   await writeFile(robot.manifest_path, manifestOf(paths));
   await writeFile(robot.config_path, configurationOf(options, robot));
+  // The last flag counts: what a test says itself stands behind.
   const folders = [
     "--config",
     robot.config_path,
@@ -117,8 +121,8 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
   ];
   return {
     ...robot,
-    run: ([command = "", ...args], environment = {}, through = []) =>
-      // The last flag counts: what a test says itself stands behind.
+    run: ([command = "", ...args], environment = {}) => runAgent([command, ...folders, ...args], environment),
+    runProcess: ([command = "", ...args], environment = {}, through = []) =>
       runToEnd([...through, process.execPath, AGENT_PROGRAM, command, ...folders, ...args], environment),
     start: (environment = {}, through = []) =>
       startDaemon([...through, process.execPath, AGENT_PROGRAM, "run", ...folders], robot.socket_path, environment),
@@ -182,31 +186,18 @@ async function startDaemon(
   socket_path: string,
   environment: Readonly<Record<string, string>>,
 ): Promise<Daemon> {
-  const [program = "", ...args] = words;
-  const child = spawn(program, args, {
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...ENVIRONMENT, ...environment },
-  });
-  endWithTest(child);
-  // With everything that it wrote.
-  const ended = once(child, "close");
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output += text;
-    });
-  }
+  const { child, output, ended } = startProgram(words, environment);
   const ask = async () => {
     const end = child.exitCode ?? child.signalCode;
-    if (end !== null) throw new Error(`the daemon ended with ${end}: ${output}`);
+    if (end !== null) throw new Error(`the daemon ended with ${end}: ${output()}`);
     const answer = await askDaemon(socket_path, "GET", "/status", new AbortController().signal);
     return answer.kind === "answer" ? (answer.body as StatusDocument) : undefined;
   };
   const daemon: Daemon = {
     child,
     process_id: child.pid ?? 0,
-    output: () => output,
-    logged: (event) => parseLog(output).filter((line) => line["event"] === event),
+    output,
+    logged: (event) => parseLog(output()).filter((line) => line["event"] === event),
     async untilLogged(event) {
       await eventually(async () => daemon.logged(event)[0], `a log line ${event}`);
       return daemon.logged(event);
@@ -221,15 +212,12 @@ async function startDaemon(
           return last !== undefined && (await condition(last)) ? last : undefined;
         }, "the awaited status");
       } catch (error) {
-        throw new Error(`${String(error)}\nlast status: ${JSON.stringify(last, null, 2)}\noutput: ${output}`, {
-          cause: error,
-        });
+        throw new Error(`${String(error)}\nlast status: ${JSON.stringify(last, null, 2)}`, { cause: error });
       }
     },
     async stop(signal = "SIGTERM") {
       if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      const [code, by] = (await ended) as [number | null, NodeJS.Signals | null];
-      return code ?? by ?? 0;
+      return ended;
     },
     async [Symbol.asyncDispose]() {
       await daemon.stop("SIGKILL");
@@ -258,22 +246,30 @@ function askSocket(socketPath: string, method: string, path: string): Promise<st
   });
 }
 
+/** `robot-policy-agent WORDS` in this process. */
+export async function runAgent(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> {
+  const title = `robot-policy-agent ${words.join(" ")}`;
+  const { exit_code, out, err } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
+  return { code: exit_code, stdout: out, stderr: err };
+}
+
 function runToEnd(words: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult> {
   const [program = "", ...args] = words;
   return new Promise((resolve) => {
-    const child = execFile(
-      program,
-      args,
-      {
-        env: { ...ENVIRONMENT, ...environment },
-        maxBuffer: 64 * 1024 * 1024,
-        timeout: PATIENCE_MS,
-        killSignal: "SIGKILL",
-      },
-      (_error, stdout, stderr) => {
-        resolve({ code: child.exitCode, stdout, stderr });
-      },
-    );
+    const options = {
+      env: { PATH: process.env["PATH"], ...COMPILE_CACHE, ...environment },
+      maxBuffer: 64 * 1024 * 1024,
+      timeout: PATIENCE_MS,
+      killSignal: "SIGKILL",
+    } as const;
+    const child = execFile(program, args, options, (_error, stdout, stderr) => {
+      showOnFailure(words.join(" "), () => stdout + stderr)();
+      resolve({ code: child.exitCode, stdout, stderr });
+    });
+    endWithTest(child);
   });
 }
 

@@ -39,7 +39,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     "asked by %s: what stands in the way, at the line that lists the file, with the command that mends it",
     async (_who, through) => {
       await using scene = await closedScene();
-      const { code, stdout } = await scene.robot.run(["check", "--json"], {}, through);
+      const { code, stdout } = await scene.robot.runProcess(["check", "--json"], {}, through);
       const { findings, checked_as } = JSON.parse(stdout) as Checked;
       expect([code, checked_as]).toEqual([3, { user_id: NOBODY_ID, is_agent: true }]);
       expect(findings).toHaveLength(1);
@@ -102,9 +102,9 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
   test.skipIf(!canMount)("in a chroot without /proc: says so, and refuses nothing and grants nothing", async () => {
     await using scene = await closedScene();
     const without = inShell(withOwnMounts, "mount -t tmpfs none /proc");
-    const check = await scene.robot.run(["check"], {}, without);
+    const check = await scene.robot.runProcess(["check"], {}, without);
     expect([check.code, check.stderr]).toEqual([0, expect.stringContaining("/proc is not mounted")]);
-    const grant = await scene.robot.run(["grant"], {}, without);
+    const grant = await scene.robot.runProcess(["grant"], {}, without);
     expect([grant.code, grant.stderr]).toEqual([1, expect.stringContaining("[no-proc]")]);
   });
 
@@ -112,7 +112,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     await using scene = await closedScene();
     const { robot } = scene;
     const ben = ["setpriv", "--reuid=41002", "--regid=41002", "--clear-groups"];
-    const { stderr, code } = await robot.run(["check"], {}, ben);
+    const { stderr, code } = await robot.runProcess(["check"], {}, ben);
     expect(code).toBe(3);
     expect(stderr).toContain(`Checked as user 41002, and could not look at the key (${robot.key_path}).`);
     expect(stderr).toContain("sudo robot-policy-agent check");

@@ -9,12 +9,13 @@ import { DatabaseSync } from "node:sqlite";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
+import { agentProgram } from "../../../src/cli/agent-program.ts";
 import { agentWords, startCommand, startWords } from "../../support/command.ts";
 import { AGENT_PROGRAM } from "../../support/programs-built.ts";
 import { stateOfNewerAgent } from "../../support/newer-state.ts";
 import { asNobody, canBecomeNobody, hasProgram } from "../../support/programs.ts";
 import type { CommandResult, Robot } from "../../support/robot.ts";
-import { setupBodies, writeAtOnce } from "../../support/robot.ts";
+import { runAgent, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, sentDigests, storedRobots, createSceneWithRegions } from "../../support/scene.ts";
 
@@ -38,16 +39,6 @@ function treeOf(folder: string): readonly string[] {
       const { size, mtimeNs, ino, mode } = statSync(join(folder, name), { bigint: true });
       return `${name} ${size} ${mtimeNs} ${ino} ${mode}`;
     });
-}
-
-function agent(...args: string[]): CommandResult {
-  try {
-    const stdout = execFileSync(process.execPath, [AGENT_PROGRAM, ...args], { encoding: "utf8", stdio: "pipe" });
-    return { code: 0, stdout, stderr: "" };
-  } catch (error) {
-    const { status, stdout, stderr } = error as { status: number; stdout: string; stderr: string };
-    return { code: status, stdout, stderr };
-  }
 }
 
 describe("on a robot in order", () => {
@@ -270,7 +261,7 @@ describe("on a robot in order", () => {
     const unchanged = JSON.parse((await robot.run(["--setup", "--if-changed", "--json"])).stdout);
     expect(unchanged).toMatchObject({ state: "registered", registered_now: false });
     expect((await daemon.status()).daemon?.attempts).toBe(1);
-    expect(await show("run")).toMatchInlineSnapshot(`
+    expect(shownBy(await robot.runProcess(["run"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: another agent works on this state directory (/robot/state) [already-running]
         → see it with: robot-policy-agent status
@@ -285,15 +276,15 @@ describe("on a robot in order", () => {
     await chmod(robot.folder, 0o755);
     await using daemon = await robot.start();
     await daemon.until(({ state }) => state === "registered");
-    const through = await robot.run(["--setup"], {}, member);
+    const through = await robot.runProcess(["--setup"], {}, member);
     expect([through.code, through.stderr]).toEqual([0, ""]);
     expect(through.stdout).toMatch(/^Registered arm-7/);
-    const rebound = await robot.run(["rebind"], {}, member);
+    const rebound = await robot.runProcess(["rebind"], {}, member);
     expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
-    const stranger = await robot.run(["--setup"], {}, asNobody);
+    const stranger = await robot.runProcess(["--setup"], {}, asNobody);
     expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("[daemon-denied]")]);
     await daemon.stop("SIGTERM");
-    const alone = await robot.run(["--setup"], {}, member);
+    const alone = await robot.runProcess(["--setup"], {}, member);
     expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
   });
 
@@ -315,6 +306,36 @@ describe("on a robot in order", () => {
       was: null,
       status: null,
     });
+  });
+});
+
+describe("the program that ships says the same as its sources", () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await createScene();
+  });
+  afterAll(() => scene[Symbol.asyncDispose]());
+
+  test.each([
+    ["init"],
+    ["check", "--json"],
+    ["digest", "--explain"],
+    ["status"],
+    ["reload"],
+    ["rebind"],
+    ["doctor"],
+    ["set-key", "--from", "/nonexistent"],
+    ["grant", "--dry-run"],
+    ["contract", "--json"],
+    ["catalog"],
+    ["schema", "manifest"],
+    ["uninstall", "--dry-run", "--root", "/nonexistent"],
+    ["completion", "bash"],
+    ["--setup", "--dry-run"],
+  ])("%s", async (...args) => {
+    const { robot } = scene;
+    const shown = (result: CommandResult) => shownBy(result, scene).replaceAll(/\d+ (?=MiB|ms)/g, "… ");
+    expect(shown(await robot.runProcess(args))).toEqual(shown(await robot.run(args)));
   });
 });
 
@@ -486,33 +507,11 @@ describe("exit codes (design, Commands)", () => {
 });
 
 describe("usage", () => {
-  const COMMANDS = agent("--help")
-    .stdout.split("Commands:\n")[1]
-    ?.split("\n\n")[0]
-    ?.matchAll(/^ {2}([a-z][a-z-]*)/gm)
-    .map(([, name]) => name ?? "")
-    .toArray();
+  const COMMANDS = agentProgram.commands.map(({ name }) => name).filter((name) => !name.startsWith("--"));
 
-  test("--help: lists every command", () => {
-    expect(COMMANDS).toEqual([
-      "init",
-      "run",
-      "check",
-      "digest",
-      "status",
-      "reload",
-      "rebind",
-      "doctor",
-      "set-key",
-      "grant",
-      "contract",
-      "catalog",
-      "schema",
-      "install",
-      "uninstall",
-      "completion",
-    ]);
-    expect(agent("--help").stdout).toMatchInlineSnapshot(`
+  test("--help: lists every command", async () => {
+    for (const command of COMMANDS) expect((await runAgent(["--help"])).stdout).toContain(`\n  ${command} `);
+    expect((await runAgent(["--help"])).stdout).toMatchInlineSnapshot(`
       "Usage: robot-policy-agent [options] [command]
 
       Keeps this robot registered with a robot policy service, and registers it again
@@ -580,16 +579,16 @@ describe("usage", () => {
     `);
   });
 
-  test.each(COMMANDS ?? [])("%s --help: says what it does, with an example, within 80 columns", (command) => {
-    const { code, stdout } = agent(command, "--help");
+  test.each(COMMANDS)("%s --help: says what it does, with an example, within 80 columns", async (command) => {
+    const { code, stdout } = await runAgent([command, "--help"]);
     expect(code).toBe(0);
     expect(stdout).toContain("Examples:\n  ");
     expect(stdout).toContain("robot-policy-agent");
     for (const line of stdout.split("Examples:")[0]?.split("\n") ?? []) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test("a mistake in the arguments: exit 2, on stderr, with what was probably meant", () => {
-    expect(agent("docter")).toMatchInlineSnapshot(`
+  test("a mistake in the arguments: exit 2, on stderr, with what was probably meant", async () => {
+    expect(await runAgent(["docter"])).toMatchInlineSnapshot(`
       {
         "code": 2,
         "stderr": "error: unknown command 'docter'
@@ -599,7 +598,7 @@ describe("usage", () => {
         "stdout": "",
       }
     `);
-    expect(agent("catalog", "yam.bimanual-joint-positon.v1")).toMatchInlineSnapshot(`
+    expect(await runAgent(["catalog", "yam.bimanual-joint-positon.v1"])).toMatchInlineSnapshot(`
       {
         "code": 2,
         "stderr": "error: there is no type yam.bimanual-joint-positon.v1 in the catalog [type-unknown]
@@ -610,8 +609,8 @@ describe("usage", () => {
     `);
   });
 
-  test("catalog: every type, one a line", () => {
-    expect(agent("catalog").stdout).toMatchInlineSnapshot(`
+  test("catalog: every type, one a line", async () => {
+    expect((await runAgent(["catalog"])).stdout).toMatchInlineSnapshot(`
       "ID                              AXES   HZ  HOSTED  NAME
       lerobot.so101-follower.v1       6/6    30  yes     SO-101 follower arm (LeRobot)
       lerobot.bi-so101-follower.v1    12/12  30          Two SO-101 follower arms (LeRobot)
@@ -625,11 +624,11 @@ describe("usage", () => {
       ur.ur5e-2f85.v1                 7/7    20          UR5e with Robotiq 2F-85
       "
     `);
-    expect(JSON.parse(agent("catalog", "--json").stdout).types).toHaveLength(10);
+    expect(JSON.parse((await runAgent(["catalog", "--json"])).stdout).types).toHaveLength(10);
   });
 
-  test("catalog ID: one type in detail", () => {
-    expect(agent("catalog", "lerobot.so101-follower.v1").stdout).toMatchInlineSnapshot(`
+  test("catalog ID: one type in detail", async () => {
+    expect((await runAgent(["catalog", "lerobot.so101-follower.v1"])).stdout).toMatchInlineSnapshot(`
       "lerobot.so101-follower.v1  SO-101 follower arm (LeRobot)
       hosted    yes: registers by id alone
       topology  single_arm
@@ -647,22 +646,22 @@ describe("usage", () => {
       5  gripper.gripper    gripper  percent  closed 0, open 100
       "
     `);
-    expect(JSON.parse(agent("catalog", "droid.franka-panda.v1", "--json").stdout)).toMatchObject({
+    expect(JSON.parse((await runAgent(["catalog", "droid.franka-panda.v1", "--json"])).stdout)).toMatchObject({
       robot_type_id: "droid.franka-panda.v1",
       state_axes: 8,
       action_axes: 8,
     });
   });
 
-  test.each(["manifest", "config"])("schema %s: a JSON Schema", (document) => {
-    const schema = JSON.parse(agent("schema", document).stdout);
+  test.each(["manifest", "config"])("schema %s: a JSON Schema", async (document) => {
+    const schema = JSON.parse((await runAgent(["schema", document])).stdout);
     expect(schema.$schema).toBe("https://json-schema.org/draft/2020-12/schema");
   });
 
-  test.each(["bash", "zsh", "fish"])("completion %s: knows every command", (shell) => {
-    const { code, stdout } = agent("completion", shell);
+  test.each(["bash", "zsh", "fish"])("completion %s: knows every command", async (shell) => {
+    const { code, stdout } = await runAgent(["completion", shell]);
     expect(code).toBe(0);
-    for (const command of COMMANDS ?? []) expect(stdout).toContain(command);
+    for (const command of COMMANDS) expect(stdout).toContain(command);
   });
 
   test("completion bash: can be sourced as the help says", () => {
@@ -698,7 +697,7 @@ describe("init", () => {
       "
     `);
     expect(readdirSync(robot.path("etc")).toSorted()).toEqual(["config.yaml", "robot-manifest.yaml"]);
-    const check = agent("check", "--config", robot.path("etc/config.yaml"), "--json");
+    const check = await runAgent(["check", "--config", robot.path("etc/config.yaml"), "--json"]);
     expect(JSON.parse(check.stdout)).toMatchObject({
       valid: true,
       findings: [],
@@ -709,9 +708,8 @@ describe("init", () => {
   test("init: on a robot, what is next ends with an agent that watches", async () => {
     await using scene = await createScene();
     const answers = ["--url", scene.proxy.url, "--region", "eu", "--type", "yam.bimanual-joint-position.v1"];
-    const environment = { ...process.env, CONFIGURATION_DIRECTORY: scene.robot.path("etc") };
-    const words = [AGENT_PROGRAM, "init", ...answers, "--file", "/opt/yam_left.yaml", "--no-test"];
-    const stdout = execFileSync(process.execPath, words, { encoding: "utf8", env: environment, stdio: "pipe" });
+    const words = ["init", ...answers, "--file", "/opt/yam_left.yaml", "--no-test"];
+    const { stdout } = await runAgent(words, { CONFIGURATION_DIRECTORY: scene.robot.path("etc") });
     expect(stdout.slice(stdout.indexOf("Next:"))).toMatchInlineSnapshot(`
       "Next:
         1. sudo robot-policy-agent set-key
@@ -773,7 +771,7 @@ describe("init", () => {
       --- exit 0
       "
     `);
-    const check = agent("check", "--config", join(directory, "config.yaml"));
+    const check = await runAgent(["check", "--config", join(directory, "config.yaml")]);
     expect(check.code).toBe(3);
     expect(check.stderr.replaceAll(robot.folder, "/robot")).toMatchInlineSnapshot(`
       "/robot/new/etc/config.yaml:7:8: error placeholder: replace the placeholder <address of the service, https://HOST>
@@ -899,7 +897,7 @@ warning: the service has no endpoint in the region eu
   test.skipIf(!canBecomeNobody)("init: where it may not write, it says so", async () => {
     await using scene = await createScene();
     const { robot } = scene;
-    const result = await robot.run(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
+    const result = await robot.runProcess(["init", "--dir", "/etc/robot-policy-agent-of-a-test"], {}, asNobody);
     expect(shownBy(result, scene)).toMatchInlineSnapshot(`
       "--- stderr
       error: cannot write there (EACCES) (/etc/robot-policy-agent-of-a-test) [not-writable]

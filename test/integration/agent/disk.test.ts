@@ -68,7 +68,10 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
 
       // What it saved is what a second start finds.
       const saved = await savedRegistration(seen);
-      const unchanged = await robot.run(["--setup", "--if-changed", "--json"], environment, ["nsenter", ...inside]);
+      const unchanged = await robot.runProcess(["--setup", "--if-changed", "--json"], environment, [
+        "nsenter",
+        ...inside,
+      ]);
       expect(unchanged.code).toBe(0);
       expect(await savedRegistration(seen)).toEqual(saved);
       expect(sentDigests(proxy)).toHaveLength(2);
@@ -118,7 +121,7 @@ describe(
       await using scene = await createScene();
       const { robot } = scene;
       await give(robot);
-      const { code, stdout, stderr } = await robot.run(["--setup"], {}, through);
+      const { code, stdout, stderr } = await robot.runProcess(["--setup"], {}, through);
       expect([code, stdout.startsWith("Registered arm-7 as rob_")]).toEqual([0, true]);
       expect(stderr).toContain(`State not saved: ${robot.state_directory} cannot be written (EACCES)`);
     });
@@ -132,7 +135,7 @@ describe(
       await writeFile(path, "{}", { mode: 0o000 });
       await chmod(path, 0o000);
       for (const command of ["run", "--setup"]) {
-        const { code, stderr } = await robot.run([command], {}, through);
+        const { code, stderr } = await robot.runProcess([command], {}, through);
         expect([command, code]).toEqual([command, 1]);
         expect(stderr).toContain("[state-unreadable]");
       }

@@ -49,7 +49,9 @@ async function diagnose(
   environment: Readonly<Record<string, string>> = {},
   through: readonly string[] = [],
 ): Promise<Diagnosis> {
-  const { code, stdout, stderr } = await robot.run(["doctor", "--json"], environment, through);
+  const words = ["doctor", "--json"];
+  const run = through.length === 0 ? robot.run(words, environment) : robot.runProcess(words, environment, through);
+  const { code, stdout, stderr } = await run;
   expect(stdout + stderr).not.toContain(KEY);
   const { schema_version, healthy, checks } = JSON.parse(stdout) as {
     schema_version: number;

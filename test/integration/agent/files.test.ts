@@ -225,7 +225,7 @@ describe("scenario 20: the digest", () => {
   const LOCALES = ["C", "C.UTF-8", "tr_TR.UTF-8", "de_DE.UTF-8", "ja_JP.EUC-JP"];
 
   async function digestOf(robot: Robot, environment: Readonly<Record<string, string>> = {}): Promise<string> {
-    const { code, stdout, stderr } = await robot.run(["digest", "--json"], environment);
+    const { code, stdout, stderr } = await robot.runProcess(["digest", "--json"], environment);
     expect([code, stderr]).toEqual([0, ""]);
     return (JSON.parse(stdout) as { digest: string }).digest;
   }

@@ -107,7 +107,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     await using drive = await mountDrive(robot);
     await drive.hang();
     const asked_at_ms = performance.now();
-    const { code, stdout } = await robot.run(["doctor"], {}, drive.words);
+    const { code, stdout } = await robot.runProcess(["doctor"], {}, drive.words);
     expect(performance.now() - asked_at_ms).toBeLessThan(PROMPTLY_MS);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^fail {2}files +no result within [1-8] s$/m);

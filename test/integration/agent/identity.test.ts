@@ -29,12 +29,12 @@ test(
   async () => {
     await using scene = await createScene({ name: "'arm-{machine_id}'" });
     const { robot, service } = scene;
-    const first = await robot.run(
+    const first = await robot.runProcess(
       ["--setup", "--json", "--state-dir", robot.path("one")],
       {},
       await onMachine(robot, ORIGINAL),
     );
-    const second = await robot.run(
+    const second = await robot.runProcess(
       ["--setup", "--json", "--state-dir", robot.path("two")],
       {},
       await onMachine(robot, COPY),
@@ -59,7 +59,7 @@ test(
     const { proxy, robot } = scene;
     const original = await onMachine(robot, ORIGINAL);
     const copy = await onMachine(robot, COPY);
-    expect((await robot.run(["--setup"], {}, original)).code).toBe(0);
+    expect((await robot.runProcess(["--setup"], {}, original)).code).toBe(0);
     expect(proxy.requests).toHaveLength(1);
 
     {
@@ -70,7 +70,7 @@ test(
       expect(healthy).toBe(false);
       expect(summary).toContain("robot-policy-agent rebind");
       for (const args of [["status"], ["--setup"], ["--setup", "--dry-run"]]) {
-        const { code, stderr } = await robot.run(args, {}, copy);
+        const { code, stderr } = await robot.runProcess(args, {}, copy);
         expect([args, code]).toEqual([args, 7]);
         expect(stderr).toContain(
           "[other-machine]\n  → to make this machine a robot of its own: robot-policy-agent rebind",
@@ -81,7 +81,7 @@ test(
       expect(proxy.requests).toHaveLength(1);
       await expectSameNameRefused(robot, copy);
     }
-    const alone = await robot.run(["--setup"], {}, copy);
+    const alone = await robot.runProcess(["--setup"], {}, copy);
     expect(alone.code).toBe(7);
     await expectSameNameRefused(robot, copy);
     expect(proxy.requests).toHaveLength(1);
@@ -89,7 +89,7 @@ test(
     await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
     await using daemon = await robot.start({}, copy);
     await daemon.until(({ state }) => state === "other-machine");
-    const rebind = await robot.run(["rebind"], {}, copy);
+    const rebind = await robot.runProcess(["rebind"], {}, copy);
     expect([rebind.code, rebind.stdout]).toEqual([
       0,
       expect.stringMatching(/^Unbound from arm-7 .*\nRegistered arm-8 /),
@@ -104,7 +104,7 @@ test(
 /** The command says why and what to do; the state stays as it is. */
 async function expectSameNameRefused(robot: Robot, machine: readonly string[]): Promise<void> {
   const before = await savedRegistration(robot);
-  const { code, stderr } = await robot.run(["rebind"], {}, machine);
+  const { code, stderr } = await robot.runProcess(["rebind"], {}, machine);
   expect([code, stderr]).toEqual([
     7,
     expect.stringContaining("[same-name]\n  → for a copied image, give this machine"),
@@ -120,17 +120,17 @@ test(
   async () => {
     await using scene = await createScene({ name: "'{hostname}'" });
     const { proxy, robot, service } = scene;
-    expect((await robot.run(["--setup"], {}, await onMachine(robot, ORIGINAL))).code).toBe(0);
+    expect((await robot.runProcess(["--setup"], {}, await onMachine(robot, ORIGINAL))).code).toBe(0);
     const [before] = await service.robots();
     const repaired = await onMachine(robot, COPY);
     await replaceIn(robot.config_path, "{hostname}", "other-{hostname}");
-    const renamed = await robot.run(["rebind", "--same-robot"], {}, repaired);
+    const renamed = await robot.runProcess(["rebind", "--same-robot"], {}, repaired);
     expect([renamed.code, renamed.stderr]).toEqual([7, expect.stringContaining("this is not the same robot")]);
     await replaceIn(robot.config_path, "other-{hostname}", "{hostname}");
 
     await using daemon = await robot.start({}, repaired);
     await daemon.until(({ state }) => state === "other-machine");
-    const rebind = await robot.run(["rebind", "--same-robot", "--json"], {}, repaired);
+    const rebind = await robot.runProcess(["rebind", "--same-robot", "--json"], {}, repaired);
     expect(rebind.code).toBe(0);
     expect(JSON.parse(rebind.stdout)).toMatchObject({ rebound: true, status: { state: "registered", healthy: true } });
     expect(await service.robots()).toMatchObject([{ id: before?.id, name: before?.name }]);

@@ -117,7 +117,7 @@ test("scenario 16: a key in the wrong place (configuration, comment, name of a f
   for (const [mistake, configuration] of Object.entries(mistakes)) {
     await writeAtOnce(robot.config_path, configuration);
     for (const args of [["check"], ["check", "--json"], ["run"]]) {
-      const { code, stdout, stderr } = await robot.run(args);
+      const { code, stdout, stderr } = await (args[0] === "run" ? robot.runProcess(args) : robot.run(args));
       expect([mistake, args, code]).toEqual([mistake, args, 3]);
       seen.set(`${args.join(" ")}: ${mistake}`, stdout + stderr);
     }

@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { isRoot } from "../../support/programs.ts";
+import { isLong, times } from "../../support/tier.ts";
 import type { Break } from "./breaking-disk.ts";
 import { breakingDisk, Killed } from "./breaking-disk.ts";
 import type { Ran, Setting, Workshop } from "./image.ts";
@@ -14,229 +15,240 @@ const run = promisify(execFile);
 
 /** Beyond this something goes in circles. */
 const CHANGE_LIMIT = 2000;
-/** The journal is written in the first of them. After that one in so many, another one in each test; INSTALLER_EVERY_CHANGE=1 breaks at all. */
-const FIRST_CHANGES = 8;
-const STRIDE = process.env["INSTALLER_EVERY_CHANGE"] === "1" ? 1 : 17;
-const TIMEOUT_MS = 60_000 * (STRIDE === 1 ? 10 : 1);
-let offset = 0;
+/** The journal is written in the first of them. After that a run breaks at one in so many, at others in each test. */
+const FIRST_CHANGES = 4;
+const STRIDE = times(67, 1);
+let breakings = 0;
+/** At every change. */
+const LONG_LIMIT_MS = 600_000;
 const KEY = "sk_test_0123456789abcdef";
 const EDITED_UNIT = "usr/local/lib/systemd/system/robot-policy-agent-setup.service";
 
 // Scenario 34: a power cut at each write.
-describe.runIf(isRoot)("an installation that is cut short (needs root)", { timeout: TIMEOUT_MS }, () => {
-  let workshop: Workshop;
-  let first: Setting;
-  let second: Setting;
-  beforeAll(async () => {
-    workshop = await openWorkshop();
-    first = { dist: await workshop.makeDistribution("1.0.0"), node: await workshop.makeNode(), input: KEY };
-    const dist = await workshop.makeDistribution("1.1.0");
-    await appendFile(join(dist, "share/systemd/robot-policy-agent.service"), "# 1.1.0\n");
-    await appendFile(join(dist, "share/systemd/robot-policy-agent-setup.service"), "# 1.1.0\n");
-    second = { ...first, dist, version: "1.1.0", input: `${KEY}2` };
-  });
-  afterAll(async () => workshop[Symbol.asyncDispose]());
-
-  const scenes = [
-    ["the first installation", async () => workshop.makeImage(), () => first],
-    [
-      "an upgrade over edits",
-      async () => {
-        const root = await workshop.makeImage();
-        await runInstall({ root, keyStdin: true }, first);
-        await appendFile(join(root, EDITED_UNIT), "# mine\n");
-        return root;
-      },
-      () => second,
-    ],
-  ] as const;
-
-  test.each(scenes)("%s, killed at any change, is completed by the next one", async (_what, prepare, setting) => {
-    const template = await prepare();
-    const wanted = await treeAfter(template, (root) => install(root, setting()));
-    const killed = await breakEach(
-      template,
-      "killed",
-      (root, own) => install(root, { ...setting(), ...own }),
-      async (root) => {
-        expect((await install(root, setting())).exit_code).toBe(0);
-        expect(await describeTree(root)).toEqual(wanted);
-      },
-    );
-    expect(killed).toBeGreaterThan(50);
-  });
-
-  test.each(scenes)("%s, killed at any change, is taken off by uninstall", async (_what, prepare, setting) => {
-    const template = await prepare();
-    const wanted = await treeAfter(template, async (root) => {
-      await runUninstall({ root, purge: true }, setting());
+describe.runIf(isRoot)(
+  "an installation that is cut short (needs root)",
+  isLong ? { timeout: LONG_LIMIT_MS } : {},
+  () => {
+    let workshop: Workshop;
+    let first: Setting;
+    let second: Setting;
+    beforeAll(async () => {
+      workshop = await openWorkshop();
+      first = { dist: await workshop.makeDistribution("1.0.0"), node: await workshop.makeNode(), input: KEY };
+      const dist = await workshop.makeDistribution("1.1.0");
+      await appendFile(join(dist, "share/systemd/robot-policy-agent.service"), "# 1.1.0\n");
+      await appendFile(join(dist, "share/systemd/robot-policy-agent-setup.service"), "# 1.1.0\n");
+      second = { ...first, dist, version: "1.1.0", input: `${KEY}2` };
     });
-    await breakEach(
-      template,
-      "killed",
-      (root, own) => install(root, { ...setting(), ...own }),
-      async (root) => {
-        expect((await runUninstall({ root, purge: true }, setting())).exit_code).toBe(0);
-        expect(await describeTree(root)).toEqual(wanted);
-      },
-    );
-  });
+    afterAll(async () => workshop[Symbol.asyncDispose]());
 
-  test.each(scenes)("%s, when any change fails, puts everything back by itself", async (_what, prepare, setting) => {
-    const template = await prepare();
-    const before = await describeTree(template);
-    const done = await treeAfter(template, (root) => install(root, setting()));
-    await breakEach(
-      template,
-      "failing",
-      (root, own) => install(root, { ...setting(), ...own }),
-      async (root, ran) => {
-        const tree = await describeTree(root);
-        if (ran?.exit_code === 0) return expect(withoutLeftovers(tree)).toEqual(done);
-        expect(ran?.stderr).toContain("ENOSPC");
-        // Taking back may meet the failure as well, and says so; the next run then goes on.
-        if (ran?.stderr.includes("everything is as it was before") === true) expect(tree).toEqual(before);
-        expect((await install(root, setting())).exit_code).toBe(0);
-        expect(await describeTree(root)).toEqual(done);
-      },
-    );
-  });
+    const scenes = [
+      ["the first installation", async () => workshop.makeImage(), () => first],
+      [
+        "an upgrade over edits",
+        async () => {
+          const root = await workshop.makeImage();
+          await runInstall({ root, keyStdin: true }, first);
+          await appendFile(join(root, EDITED_UNIT), "# mine\n");
+          return root;
+        },
+        () => second,
+      ],
+    ] as const;
 
-  test("killed while it is being put back, too, it is still completed", async () => {
-    const [, prepare, setting] = scenes[1];
-    const template = await prepare();
-    const wanted = await treeAfter(template, (root) => install(root, setting()));
-    const half = await copyOf(template);
-    await expect(
-      install(half, { ...setting(), openDisk: breakingDisk(half, { kind: "killed", at: 70 }).openDisk }),
-    ).rejects.toThrow(Killed);
-    const killed = await breakEach(
-      half,
-      "killed",
-      (root, own) => install(root, { ...setting(), ...own }),
-      async (root) => {
-        expect((await install(root, setting())).exit_code).toBe(0);
-        expect(await describeTree(root)).toEqual(wanted);
-      },
-    );
-    expect(killed).toBeGreaterThan(120);
-  });
-
-  test("uninstall, killed at any change, is completed by a repeat", async () => {
-    const [, prepare, setting] = scenes[1];
-    const template = await prepare();
-    const wanted = await treeAfter(template, (root) => runUninstall({ root, purge: true }, setting()));
-    const uninstall = (root: string, own: Partial<Setting>) =>
-      runUninstall({ root, purge: true }, { ...setting(), ...own });
-    await breakEach(template, "killed", uninstall, async (root) => {
-      expect((await uninstall(root, {})).exit_code).toBe(0);
-      expect(await describeTree(root)).toEqual(wanted);
+    test.each(scenes)("%s, killed at any change, is completed by the next one", async (_what, prepare, setting) => {
+      const template = await prepare();
+      const wanted = await treeAfter(template, (root) => install(root, setting()));
+      const killed = await breakEach(
+        template,
+        "killed",
+        (root, own) => install(root, { ...setting(), ...own }),
+        async (root) => {
+          expect((await install(root, setting())).exit_code).toBe(0);
+          expect(await describeTree(root)).toEqual(wanted);
+        },
+      );
+      expect(killed).toBeGreaterThan(50);
     });
-  });
 
-  test("what a person edits between the power cut and the next run is kept", async () => {
-    const root = await workshop.makeImage();
-    await install(root, first);
-    const unit = join(root, "usr/local/lib/systemd/system/robot-policy-agent.service");
-    // The last change of an upgrade: every file is new, and the old ones are still beside them.
-    const counting = breakingDisk(root, null);
-    await install(await copyOf(root), second);
-    await runInstall({ root, keyStdin: true, dryRun: true }, { ...second, openDisk: counting.openDisk });
-    const changes = await countChanges(root, second);
-    await expect(
-      install(root, { ...second, openDisk: breakingDisk(root, { kind: "killed", at: changes - 30 }).openDisk }),
-    ).rejects.toThrow(Killed);
-    expect(await readFile(unit, "utf8")).toContain("# 1.1.0");
-    await writeFile(unit, "[Unit]\n# mine\n");
-    expect((await install(root, second)).exit_code).toBe(0);
-    expect(await readFile(unit, "utf8")).toBe("[Unit]\n# mine\n");
-  });
+    test.each(scenes)("%s, killed at any change, is taken off by uninstall", async (_what, prepare, setting) => {
+      const template = await prepare();
+      const wanted = await treeAfter(template, async (root) => {
+        await runUninstall({ root, purge: true }, setting());
+      });
+      await breakEach(
+        template,
+        "killed",
+        (root, own) => install(root, { ...setting(), ...own }),
+        async (root) => {
+          expect((await runUninstall({ root, purge: true }, setting())).exit_code).toBe(0);
+          expect(await describeTree(root)).toEqual(wanted);
+        },
+      );
+    });
 
-  test("Ctrl-C puts everything back and exits with 130", async () => {
-    const root = await workshop.makeImage();
-    const before = await describeTree(root);
-    const { exit_code, stderr } = await install(root, { ...first, signal: AbortSignal.abort() });
-    expect(exit_code).toBe(130);
-    expect(stderr).toContain("everything is as it was before");
-    expect(await describeTree(root)).toEqual(before);
-  });
+    test.each(scenes)("%s, when any change fails, puts everything back by itself", async (_what, prepare, setting) => {
+      const template = await prepare();
+      const before = await describeTree(template);
+      const done = await treeAfter(template, (root) => install(root, setting()));
+      await breakEach(
+        template,
+        "failing",
+        (root, own) => install(root, { ...setting(), ...own }),
+        async (root, ran) => {
+          const tree = await describeTree(root);
+          if (ran?.exit_code === 0) return expect(withoutLeftovers(tree)).toEqual(done);
+          expect(ran?.stderr).toContain("ENOSPC");
+          // Taking back may meet the failure as well, and says so; the next run then goes on.
+          if (ran?.stderr.includes("everything is as it was before") === true) expect(tree).toEqual(before);
+          expect((await install(root, setting())).exit_code).toBe(0);
+          expect(await describeTree(root)).toEqual(done);
+        },
+      );
+    });
 
-  test("a journal of another version is left for that version", async () => {
-    const root = await workshop.makeImage();
-    await install(root, first);
-    const journal = join(root, "var/lib/robot-policy-agent-install/journal.json");
-    await writeFile(journal, '{"schema_version": 2}');
-    expect((await install(root, first)).stderr).toContain("[foreign-journal]");
-    await rm(journal);
-    expect((await install(root, first)).exit_code).toBe(0);
-  });
+    test("killed while it is being put back, too, it is still completed", async () => {
+      const [, prepare, setting] = scenes[1];
+      const template = await prepare();
+      const wanted = await treeAfter(template, (root) => install(root, setting()));
+      const half = await copyOf(template);
+      await expect(
+        install(half, { ...setting(), openDisk: breakingDisk(half, { kind: "killed", at: 70 }).openDisk }),
+      ).rejects.toThrow(Killed);
+      const killed = await breakEach(
+        half,
+        "killed",
+        (root, own) => install(root, { ...setting(), ...own }),
+        async (root) => {
+          expect((await install(root, setting())).exit_code).toBe(0);
+          expect(await describeTree(root)).toEqual(wanted);
+        },
+      );
+      expect(killed).toBeGreaterThan(120);
+    });
 
-  test("a hostile journal cannot name a path outside, nor anything but what is its own", async () => {
-    const root = await workshop.makeImage();
-    await install(root, first);
-    const undo = [{ kind: "file", path: "/../../etc/passwd", sha256: "x", replaced: false }];
-    await writeFile(
-      join(root, "var/lib/robot-policy-agent-install/journal.json"),
-      JSON.stringify({ schema_version: 1, version: "1", phase: "applying", undo }),
-    );
-    expect((await install(root, first)).stderr).toContain("[foreign-journal]");
-  });
+    test("uninstall, killed at any change, is completed by a repeat", async () => {
+      const [, prepare, setting] = scenes[1];
+      const template = await prepare();
+      const wanted = await treeAfter(template, (root) => runUninstall({ root, purge: true }, setting()));
+      const uninstall = (root: string, own: Partial<Setting>) =>
+        runUninstall({ root, purge: true }, { ...setting(), ...own });
+      await breakEach(template, "killed", uninstall, async (root) => {
+        expect((await uninstall(root, {})).exit_code).toBe(0);
+        expect(await describeTree(root)).toEqual(wanted);
+      });
+    });
 
-  function install(root: string, setting: Setting): Promise<Ran> {
-    return runInstall({ root, keyStdin: true }, setting);
-  }
+    test("what a person edits between the power cut and the next run is kept", async () => {
+      const root = await workshop.makeImage();
+      await install(root, first);
+      const unit = join(root, "usr/local/lib/systemd/system/robot-policy-agent.service");
+      // The last change of an upgrade: every file is new, and the old ones are still beside them.
+      const counting = breakingDisk(root, null);
+      await install(await copyOf(root), second);
+      await runInstall({ root, keyStdin: true, dryRun: true }, { ...second, openDisk: counting.openDisk });
+      const changes = await countChanges(root, second);
+      await expect(
+        install(root, { ...second, openDisk: breakingDisk(root, { kind: "killed", at: changes - 30 }).openDisk }),
+      ).rejects.toThrow(Killed);
+      expect(await readFile(unit, "utf8")).toContain("# 1.1.0");
+      await writeFile(unit, "[Unit]\n# mine\n");
+      expect((await install(root, second)).exit_code).toBe(0);
+      expect(await readFile(unit, "utf8")).toBe("[Unit]\n# mine\n");
+    });
 
-  async function copyOf(template: string): Promise<string> {
-    const root = await workshop.makeImage();
-    await rm(root, { recursive: true });
-    // Node's own copies belong to who makes them.
-    await run("cp", ["-a", template, root]);
-    return root;
-  }
+    test("Ctrl-C puts everything back and exits with 130", async () => {
+      const root = await workshop.makeImage();
+      const before = await describeTree(root);
+      const { exit_code, stderr } = await install(root, { ...first, signal: AbortSignal.abort() });
+      expect(exit_code).toBe(130);
+      expect(stderr).toContain("everything is as it was before");
+      expect(await describeTree(root)).toEqual(before);
+    });
 
-  async function countChanges(template: string, setting: Setting): Promise<number> {
-    const root = await copyOf(template);
-    const disk = breakingDisk(root, null);
-    await install(root, { ...setting, openDisk: disk.openDisk });
-    return disk.count();
-  }
+    test("a journal of another version is left for that version", async () => {
+      const root = await workshop.makeImage();
+      await install(root, first);
+      const journal = join(root, "var/lib/robot-policy-agent-install/journal.json");
+      await writeFile(journal, '{"schema_version": 2}');
+      expect((await install(root, first)).stderr).toContain("[foreign-journal]");
+      await rm(journal);
+      expect((await install(root, first)).exit_code).toBe(0);
+    });
 
-  async function treeAfter(template: string, work: (root: string) => Promise<unknown>): Promise<readonly string[]> {
-    const root = await copyOf(template);
-    await work(root);
-    const tree = await describeTree(root);
-    await rm(root, { recursive: true });
-    return tree;
-  }
+    test("a hostile journal cannot name a path outside, nor anything but what is its own", async () => {
+      const root = await workshop.makeImage();
+      await install(root, first);
+      const undo = [{ kind: "file", path: "/../../etc/passwd", sha256: "x", replaced: false }];
+      await writeFile(
+        join(root, "var/lib/robot-policy-agent-install/journal.json"),
+        JSON.stringify({ schema_version: 1, version: "1", phase: "applying", undo }),
+      );
+      expect((await install(root, first)).stderr).toContain("[foreign-journal]");
+    });
 
-  /** Breaks a run at its first change, at its second, and so on until one is not broken. @returns how many there are. */
-  async function breakEach(
-    template: string,
-    kind: Break["kind"],
-    work: (root: string, own: Partial<Setting>) => Promise<Ran>,
-    look: (root: string, ran: Ran | null) => Promise<void>,
-  ): Promise<number> {
-    offset += 1;
-    for (let at = 0; at < CHANGE_LIMIT; at += at < FIRST_CHANGES + (offset % STRIDE) ? 1 : STRIDE) {
-      const root = await copyOf(template);
-      const disk = breakingDisk(root, kind === "killed" ? { kind, at } : { kind, at, code: "ENOSPC" });
-      let ran: Ran | null = null;
-      try {
-        ran = await work(root, { openDisk: disk.openDisk });
-      } catch (error) {
-        if (!(error instanceof Killed)) throw error;
-      }
-      try {
-        await look(root, ran);
-      } catch (cause) {
-        throw new Error(`broken at change ${at}: ${ran?.stderr ?? "killed"}`, { cause });
-      }
-      await rm(root, { recursive: true });
-      if (disk.count() <= at) return at;
+    function install(root: string, setting: Setting): Promise<Ran> {
+      return runInstall({ root, keyStdin: true }, setting);
     }
-    throw new Error("it never ended");
-  }
-});
+
+    async function copyOf(template: string): Promise<string> {
+      const root = await workshop.makeImage();
+      await rm(root, { recursive: true });
+      // Node's own copies belong to who makes them.
+      await run("cp", ["-a", template, root]);
+      return root;
+    }
+
+    async function countChanges(template: string, setting: Setting): Promise<number> {
+      const root = await copyOf(template);
+      const disk = breakingDisk(root, null);
+      await install(root, { ...setting, openDisk: disk.openDisk });
+      return disk.count();
+    }
+
+    async function treeAfter(template: string, work: (root: string) => Promise<unknown>): Promise<readonly string[]> {
+      const root = await copyOf(template);
+      await work(root);
+      const tree = await describeTree(root);
+      await rm(root, { recursive: true });
+      return tree;
+    }
+
+    /** Breaks a run at its first change, at its second, and so on until one is not broken. @returns how many there are. */
+    async function breakEach(
+      template: string,
+      kind: Break["kind"],
+      work: (root: string, own: Partial<Setting>) => Promise<Ran>,
+      look: (root: string, ran: Ran | null) => Promise<void>,
+    ): Promise<number> {
+      for (const at of breakingPoints()) {
+        const root = await copyOf(template);
+        const disk = breakingDisk(root, kind === "killed" ? { kind, at } : { kind, at, code: "ENOSPC" });
+        let ran: Ran | null = null;
+        try {
+          ran = await work(root, { openDisk: disk.openDisk });
+        } catch (error) {
+          if (!(error instanceof Killed)) throw error;
+        }
+        try {
+          await look(root, ran);
+        } catch (cause) {
+          throw new Error(`broken at change ${at}: ${ran?.stderr ?? "killed"}`, { cause });
+        }
+        await rm(root, { recursive: true });
+        if (disk.count() <= at) return at;
+      }
+      throw new Error("it never ended");
+    }
+  },
+);
+
+/** Numbers of changes, ascending. */
+function* breakingPoints(): Generator<number> {
+  yield* Array.from({ length: FIRST_CHANGES }).keys();
+  breakings += 1;
+  for (let at = FIRST_CHANGES + ((7 * breakings) % STRIDE); at < CHANGE_LIMIT; at += STRIDE) yield at;
+}
 
 /** A failure after everything is done leaves backups at most, which the next run takes away. */
 function withoutLeftovers(tree: readonly string[]): readonly string[] {

@@ -9,7 +9,7 @@ import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import type { Ran, Surroundings } from "../../support/operator.ts";
+import type { Ran, Surroundings } from "../../support/in-process.ts";
 import { runOperator } from "../../support/operator.ts";
 
 const KEY = "sk_test_CANARYcanaryCANARY";

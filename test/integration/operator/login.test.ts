@@ -9,7 +9,8 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { LOGIN_LIFETIME_MS } from "../../../src/service/auth/login.ts";
 import { SESSION_LIFETIME_MS } from "../../../src/service/auth/session-token.ts";
-import type { OperatorSite, Ran } from "../../support/operator.ts";
+import type { Ran } from "../../support/in-process.ts";
+import type { OperatorSite } from "../../support/operator.ts";
 import { openOperatorSite } from "../../support/operator.ts";
 
 interface Scene extends OperatorSite {
