@@ -5,13 +5,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
+import { sql } from "kysely";
 import * as z from "zod";
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from "vitest";
 
+import { backUp } from "../../../src/service/store/backup.ts";
 import { LATEST_STEP } from "../../../src/service/store/migrator.ts";
+import { restore } from "../../../src/service/store/restore.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import type { Postgres } from "../../support/postgres.ts";
 import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { startService } from "../../support/service.ts";
@@ -138,6 +142,37 @@ describe.skipIf(WITHOUT_POSTGRES)("a database URL without a password", () => {
     const outcome = await run("orgs", "list", "--database", url);
     expect(outcome.code).toBe(1);
     expect(outcome.stderr).toContain("The database asks for a password, and its URL has none.");
+  });
+});
+
+describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes its first row there", () => {
+  it("waits for it, and leaves the store as it is", async () => {
+    const file = join(folder, "backup.db");
+    const source: StoreLocation = { kind: "sqlite", data_directory: await mkdtemp(join(folder, "source-")) };
+    await (await openStore(source, testMachine))[Symbol.asyncDispose]();
+    const options = { onProgress() {}, signal: new AbortController().signal };
+    expect((await backUp(source, file, testMachine, options)).state).toBe("copied");
+    const target: StoreLocation = { kind: "postgres", url: await cluster!.createDatabase() };
+    await using store = await openStore(target, testMachine);
+    const isWritten = Promise.withResolvers<void>();
+    const mayCommit = Promise.withResolvers<void>();
+    const write = store.write(async (transaction) => {
+      await transaction.insertInto("organizations").values({ id: "org_1", name: "o", created_at: "2026" }).execute();
+      isWritten.resolve();
+      await mayCommit.promise;
+    });
+    await isWritten.promise;
+    const restoring = restore(file, target, testMachine, options);
+    const waiting = sql<{ count: number }>`select count(*)::int as count from pg_locks
+      where not granted and database = (select oid from pg_database where datname = current_database())`;
+    await expect
+      .poll(async () => (await waiting.execute(store.reader)).rows[0]?.count, { timeout: PATIENCE_MS })
+      .toBe(1);
+    mayCommit.resolve();
+    await write;
+    expect(await restoring).toMatchObject({ state: "failed", problem: { code: "store-not-empty" } });
+    const rows = await store.reader.selectFrom("organizations").select("id").execute();
+    expect(rows).toEqual([{ id: "org_1" }]);
   });
 });
 

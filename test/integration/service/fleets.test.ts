@@ -18,6 +18,7 @@ import { FLEETS_MAXIMUM } from "../../../src/service/operations/fleet-changes.ts
 import { createFleet, getFleet, listFleets, updateFleetModel } from "../../../src/service/operations/fleets.ts";
 import type { OperationContext } from "../../../src/service/operations/operation.ts";
 import { createReconcileFleets } from "../../../src/service/readiness/reconcile-fleets.ts";
+import { lockFleet } from "../../../src/service/store/fleets.ts";
 import { PREPARATION_MAXIMUM_S } from "../../../src/service/store/preparations.ts";
 import { registrationOf, upsertRobot } from "../../../src/service/store/robots.ts";
 import { openStore } from "../../../src/service/store/store.ts";
@@ -44,6 +45,8 @@ interface Replica {
 
 interface Site extends AsyncDisposable {
   readonly store: Store;
+  /** Whether writes wait for each other row by row, not all for all. */
+  readonly hasRowLocks: boolean;
   readonly replicas: readonly [Replica, Replica];
   setClock(epoch_ms: number): void;
   addRobots(names: readonly string[]): Promise<void>;
@@ -71,6 +74,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
   await addCatalog(store);
   return {
     store,
+    hasRowLocks: location.kind === "postgres",
     replicas: [createReplica({ ...context, store }), createReplica({ ...context, store: second })],
     setClock(epoch_ms) {
       now_ms = epoch_ms;
@@ -319,6 +323,28 @@ describeOnEachStore("fleets", (newStore) => {
       { region: "eu", seconds: 42 },
       { region: "us", seconds: 42 },
     ]);
+  });
+
+  it("a fleet that somebody changes just now is left alone until that is done", async ({ skip }) => {
+    await using world = await withFleet(newStore);
+    const { site, second, fleet } = world;
+    skip(!site.hasRowLocks, "SQLite has one writer at a time");
+    await site.observe("ckpt_pi", "healthy");
+    const isLocked = Promise.withResolvers<void>();
+    const isOver = Promise.withResolvers<void>();
+    const change = site.store.write(async (transaction) => {
+      await lockFleet(transaction, { id: fleet.id, organization_id: ORGANIZATION });
+      isLocked.resolve();
+      await isOver.promise;
+    });
+    await isLocked.promise;
+    await second.reconcile();
+    const between = await second.get(fleet);
+    isOver.resolve();
+    await change;
+    expect(between.status).toBe("preparing");
+    await second.reconcile();
+    expect(await second.get(fleet)).toMatchObject({ status: "ready" });
   });
 
   it("what took longer than any preparation is not taken for one: an endpoint was down, or a clock was set", async () => {

@@ -83,7 +83,12 @@ describe("GET /v1/me/usage/summary", () => {
     await using parts = await openServiceParts();
     const hour = { start_s: -HOUR_S, end_s: 0 };
     const outage = { start_s: -9 * DAY_S, end_s: 0 };
-    const many = Array.from({ length: 1000 }, () => ({ start_s: -2, end_s: -1, robot_name: "seconds" }));
+    const many = Array.from({ length: 1000 }, () => ({
+      start_s: -2,
+      end_s: -1,
+      named_s: MINUTE_S,
+      robot_name: "seconds",
+    }));
     await withLedger(parts, [
       ...many,
       { ...hour, named_s: -HOUR_S - DAY_S, robot_name: "behind" },

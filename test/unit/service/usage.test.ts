@@ -22,7 +22,7 @@ import type { Store } from "../../../src/service/store/store.ts";
 import type { UsagePeriod } from "../../../src/service/store/usage.ts";
 import { lastPeriodEnd, listUsage } from "../../../src/service/store/usage.ts";
 import { createMeterUsage } from "../../../src/service/usage/meter-usage.ts";
-import { periodEnd, periodSeconds, periodStart, wholeHour } from "../../../src/service/usage/period.ts";
+import { latestBelieved, periodEnd, periodSeconds, periodStart, wholeHour } from "../../../src/service/usage/period.ts";
 import type { UsageClock } from "../../../src/service/usage/usage-clock.ts";
 import { CORRECTION_MAXIMUM_MS, createUsageClock, STEADY_MS } from "../../../src/service/usage/usage-clock.ts";
 import { openServiceParts } from "../../support/service-parts.ts";
@@ -38,12 +38,14 @@ describe("usage periods", () => {
     const jump = { from: "2026-03-01T12:30:00.000Z", until: "2027-03-01T12:30:00.000Z" };
     expect(end("2027-03-01T12:40:00.000Z", jump)).toBe("2026-03-01T12:30:00.000Z");
     expect(end("2026-03-01T12:20:00.000Z", jump)).toBe("2026-03-01T12:20:00.000Z");
+    expect(end("2026-09-01T12:00:00.000Z", jump)).toBe("2026-03-01T12:30:00.000Z");
     const over = { from: "2026-03-01T11:59:59.000Z", until: "2026-03-01T12:30:00.000Z" };
     expect(end("2026-03-01T12:40:00.000Z", over)).toBe("2026-03-01T12:00:00.000Z");
     const before = { ...over, until: "2026-03-01T12:00:00.000Z" };
     expect(end("2026-03-01T12:40:00.000Z", before)).toBe("2026-03-01T12:40:00.000Z");
     expect(periodSeconds("2026-03-01T12:00:00.000Z", "2026-03-01T13:00:01.000Z")).toBe(3601);
     expect(wholeHour("2026-03-01T12:59:59.999Z")).toBe("2026-03-01T12:00:00.000Z");
+    expect(latestBelieved("2026-03-01T12:59:59.999Z")).toBe("2026-03-02T12:59:59.000Z");
   });
 });
 
