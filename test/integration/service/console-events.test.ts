@@ -17,12 +17,13 @@ import { LISTENERS_MAXIMUM } from "../../../src/service/console/events.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
 import { openBackstage } from "../../support/organizations.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import type { RunningService, ServiceOptions } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 
 const FROM_CONSOLE = { "x-robot-policy-console": "1" };
-const SOON = { timeout: 20_000, interval: 10 } as const;
+const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 const setup = {
   name: "arm",
   robot_type_id: "so101",
@@ -188,6 +189,35 @@ describe("who listens", () => {
     await expect.poll(async () => (await listen(running, { cookie })).answer.statusCode, SOON).toBe(200);
   });
 
+  it("has left when the page is closed: the store is looked at for nobody", async () => {
+    // A look that takes no time is followed by a rest of a second; here the rest ends when it is told to.
+    const rests: (() => void)[] = [];
+    const clock: Clock = {
+      ...hasty,
+      monotonic_ms: () => 0,
+      sleep(ms, signal) {
+        if (ms !== 1000) return hasty.sleep(ms, signal);
+        return new Promise((resolve) => {
+          rests.push(resolve);
+          signal?.addEventListener("abort", () => resolve());
+        });
+      },
+    };
+    const running = await service({ clock });
+    const page = await listen(running, { cookie: await cookieOf(running, running.key) });
+    await expect.poll(() => rests.length, SOON).toBe(1);
+    const looksAgain = async () => {
+      const before = rests.length;
+      rests.at(-1)?.();
+      // These take longer than a look.
+      for (let requests = 0; requests < 3; requests += 1) await running.send("GET", "/v1/robots");
+      return rests.length > before;
+    };
+    expect(await looksAgain()).toBe(true);
+    page.leave();
+    await expect.poll(looksAgain, SOON).toBe(false);
+  });
+
   it("does not hold up the end of the service", async () => {
     const running = await service();
     const { ended } = await listen(running, { cookie: await cookieOf(running, running.key) });
@@ -235,7 +265,8 @@ describeOnEachStore("the change feed", (newStore) => {
       await expect.poll(() => looks, SOON).toBeGreaterThan(before);
       return heard.slice(from);
     };
-    return { store, feed, heard, next, stop, problems, looks: () => looks, own: first!.id, other: second!.id };
+    const [own, other] = [first!.id, second!.id];
+    return { store, feed, heard, next, wake: () => wake(), stop, problems, looks: () => looks, own, other };
   }
 
   const insert = (store: Store, table: keyof Tables, values: object) =>
@@ -349,6 +380,25 @@ describeOnEachStore("the change feed", (newStore) => {
     await plant(store, own);
     await next();
     expect(again).toEqual([["fleets", "deployments", "models", "usage"]]);
+    expect(heard).toEqual([]);
+  });
+
+  it("looks again for who comes after everybody had left, and tells nothing of what was before", async () => {
+    const { store, feed, next, wake, stop, heard, own, looks } = await scene();
+    await expect.poll(looks, SOON).toBeGreaterThan(0);
+    stop();
+    wake();
+    // The watch finds nobody, and ends without asking the store.
+    await new Promise((resolve) => setImmediate(resolve));
+    await plant(store, own);
+    const again: (readonly string[])[] = [];
+    await feed.listen(own, (topics) => again.push(topics));
+    expect(again).toEqual([]);
+    await store.write((transaction) =>
+      transaction.updateTable("endpoints").set({ health: "healthy", health_since: "2026" }).execute(),
+    );
+    await next();
+    expect(again).toEqual([["fleets", "deployments", "models"]]);
     expect(heard).toEqual([]);
   });
 });

@@ -1,15 +1,10 @@
-/** Sorting of tables: what the address asks for, and the headings and the field that change it. */
+/** The headings of a table and the field that change how it is sorted. */
 import { useId } from "preact/hooks";
 
 import { setQuery } from "../router.ts";
 import type { Column } from "./column.ts";
 import { Icon } from "./icon.tsx";
-import { compareTexts } from "./text.ts";
-
-export interface Sort<Row> {
-  readonly column: Column<Row>;
-  readonly direction: "up" | "down";
-}
+import type { Sort } from "./sort.ts";
 
 interface HeadingProps<Row> {
   readonly column: Column<Row>;
@@ -99,26 +94,4 @@ function nameOf(id: string, direction: "up" | "down"): string {
 function nextSort<Row>({ id, first }: Column<Row>, direction: "up" | "down" | null): string {
   const isDown = direction === null ? first === "down" : direction === "up";
   return nameOf(id, isDown ? "down" : "up");
-}
-
-export function readSort<Row>(text: string | undefined, columns: readonly Column<Row>[]): Sort<Row> | null {
-  if (text === undefined) return null;
-  const direction = text.startsWith("-") ? "down" : "up";
-  const column = columns.find(({ id, sortBy }) => sortBy !== undefined && id === text.replace(/^-/, ""));
-  return column === undefined ? null : { column, direction };
-}
-
-export function sortRows<Row>(rows: readonly Row[], sort: Sort<Row> | null): readonly Row[] {
-  if (sort === null) return rows;
-  const { column, direction } = sort;
-  const sign = direction === "up" ? 1 : -1;
-  const keyed = rows.map((row) => ({ row, by: column.sortBy?.(row) ?? null }));
-  keyed.sort((left, right) => compare(left.by, right.by, sign));
-  return keyed.map(({ row }) => row);
-}
-
-function compare(left: string | number | null, right: string | number | null, sign: number): number {
-  if (left === null || right === null) return Number(left === null) - Number(right === null);
-  if (typeof left === "number" && typeof right === "number") return sign * (left - right);
-  return sign * compareTexts(String(left), String(right));
 }

@@ -3,7 +3,8 @@ import { useMemo, useState } from "preact/hooks";
 
 import { usePlace } from "../router.ts";
 import type { Column } from "./column.ts";
-import { Heading, readSort, SortSelect, sortRows } from "./table-sort.tsx";
+import { readSort, sortRows } from "./sort.ts";
+import { Heading, SortSelect } from "./table-sort.tsx";
 import { counted, number } from "./text.ts";
 import { useWidth, WIDTHS } from "./use-width.ts";
 

@@ -1,0 +1,132 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+
+import { invalidate, invalidateAll, known, reload, watch } from "../../../src/service/console/browser/data/cache.ts";
+import type { Page } from "./page.ts";
+import { openPage } from "./page.ts";
+
+const ROBOTS = "/v1/robots";
+
+function look(page: Page, path = ROBOTS) {
+  const away = watch(path, ["robots"], () => {});
+  onTestFinished(away);
+  return { away, asked: () => page.asked.filter((each) => each.path === path) };
+}
+
+const value = (path = ROBOTS) => known(path, ["robots"]).value;
+
+describe("what the page knows", () => {
+  it("is asked for once, however many look, and again when it changed", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    look(page);
+    await asked()[0]?.answer(["one"]);
+    expect(value()).toEqual(["one"]);
+    await page.pass(60_000);
+    expect(asked()).toHaveLength(1);
+    invalidate(["fleets", "keys"]);
+    await page.pass(0);
+    expect(asked()).toHaveLength(1);
+    invalidate(["robots"]);
+    await page.pass(0);
+    await asked()[1]?.answer(["two"]);
+    expect(value()).toEqual(["two"]);
+  });
+
+  it("is asked for again where it changed while a request was on its way, which may have missed it", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    invalidate(["robots"]);
+    invalidate(["robots"]);
+    expect(asked()).toHaveLength(1);
+    await asked()[0]?.answer(["before"]);
+    await page.pass(1000);
+    expect(asked()).toHaveLength(2);
+    await asked()[1]?.answer(["after"]);
+    expect(value()).toEqual(["after"]);
+    await page.pass(60_000);
+    expect(asked()).toHaveLength(2);
+  });
+
+  it("is asked for once a second at most, and less often where the answer takes its time", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    const change = async (ms: number) => {
+      invalidate(["robots"]);
+      await page.pass(ms);
+      return asked().length;
+    };
+    await asked()[0]?.answer([]);
+    expect([await change(999), await change(1)]).toEqual([1, 2]);
+    await page.pass(600);
+    await asked()[1]?.answer([]);
+    expect([await change(2999), await change(1)]).toEqual([2, 3]);
+  });
+
+  it("stays when it cannot be had again, and is asked for after ten seconds", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    await asked()[0]?.answer(["one"]);
+    invalidateAll();
+    await asked()[1]?.fail();
+    expect(known(ROBOTS, ["robots"])).toMatchObject({ value: ["one"], problem: { kind: "unreachable" } });
+    await page.pass(9999);
+    expect(asked()).toHaveLength(2);
+    await page.pass(1);
+    await asked()[2]?.answer(["two"]);
+    expect(known(ROBOTS, ["robots"])).toMatchObject({ value: ["two"], problem: null });
+  });
+
+  it("is not asked for where it may not be seen, until it changes", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    await asked()[0]?.answer({ detail: "Forbidden" }, 403);
+    await page.pass(60_000);
+    expect(asked()).toHaveLength(1);
+  });
+
+  it("is not waited for once nobody looks, and asked for when somebody does again", async () => {
+    const page = openPage();
+    const { away, asked } = look(page);
+    away();
+    expect(asked()[0]?.signal.aborted).toBe(true);
+    invalidate(["robots"]);
+    await page.pass(60_000);
+    expect([asked().length, page.timers()]).toEqual([1, 0]);
+    look(page);
+    await asked()[1]?.answer(["one"]);
+    expect(value()).toEqual(["one"]);
+  });
+
+  it("is not asked for in its turn when nobody looks any more", async () => {
+    const page = openPage();
+    const { away, asked } = look(page);
+    await asked()[0]?.answer([]);
+    invalidate(["robots"]);
+    expect(page.timers()).toBe(1);
+    away();
+    expect(page.timers()).toBe(0);
+  });
+
+  it("is not asked for in the background, where it waits for the page to be seen", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    await asked()[0]?.answer([]);
+    page.see("hidden");
+    invalidate(["robots"]);
+    await page.pass(60_000);
+    expect(asked()).toHaveLength(1);
+    page.see("visible");
+    invalidateAll();
+    expect(asked()).toHaveLength(2);
+  });
+
+  it("is asked for at once when a person says so: a request that hangs is given up, and its answer does not count", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    reload(ROBOTS);
+    expect(asked().map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    await asked()[1]?.answer(["new"]);
+    await asked()[0]?.answer(["old"]);
+    expect(value()).toEqual(["new"]);
+  });
+});

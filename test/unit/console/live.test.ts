@@ -1,0 +1,95 @@
+import { expect, it, onTestFinished } from "vitest";
+
+import { watch } from "../../../src/service/console/browser/data/cache.ts";
+import { startLive } from "../../../src/service/console/browser/data/live.ts";
+import { liveness } from "../../../src/service/console/browser/data/liveness.ts";
+import { store_tag } from "../../../src/service/console/browser/data/request.ts";
+import { openPage } from "./page.ts";
+
+/** A page that listens, and what it asks to know whether the service is there. */
+function scene() {
+  const page = openPage();
+  store_tag.set("as-it-was");
+  const end = startLive("ses_1");
+  onTestFinished(end);
+  const questions = () => page.asked.filter(({ path }) => path === "/v1/me/session");
+  return { page, end, questions };
+}
+
+it("a page that hears signs asks nothing, and runs one timer", async () => {
+  const { page, questions } = scene();
+  page.tell("open");
+  for (let beats = 0; beats < 10; beats += 1) {
+    await page.pass(2000);
+    page.tell("beat");
+  }
+  expect([liveness.get(), questions().length, page.timers()]).toEqual(["live", 0, 1]);
+});
+
+it("a page asks after 2.5 s of silence, says after 2 s more that it waits, and listens anew when there is an answer", async () => {
+  const { page, questions } = scene();
+  page.tell("open");
+  await page.pass(2499);
+  expect(questions()).toHaveLength(0);
+  await page.pass(1);
+  expect([liveness.get(), questions().length]).toEqual(["live", 1]);
+  await page.pass(2000);
+  expect(liveness.get()).toBe("waiting");
+  await page.pass(1500);
+  expect(questions()).toHaveLength(2);
+  await questions()[1]?.answer({});
+  expect([liveness.get(), page.streams()]).toEqual(["connecting", []]);
+  // The next try is left to chance in part.
+  for (let seconds = 0; seconds < 10 && page.streams().length === 0; seconds += 1) {
+    await page.pass(1000);
+    await questions().at(-1)?.answer({});
+  }
+  expect(page.streams()).toEqual(["/console/events"]);
+  page.tell("open");
+  expect(liveness.get()).toBe("live");
+});
+
+it.each([
+  ["between two questions", async () => {}],
+  ["while it waits for an answer", (pass: (ms: number) => Promise<void>) => pass(2500)],
+  ["while the service does not answer", (pass: (ms: number) => Promise<void>) => pass(4500)],
+])("a page that is left %s asks and hears nothing any more", async (_when, first) => {
+  const { page, end, questions } = scene();
+  page.tell("open");
+  await first(page.pass);
+  const before = questions().length;
+  end();
+  expect(page.streams()).toEqual([]);
+  await page.pass(60_000);
+  page.see("visible");
+  await page.pass(60_000);
+  expect([questions().length, page.timers()]).toEqual([before, 0]);
+});
+
+it("a page in the background asks and hears nothing; seen again it asks for everything and listens", async () => {
+  const { page } = scene();
+  onTestFinished(watch("/v1/robots", ["robots"], () => {}));
+  await page.asked[0]?.answer([]);
+  page.see("hidden");
+  const before = page.asked.length;
+  await page.pass(60_000);
+  expect([page.streams(), page.asked.length, page.timers()]).toEqual([[], before, 0]);
+  page.see("visible");
+  expect(page.streams()).toEqual(["/console/events"]);
+  expect(page.asked.slice(before).map(({ path }) => path)).toEqual(["/v1/robots"]);
+});
+
+it.each([
+  ["of what it looks at", { topics: ["robots"] }, 2],
+  ["of something else", { topics: ["keys"] }, 1],
+  ["that it does not understand", { kinds: [] }, 2],
+])("a page that hears of a change %s asks accordingly", async (_what, data, requests) => {
+  const { page } = scene();
+  onTestFinished(watch("/v1/robots", ["robots"], () => {}));
+  page.tell("open");
+  const asked = () => page.asked.filter(({ path }) => path === "/v1/robots");
+  await asked()[0]?.answer([]);
+  await page.pass(1000);
+  page.tell("changed", data);
+  expect(asked()).toHaveLength(requests);
+});

@@ -1,0 +1,40 @@
+/** Fields hold local times; the service is told the moment that the person means. */
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+
+import { bodyOf, EMPTY_DRAFT } from "../../../src/service/console/browser/pages/fleet-draft.ts";
+import { expiryOf } from "../../../src/service/console/browser/pages/key-expiry.ts";
+
+describe.each([
+  ["UTC", "2026-01-31T22:30:00.000Z", "2026-07-31T22:30:00.000Z"],
+  ["Europe/Berlin", "2026-01-31T21:30:00.000Z", "2026-07-31T20:30:00.000Z"],
+  ["America/St_Johns", "2026-02-01T02:00:00.000Z", "2026-08-01T01:00:00.000Z"],
+])("in %s", (zone, winter, summer) => {
+  function inZone(): void {
+    vi.stubEnv("TZ", zone);
+    onTestFinished(() => {
+      vi.unstubAllEnvs();
+    });
+  }
+
+  it("an operating window is sent as the person means it", () => {
+    inZone();
+    const windows = [{ starts_at: "2026-01-31T22:30", ends_at: "2026-07-31T22:30" }];
+    const body = bodyOf({ ...EMPTY_DRAFT, readiness_mode: "scheduled", windows });
+    expect(body.operating_windows).toEqual([{ starts_at: winter, ends_at: summer }]);
+  });
+
+  it("a key ends when the person says", () => {
+    inZone();
+    expect([expiryOf("at", "2026-01-31T22:30"), expiryOf("at", "2026-07-31T22:30")]).toEqual([winter, summer]);
+  });
+});
+
+it("what is no time is sent as it is, for the service to refuse beside its field", () => {
+  const windows = [{ starts_at: "", ends_at: "soon" }];
+  expect(bodyOf({ ...EMPTY_DRAFT, readiness_mode: "scheduled", windows }).operating_windows).toEqual(windows);
+});
+
+it("windows of a fleet that is not scheduled are not sent", () => {
+  const windows = [{ starts_at: "2026-01-31T22:30", ends_at: "2026-07-31T22:30" }];
+  expect(bodyOf({ ...EMPTY_DRAFT, windows })).not.toHaveProperty("operating_windows");
+});
