@@ -63,17 +63,18 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
     return sightings.view(path) ?? { kind: "hidden", code: "UNKNOWN" };
   }
 
-  async function readNow(view: View): Promise<Reading<T> | "failed"> {
-    if (view.kind === "hidden") return describeFailure(path, view.code, options.missing_fix);
-    if (view.stat.kind !== "file") return unreadable("file_not_regular", `${path} is not a regular file`);
+  async function readNow(view: View): Promise<{ readonly next: Reading<T>; readonly hasFailed: boolean }> {
+    const told = (next: Reading<T>) => ({ next, hasFailed: false });
+    if (view.kind === "hidden") return told(describeFailure(path, view.code, options.missing_fix));
+    if (view.stat.kind !== "file") return told(unreadable("file_not_regular", `${path} is not a regular file`));
     try {
       const bytes = await readBounded(files, path, READ_LIMIT_BYTES);
       if (bytes === "too-large")
-        return unreadable("too_large", `${path} is ${view.stat.size_bytes} bytes; the limit is 1048576`);
-      return await options.read(bytes);
+        return told(unreadable("too_large", `${path} is ${view.stat.size_bytes} bytes; the limit is 1048576`));
+      return told(await options.read(bytes));
     } catch (error) {
-      reading = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missing_fix);
-      return "failed";
+      const next = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missing_fix);
+      return { next, hasFailed: true };
     }
   }
 
@@ -90,7 +91,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
         if (wait_ms > 0) return wait_ms;
       }
       const isTrustworthy = sightings.isTrustworthy(path);
-      const next = await readNow(view);
+      const { next, hasFailed } = await readNow(view);
       // Written while it was read: what was read may be half of it.
       if (!sameView(await look(), view)) {
         // Without waiting, there is nothing to show but why.
@@ -98,11 +99,9 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
         return Math.max(1, options.settle_ms());
       }
       made = view;
-      known = null;
-      // Perhaps in passing (EIO, EMFILE): the same file is worth another look.
-      if (next === "failed") return 0;
       reading = next;
-      if (isTrustworthy) known = view;
+      // A failure may pass (EIO, EMFILE): the same file is worth another look.
+      known = isTrustworthy && !hasFailed ? view : null;
       return 0;
     },
     isAsRead: async () => made !== null && sameView(await look(), made),

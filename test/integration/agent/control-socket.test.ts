@@ -6,8 +6,9 @@ import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 
+import type { Reload } from "../../../src/agent/agent.ts";
 import { daemonProblem } from "../../../src/agent/commands/daemon-problem.ts";
 import { askDaemon } from "../../../src/agent/control-client.ts";
 import { serveControlSocket } from "../../../src/agent/control-socket.ts";
@@ -31,12 +32,13 @@ const status: StatusDocument = {
   daemon: null,
 };
 
-/** The socket of an agent that registers at once, and whose reloads come to no end. */
+/** The socket of an agent that registers at once, and whose reloads end when the test says so. */
 async function serve() {
   const folder = await mkdtemp(join(tmpdir(), "control-"));
   const path = join(folder, "control.sock");
   const clock = new SteppedClock();
   const counts = { registrations: 0, reloads: 0 };
+  const reload = Promise.withResolvers<Reload>();
   const socket = await serveControlSocket(
     {
       status: () => status,
@@ -48,7 +50,7 @@ async function serve() {
       rebind: async () => status,
       reload() {
         counts.reloads += 1;
-        return new Promise(() => {});
+        return reload.promise;
       },
     },
     path,
@@ -59,7 +61,7 @@ async function serve() {
     await rm(folder, { recursive: true });
   });
   const ask = (method: "GET" | "POST", asked: string) => askDaemon(path, method, asked, new AbortController().signal);
-  return { path, clock, counts, ask };
+  return { path, clock, counts, ask, endReload: () => reload.resolve({ reloaded: true, findings: [] }) };
 }
 
 /** Hangs up as soon as the agent has the request. */
@@ -80,6 +82,41 @@ test("a connection is for one request: of thousands in one breath one is looked 
   await new Promise((resolve) => connection.once("close", resolve));
   expect(counts.registrations).toBe(1);
   expect(await ask("GET", "/status")).toMatchObject({ kind: "answer", status: 200 });
+});
+
+/** The time limits of connections, moved by hand. */
+function fakeTimeouts(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+}
+
+test("a request that has arrived is waited for, however long the agent works on it", async () => {
+  fakeTimeouts();
+  const { counts, ask, endReload } = await serve();
+  const answer = ask("POST", "/reload");
+  while (counts.reloads === 0) await new Promise(setImmediate);
+  vi.advanceTimersByTime(60_000);
+  await new Promise(setImmediate);
+  endReload();
+  expect(await answer).toMatchObject({ kind: "answer", status: 200, body: { reloaded: true } });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test("who has not sent a request within ten seconds is sent away", async () => {
+  fakeTimeouts();
+  const { path } = await serve();
+  const connection = createConnection(path);
+  connection.on("error", () => {});
+  connection.resume();
+  connection.write("POST /reg");
+  const closed = new Promise((resolve) => connection.once("close", resolve));
+  while (vi.getTimerCount() === 0) await new Promise(setImmediate);
+  vi.advanceTimersByTime(9999);
+  expect(vi.getTimerCount()).toBe(1);
+  vi.advanceTimersByTime(1);
+  await closed;
 });
 
 test("POST /register: ten at once, then one every six seconds, and who asks too often is told so", async () => {

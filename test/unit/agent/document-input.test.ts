@@ -18,6 +18,8 @@ let stopped_ms = 0;
 let later_ms = 0;
 let reads = 0;
 let document: DocumentInput<string>;
+/** What somebody does to the file when it is opened, once. */
+let meanwhile: (() => Promise<void>) | null = null;
 /** What the filesystem keeps of a timestamp. */
 let rounding = (stat: FileStat) => stat;
 
@@ -27,11 +29,18 @@ beforeEach(async () => {
   later_ms = 0;
   reads = 0;
   rounding = (seen) => seen;
+  meanwhile = null;
   document = createDocumentInput({
     files: {
       ...systemFiles,
       stat: async (seen) => rounding(await systemFiles.stat(seen)),
       statNow: (seen) => rounding(systemFiles.statNow(seen)),
+      async openForReading(seen) {
+        const act = meanwhile;
+        meanwhile = null;
+        await act?.();
+        return systemFiles.openForReading(seen);
+      },
     },
     clock: {
       wall_ms: () => stopped_ms + later_ms,
@@ -127,6 +136,51 @@ describe("document input", () => {
     expect(await document.refresh(true)).toBe(2000 + SETTLE_MS);
     later_ms = 2000 + SETTLE_MS;
     expect(await document.refresh(true)).toBe(0);
+  });
+
+  test.each([
+    ["written on", () => writeFile(path, "half")],
+    ["replaced", () => writeFile(`${path}.new`, "half").then(() => rename(`${path}.new`, path))],
+    ["removed", () => rm(path)],
+  ])("of a file that is %s while it is read nothing is believed, and the last reading stands", async (_what, act) => {
+    await write("whole");
+    later_ms = 60_000;
+    await document.refresh(true);
+    await write("next");
+    later_ms += 60_000;
+    meanwhile = act;
+    expect(await document.refresh(true)).toBe(SETTLE_MS);
+    expect(document.reading).toMatchObject({ value: "whole", findings: [] });
+    expect(document.holds()).toBe(false);
+    expect(await document.isAsRead()).toBe(false);
+    await write("the end");
+    later_ms += 60_000;
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("the end");
+    expect([document.holds(), await document.isAsRead()]).toEqual([true, true]);
+  });
+
+  test("without settling, a file that is written while it is read is a finding", async () => {
+    await write("whole");
+    later_ms = 60_000;
+    meanwhile = () => writeFile(path, "half");
+    expect(await document.refresh(false)).toBe(SETTLE_MS);
+    expect(document.reading).toMatchObject({ value: null, findings: [{ id: "file_unstable" }] });
+  });
+
+  test("a file that cannot be read for a moment is read at the next look, moved or not", async () => {
+    await write("whole");
+    later_ms = 60_000;
+    meanwhile = async () => {
+      throw Object.assign(new Error("EIO"), { code: "EIO" });
+    };
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.findings).toMatchObject([
+      { id: "file_unreadable", message: expect.stringContaining("EIO") },
+    ]);
+    expect(document.holds()).toBe(false);
+    expect(await document.refresh(true)).toBe(0);
+    expect(document.reading.value).toBe("whole");
   });
 
   test("a replaced file is noticed and read again", async () => {

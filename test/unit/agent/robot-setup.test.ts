@@ -1,15 +1,118 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 
 import type { AgentConfiguration } from "../../../src/agent/configuration.ts";
-import { checkCommonName } from "../../../src/agent/robot-setup.ts";
+import { readConfiguration } from "../../../src/agent/configuration.ts";
+import {
+  buildRobotSetup,
+  checkCommonName,
+  checkName,
+  configurationFiles,
+  robotName,
+} from "../../../src/agent/robot-setup.ts";
+import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import type { RobotManifest } from "../../../src/manifest/manifest.ts";
+import { readManifest } from "../../../src/manifest/manifest.ts";
+import { customManifest } from "../../support/custom-manifest.ts";
 
-test.each([
-  ["{hostname}", "raspberrypi", "name_common"],
-  ["{hostname}", "Ubuntu", "name_common"],
-  ["{hostname}", "cell-4", undefined],
-  ["{hostname}-{machine_id}", "raspberrypi", undefined],
-  ["arm-7", "localhost", undefined],
-])("checkCommonName: %s on a machine called %s: %s", (name, hostname, id) => {
-  const configuration = { robot: { name } } as AgentConfiguration;
-  expect(checkCommonName(configuration, hostname)?.id).toBe(id);
+/** A configuration whose robot has these further members, in YAML. */
+function configurationOf(robot: string): AgentConfiguration {
+  const text = `service: { url: "https://policy.example" }\nrobot: { region: eu-central-1, ${robot} }\n`;
+  const { configuration, findings } = readConfiguration(Buffer.from(text), { path: "/etc/agent/config.yaml" });
+  if (configuration === null) throw new Error(JSON.stringify(findings));
+  return configuration;
+}
+
+async function manifestOf(files: string): Promise<RobotManifest> {
+  const text = `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ${files}\n`;
+  const { manifest, findings } = await readManifest(Buffer.from(text), READY_CATALOG);
+  if (manifest === null) throw new Error(JSON.stringify(findings));
+  return manifest;
+}
+
+describe("configurationFiles", () => {
+  const LIST = "[/etc/a.yaml, ~/b.yaml, {label: tool, path: /etc/c.yaml}, {label: hand, path: ~/d/e.yaml}]";
+
+  test("keeps the manifest's order and labels, files below ~/ among the others", async () => {
+    expect(configurationFiles(configurationOf("name: arm-7, home: /home/robot"), await manifestOf(LIST))).toEqual({
+      kind: "files",
+      files: [
+        { label: "/etc/a.yaml", path: "/etc/a.yaml" },
+        { label: "~/b.yaml", path: "/home/robot/b.yaml" },
+        { label: "tool", path: "/etc/c.yaml" },
+        { label: "hand", path: "/home/robot/d/e.yaml" },
+      ],
+    });
+  });
+
+  test("without a home, the first file below ~/ is the finding", async () => {
+    expect(configurationFiles(configurationOf("name: arm-7"), await manifestOf(LIST))).toMatchObject({
+      kind: "finding",
+      finding: { id: "home_missing", loc: "/configuration_files/1", message: expect.stringContaining("~/b.yaml") },
+    });
+  });
+
+  test("without a home, files elsewhere need none", async () => {
+    const manifest = await manifestOf("[/etc/a.yaml]");
+    expect(configurationFiles(configurationOf("name: arm-7"), manifest).kind).toBe("files");
+  });
+});
+
+describe("buildRobotSetup", () => {
+  const DIGEST = `sha256:${"a".repeat(64)}`;
+  test("site, labels and contract are left out where there are none", async () => {
+    const manifest = { ...(await manifestOf("[]")), contract: null };
+    expect(buildRobotSetup(configurationOf("name: x"), manifest, DIGEST, "arm-7")).toStrictEqual({
+      name: "arm-7",
+      robot_type_id: "yam.bimanual-joint-position.v1",
+      region: "eu-central-1",
+      configuration_digest: DIGEST,
+    });
+  });
+
+  test("and sent where there are some", async () => {
+    const { manifest } = await readManifest(Buffer.from(customManifest()), READY_CATALOG);
+    if (manifest === null) throw new Error("a manifest without errors");
+    const configuration = configurationOf('name: x, site: hall-2, labels: { line: "4" }');
+    expect(buildRobotSetup(configuration, manifest, DIGEST, "arm-7")).toMatchObject({
+      site: "hall-2",
+      labels: { line: "4" },
+      contract: { schema: "robot-contract/v1", robot_type_id: "acme.bench.v1" },
+    });
+  });
+});
+
+describe("the name", () => {
+  const MACHINE = "0123456789abcdef".repeat(4);
+
+  test.each([
+    ["arm-7", MACHINE, "arm-7"],
+    ["{hostname}", null, "cell"],
+    ["{hostname}-{machine_id}", MACHINE, "cell-0123456789ab"],
+  ])("robotName: %s on the machine %s: %s", (name, machine, expected) => {
+    expect(robotName(configurationOf(`name: "${name}"`), { hostname: "cell", machine })).toBe(expected);
+  });
+
+  test.each([
+    ["{hostname}", "x".repeat(64), MACHINE, undefined],
+    ["{hostname}", "x".repeat(65), MACHINE, "name_length"],
+    // Code points, not UTF-16.
+    ["{hostname}", "🤖".repeat(64), MACHINE, undefined],
+    ["{hostname}", "", MACHINE, "name_length"],
+    ["{hostname}", "x", null, undefined],
+    ["{hostname}-{machine_id}", "x", null, "machine_id_missing"],
+    ["{hostname}-{machine_id}", "x".repeat(51), MACHINE, undefined],
+    ["{hostname}-{machine_id}", "x".repeat(52), MACHINE, "name_length"],
+  ])("checkName: %s on a machine called %s with the id %s: %s", (name, hostname, machine, id) => {
+    expect(checkName(configurationOf(`name: "${name}"`), { hostname, machine })?.id).toBe(id);
+  });
+
+  test.each([
+    ["{hostname}", "raspberrypi", "name_common"],
+    ["{hostname}", "Ubuntu", "name_common"],
+    ["{hostname}", "cell-4", undefined],
+    ["{hostname}-{machine_id}", "raspberrypi", undefined],
+    ["arm-7", "localhost", undefined],
+  ])("checkCommonName: %s on a machine called %s: %s", (name, hostname, id) => {
+    expect(checkCommonName(configurationOf(`name: "${name}"`), hostname)?.id).toBe(id);
+  });
 });

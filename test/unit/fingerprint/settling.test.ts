@@ -4,11 +4,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { describe, expect, test } from "vitest";
 
+import { createSettling } from "../../../src/fingerprint/settling.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import {
   LIMITS,
   REAL,
-  type SteppedClock,
+  SteppedClock,
   digestByTools,
   listed,
   robot,
@@ -326,5 +327,92 @@ describe("collect: content that looks half-written", () => {
     await passSince(path, 0);
     clock.step(waitOf(await collect()));
     expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+  });
+});
+
+describe("createSettling", () => {
+  const PATH = "/etc/arm.yaml";
+  const [FIRST, SECOND] = ["a".repeat(64), "b".repeat(64)];
+
+  function start() {
+    const clock = new SteppedClock();
+    return { clock, settling: createSettling(clock, LIMITS) };
+  }
+
+  test("the grace of unrest is over after ten seconds of it, and not a millisecond earlier", () => {
+    const { clock, settling } = start();
+    expect(settling.isUnsettled(PATH)).toBe(false);
+    expect(settling.unrest_ms(PATH, 0)).toBe(500);
+    expect(settling.isUnsettled(PATH)).toBe(true);
+    clock.step(9999);
+    expect([settling.isRestless(PATH), settling.unrest_ms(PATH, 0)]).toEqual([false, 1]);
+    clock.step(1);
+    expect([settling.isRestless(PATH), settling.unrest_ms(PATH, 0)]).toEqual([true, 0]);
+  });
+
+  test.each([
+    ["the file held still", (path: string, { unrest_ms }: ReturnType<typeof createSettling>) => unrest_ms(path, 500)],
+    ["it was taken or refused", (path: string, { restart }: ReturnType<typeof createSettling>) => restart(path)],
+  ])("unrest after %s has a grace of its own", (_what, end) => {
+    const { clock, settling } = start();
+    settling.unrest_ms(PATH, 0);
+    clock.step(9000);
+    end(PATH, settling);
+    expect(settling.isUnsettled(PATH)).toBe(false);
+    clock.step(9000);
+    expect([settling.unrest_ms(PATH, 0), settling.isRestless(PATH)]).toEqual([500, false]);
+    clock.step(9999);
+    expect([settling.unrest_ms(PATH, 0), settling.isRestless(PATH)]).toEqual([1, false]);
+  });
+
+  test("halves that rest in between have a grace each, halves of a file that never rests share one", () => {
+    const { clock, settling } = start();
+    settling.unrest_ms(PATH, 0);
+    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(500);
+    clock.step(9900);
+    settling.unrest_ms(PATH, 500);
+    expect(settling.suspicion_ms(PATH, FIRST, 500)).toBe(100);
+    expect(settling.suspicion_ms(PATH, SECOND, 0)).toBe(500);
+
+    settling.unrest_ms(PATH, 0);
+    clock.step(10_000);
+    expect(settling.isRestless(PATH)).toBe(true);
+    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(0);
+  });
+
+  test("content that was found whole in between, or that counts, is no half any more", () => {
+    const { clock, settling } = start();
+    settling.suspicion_ms(PATH, FIRST, 0);
+    clock.step(9900);
+    settling.clear(PATH);
+    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(500);
+    settling.accept(PATH, FIRST);
+    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(0);
+    expect(settling.suspicion_ms(PATH, SECOND, 0)).toBe(500);
+  });
+
+  test("what nobody looked at for exactly the grace goes on, and for longer begins anew", () => {
+    const { clock, settling } = start();
+    settling.unrest_ms(PATH, 0);
+    settling.suspicion_ms(PATH, FIRST, 0);
+    clock.step(10_000);
+    settling.resume(10_000);
+    expect([settling.isRestless(PATH), settling.suspicion_ms(PATH, FIRST, 0)]).toEqual([true, 0]);
+    settling.resume(10_001);
+    expect([settling.isRestless(PATH), settling.suspicion_ms(PATH, FIRST, 0)]).toEqual([false, 500]);
+  });
+
+  test("of files that are off the list nothing is remembered", () => {
+    const { clock, settling } = start();
+    settling.unrest_ms(PATH, 0);
+    settling.suspicion_ms(PATH, FIRST, 0);
+    settling.accept(PATH, SECOND);
+    clock.step(10_000);
+    settling.retain(new Set([PATH]));
+    expect([settling.isRestless(PATH), settling.suspicion_ms(PATH, SECOND, 0)]).toEqual([true, 0]);
+    settling.retain(new Set());
+    expect(settling.isRestless(PATH)).toBe(false);
+    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(500);
+    expect(settling.suspicion_ms(PATH, SECOND, 0)).toBe(500);
   });
 });

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+
+import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
+import { readManifest } from "../../../src/manifest/manifest.ts";
+
+/** The findings and the files of a manifest with this list, in YAML. */
+async function read(list: string) {
+  const text = `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ${list}\n`;
+  const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
+  return { findings: findings.map(({ id, loc }) => `${id} ${loc}`), files: manifest?.configuration_files };
+}
+
+const pathsOf = (count: number) => Array.from({ length: count }, (_, index) => `/etc/arm/${count - index}.yaml`);
+
+describe("configuration_files", () => {
+  test("64 files are taken, in their order", async () => {
+    const { findings, files } = await read(JSON.stringify(pathsOf(64)));
+    expect(findings).toEqual([]);
+    expect(files?.map(({ path }) => path)).toEqual(pathsOf(64));
+  });
+
+  test("65 files are one too many", async () => {
+    expect(await read(JSON.stringify(pathsOf(65)))).toEqual({
+      findings: ["list_length /configuration_files"],
+      files: undefined,
+    });
+  });
+
+  test("none is taken, with a warning that the digest covers nothing", async () => {
+    expect(await read("[]")).toEqual({ findings: ["no_config_files /configuration_files"], files: [] });
+  });
+
+  test("an entry is a path, or a label and a path", async () => {
+    const { findings, files } = await read(
+      "[/etc/left.yaml, {label: right, path: ~/right.yaml}, {path: /etc/base.yaml}]",
+    );
+    expect(findings).toEqual([]);
+    expect(files).toEqual([
+      { label: "/etc/left.yaml", path: "/etc/left.yaml", loc: "/configuration_files/0" },
+      { label: "right", path: "~/right.yaml", loc: "/configuration_files/1/path" },
+      { label: "/etc/base.yaml", path: "/etc/base.yaml", loc: "/configuration_files/2/path" },
+    ]);
+  });
+
+  test.each([
+    [`[{label: ${"x".repeat(128)}, path: /etc/a.yaml}]`, []],
+    [`[{label: ${"x".repeat(129)}, path: /etc/a.yaml}]`, ["text_format /configuration_files/0/label"]],
+    ["[/etc/a.yaml, /etc/b.yaml, /etc//a.yaml]", ["config_duplicate /configuration_files/2"]],
+    ["[{label: a, path: /etc/a.yaml}, {label: a, path: /etc/b.yaml}]", ["duplicate_name /configuration_files/1/label"]],
+    ["[{label: /etc/b.yaml, path: /etc/a.yaml}, /etc/b.yaml]", []],
+    ["[etc/a.yaml]", ["config_path /configuration_files/0"]],
+    ["[[/etc/a.yaml]]", ["wrong_type /configuration_files/0"]],
+    ["[{label: a}]", ["missing /configuration_files/0/path"]],
+    ["/etc/a.yaml", ["wrong_type /configuration_files"]],
+  ])("%s → %j", async (list, findings) => {
+    const found = await read(list);
+    expect(found.findings).toEqual(findings);
+    expect(found.files === undefined).toBe(findings.length > 0);
+  });
+});
