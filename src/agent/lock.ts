@@ -34,9 +34,7 @@ const { O_RDONLY, O_DIRECTORY, W_OK, X_OK } = fs.constants;
 export async function lockState(files: Files, state_directory: string, userId: number): Promise<TakenLock> {
   let descriptor: number;
   try {
-    await files.makeDirectory(state_directory, 0o750);
-    await checkWritable(files, state_directory, userId);
-    descriptor = await open(state_directory, O_RDONLY | O_DIRECTORY);
+    descriptor = await openDirectory(files, state_directory, userId);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
@@ -52,6 +50,16 @@ export async function lockState(files: Files, state_directory: string, userId: n
   if (flocked.kind === "held") return { kind: "held" };
   const { what, fix } = describeFailure(flocked);
   return { kind: "problem", problem: { code: "state-not-locked", what, where: state_directory, fix } };
+}
+
+async function openDirectory(files: Files, directory: string, userId: number): Promise<number> {
+  try {
+    await checkWritable(files, directory, userId);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    await files.makeDirectory(directory, 0o750);
+  }
+  return open(directory, O_RDONLY | O_DIRECTORY);
 }
 
 /** Who may only read the state could lock it, and would then work on what it cannot write. */

@@ -47,6 +47,7 @@ export function trackFiles(files: Files, clock: Clock): PendingFiles {
       stat: (path) => track(path, files.stat(path)),
       linkStat: (path) => track(path, files.linkStat(path)),
       statNow: (path) => files.statNow(path),
+      linkStatNow: (path) => files.linkStatNow(path),
       directoryId: (path) => track(path, files.directoryId(path)),
       directoryIdNow: (path) => files.directoryIdNow(path),
       readLink: (path) => track(path, files.readLink(path)),

@@ -42,6 +42,8 @@ export interface Files {
   linkStat(path: string): Promise<FileStat>;
   /** As `stat`, without leaving the thread: one system call. For paths known to be on a local filesystem only. */
   statNow(path: string): FileStat;
+  /** As `linkStat`, in one synchronous system call. */
+  linkStatNow(path: string): FileStat;
   /** Tells a directory from another one in its place, even one that was given the same inode number. Follows symbolic links. */
   directoryId(path: string): Promise<string>;
   /** As `directoryId`, in one synchronous system call. */
@@ -91,6 +93,7 @@ export const systemFiles: Files = {
   stat: async (path) => describeStat(await stat(path, { bigint: true })),
   linkStat: async (path) => describeStat(await linkStat(path, { bigint: true })),
   statNow: (path) => describeStat(fs.statSync(path, { bigint: true })),
+  linkStatNow: (path) => describeStat(fs.lstatSync(path, { bigint: true })),
   directoryId: async (path) => identify(await stat(path, { bigint: true })),
   directoryIdNow: (path) => identify(fs.statSync(path, { bigint: true })),
   readLink: (path) => readLink(path),

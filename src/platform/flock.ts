@@ -23,12 +23,19 @@ export type FlockFailure =
  * Node cannot make this call; flock(1) of util-linux or busybox can, on a descriptor that it inherits. The lock belongs to the open file
  * description, which both share, and so stays when flock(1) is gone.
  */
-export function flock(descriptor: number): Promise<Flocked> {
+export async function flock(descriptor: number): Promise<Flocked> {
+  const first = await runFlock(descriptor, "ignore");
+  // busybox ends with 1 for every failure, but says nothing only of a lock that is held. It is listened to the second time only: making
+  // the pipe takes longer than the rest of this.
+  return first.kind === "held" ? runFlock(descriptor, "pipe") : first;
+}
+
+function runFlock(descriptor: number, stderr: "ignore" | "pipe"): Promise<Flocked> {
   return new Promise((resolve) => {
     const notStarted = (error: unknown) => resolve({ kind: "not-started", code: errorCode(error) ?? "UNKNOWN" });
     let child: ChildProcess;
     try {
-      child = spawn("flock", ["-n", "3"], { stdio: ["ignore", "ignore", "pipe", descriptor] });
+      child = spawn("flock", ["-n", "3"], { stdio: ["ignore", "ignore", stderr, descriptor] });
     } catch (error) {
       // ENOMEM is thrown, not emitted.
       notStarted(error);
@@ -41,7 +48,6 @@ export function flock(descriptor: number): Promise<Flocked> {
     child.once("error", notStarted);
     child.once("close", (status, signal) => {
       if (status === 0) resolve({ kind: "locked" });
-      // busybox ends with 1 for every failure, but says nothing only of a lock that is held.
       else if (status === 1 && complaint === "") resolve({ kind: "held" });
       else resolve({ kind: "failed", reason: complaint.trim() || `flock: ${signal ?? status}` });
     });

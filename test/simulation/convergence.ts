@@ -100,6 +100,9 @@ function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
       statNow() {
         throw systemError("ENOSYS", "check");
       },
+      linkStatNow() {
+        throw systemError("ENOSYS", "check");
+      },
       directoryId: refuse,
       directoryIdNow() {
         throw systemError("ENOSYS", "check");

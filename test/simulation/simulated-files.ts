@@ -132,6 +132,10 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       failNowAndThen();
       return describe(disk.look(path));
     },
+    linkStatNow(path) {
+      failNowAndThen();
+      return describe(disk.look(path, false));
+    },
     directoryId: (path) => operate(`stat ${path}`, () => identify(path)),
     directoryIdNow(path) {
       failNowAndThen();

@@ -14,6 +14,7 @@ export const refuseFiles: Files = {
   stat: refuse,
   linkStat: refuse,
   statNow: refuseNow,
+  linkStatNow: refuseNow,
   directoryId: refuse,
   directoryIdNow: refuseNow,
   readLink: refuse,

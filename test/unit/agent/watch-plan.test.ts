@@ -86,9 +86,22 @@ describe("isLocal", () => {
     await mkdir(join(folder, "local/inner"), { recursive: true });
     await writeFile(join(folder, "local/arm.yaml"), "");
     await symlink("inner/../arm.yaml", join(folder, "local/link.yaml"));
-    const files = { ...systemFiles, mountsNow: () => `${ROOT}\n${mounted}` };
+    const lookedAtNow: string[] = [];
+    const noted =
+      <Result>(look: (path: string) => Result) =>
+      (path: string) => {
+        lookedAtNow.push(path);
+        return look(path);
+      };
+    const files = {
+      ...systemFiles,
+      statNow: noted(systemFiles.statNow),
+      linkStatNow: noted(systemFiles.linkStatNow),
+      directoryIdNow: noted(systemFiles.directoryIdNow),
+      mountsNow: () => `${ROOT}\n${mounted}`,
+    };
     const plan = await planWatches(files, [join(folder, "local/link.yaml")]);
-    return { files, plan, directory: plan.directories.get(join(folder, "local")) };
+    return { files, plan, lookedAtNow, directory: plan.directories.get(join(folder, "local")) };
   }
 
   test("everything on the way is", async () => {
@@ -102,6 +115,13 @@ describe("isLocal", () => {
   ])("%s: it is not, and the folder is polled", async (_what, place) => {
     const { files, plan, directory } = await planOver(drive(place));
     expect([isLocal(files, plan), directory?.reports_changes]).toEqual([false, false]);
+  });
+
+  test.each(["local", "local/inner", "local/arm.yaml"])("a drive at %s holds up no other work", async (place) => {
+    const path = join(folder, place);
+    const { lookedAtNow } = await planOver(drive(place));
+    expect(lookedAtNow.length).toBeGreaterThan(0);
+    expect(lookedAtNow.filter((each) => `${each}/`.startsWith(`${path}/`))).toEqual([]);
   });
 
   test("a folder that `..` leads out of is a drive: it is not, and the folder around it is watched", async () => {
