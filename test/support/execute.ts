@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { text } from "node:stream/consumers";
 
 import { endWithTest } from "./children.ts";
+import { PATIENCE_MS } from "./patience.ts";
 
 export interface Executed {
   /** The exit code; 128 and the signal's number where a signal ended it, as in a shell. */
@@ -23,11 +24,9 @@ export interface ExecuteOptions {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const LIMIT_MS = 30_000;
-
 /** @throws what the program wrote, when it fails or does not come to an end. */
 export async function execute(words: readonly string[], options: ExecuteOptions = {}): Promise<Executed> {
-  const { input = "", limit_ms = LIMIT_MS, may_fail = false, environment } = options;
+  const { input = "", limit_ms = PATIENCE_MS, may_fail = false, environment } = options;
   const [program = "", ...args] = words;
   const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "pipe"] });
   endWithTest(child);

@@ -79,6 +79,8 @@ export interface Daemon extends AsyncDisposable {
   status(): Promise<StatusDocument>;
   /** The answer of its control socket as it stands. */
   ask(method: "GET" | "POST", path: string): Promise<string>;
+  /** Has it look at everything once more: what it has not sent after that, it does not send until something changes. */
+  lookAgain(): Promise<void>;
   /** Resolves with the first status for which the condition holds. */
   until(condition: (status: StatusDocument) => boolean | Promise<boolean>): Promise<StatusDocument>;
   /** Resolves with the exit code, or the signal's name. */
@@ -203,6 +205,9 @@ async function startDaemon(
       return daemon.logged(event);
     },
     ask: (method, path) => askSocket(socket_path, method, path),
+    async lookAgain() {
+      await askSocket(socket_path, "POST", "/reload");
+    },
     status: () => eventually(ask, "an answer of the daemon"),
     async until(condition) {
       let last: StatusDocument | undefined;

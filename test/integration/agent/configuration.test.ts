@@ -1,16 +1,12 @@
 /** The two files that people edit: mistakes while nothing runs, mistakes while the daemon runs, and edits that are meant. */
 import { chmod, readFile, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import { startFaultProxy } from "../../support/fault-proxy.ts";
 import type { Robot } from "../../support/robot.ts";
 import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
-
-/** Long enough for a wrong request to show. */
-const QUIET_MS = 1000;
 
 /** Lines with a mistake each, and where it is: line, column, finding. */
 const BAD_CONFIGURATION = `service:
@@ -206,7 +202,7 @@ describe.concurrent("scenario 30: a good edit takes over", () => {
     await proxy.arrived(2);
     expect(setupBodies(proxy.requests).at(-1)).toMatchObject({ region: "eu-west-1" });
     await expectOneRobot(scene, daemon);
-    await sleep(QUIET_MS);
+    await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(2);
   });
 });
@@ -237,7 +233,7 @@ test.concurrent("site, labels and region registered again when they change, all 
   await proxy.arrived(3);
   await expectOneRobot(scene, daemon);
   expect(await service.robots()).toEqual([{ ...before, site: null, labels: {} }]);
-  await sleep(QUIET_MS);
+  await daemon.lookAgain();
   expect(proxy.requests).toHaveLength(3);
 });
 

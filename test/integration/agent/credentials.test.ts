@@ -2,7 +2,6 @@
 import { chmod, copyFile, mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import type { FaultProxy } from "../../support/fault-proxy.ts";
@@ -14,8 +13,6 @@ import { startService } from "../../support/service.ts";
 
 /** Well formed, and unknown to every service. */
 const STRANGE_KEY = "sk_test_0123456789abcdefghijklm";
-/** Longer than the first steps of a backoff, which must not be taken here. */
-const QUIET_MS = 2000;
 
 function keysSent(proxy: FaultProxy): readonly (string | undefined)[] {
   return proxy.requests.map(({ headers }) => headers.authorization?.replace("Bearer ", ""));
@@ -38,7 +35,7 @@ test.concurrent("scenario 7: 401: one request, then visible and quiet; a replace
   const status = await robot.run(["status"]);
   expect(status.code).toBe(5);
   expect(status.stderr).toContain("sudo robot-policy-agent set-key");
-  await sleep(QUIET_MS);
+  await daemon.lookAgain();
   expect(proxy.requests).toHaveLength(1);
 
   await rotate(robot.key_path, service.key);
@@ -149,7 +146,7 @@ describe.concurrent("scenario 18: a key rotated while registered: no request for
     const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
     await rotate(placeOf(robot), service.key);
     await daemon.until(({ daemon: counts }) => (counts?.runs ?? 0) > runs);
-    await sleep(QUIET_MS);
+    await daemon.lookAgain();
     expect(keysSent(proxy)).toEqual([first.key]);
 
     await writeAtOnce(robot.path("left.yaml"), "offset: 2\n");

@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import { chmod, chown, mkdir, open, rename, rm, symlink, unlink, utimes } from "node:fs/promises";
 import { createServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -24,7 +23,8 @@ describe("scenario 27: a configuration file that is", () => {
   beforeAll(async () => {
     scene = await createScene({
       files: { "first.yaml": "a: 1\n", "calibration/arm.yaml": GOOD },
-      watch: `{settle_ms: 150, resync_s: 3600, file_limit_bytes: ${LIMIT_BYTES}}`,
+      // What may not be entered cannot be watched: the agent polls.
+      watch: `{settle_ms: 150, poll_s: 1, resync_s: 3600, file_limit_bytes: ${LIMIT_BYTES}}`,
     });
     path = scene.robot.path("calibration/arm.yaml");
     // root may read everything, so the daemon runs as somebody else where that can be.
@@ -285,8 +285,7 @@ describe("scenario 20: the digest", () => {
     await rename(robot.path("next"), robot.manifest_path);
     await daemon.until(({ state, daemon: counts }) => state === "registered" && (counts?.runs ?? 0) > runs);
     // One run or two, as the events came: after this it is in force.
-    await daemon.ask("POST", "/reload");
-    await sleep(500);
+    await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(1);
 
     await writeAtOnce(robot.manifest_path, manifestOf(robot.paths.toReversed()));

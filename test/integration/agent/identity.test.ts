@@ -9,8 +9,6 @@ import type { Robot } from "../../support/robot.ts";
 import { eventually, replaceIn, setupBodies } from "../../support/robot.ts";
 import { createScene, expectOneRobot, savedRegistration, storedRobots } from "../../support/scene.ts";
 
-/** Long enough for a wrong request to show. */
-const QUIET_MS = 1000;
 const NEEDS_MOUNT = "needs root and unshare(1)";
 
 /** Words that start a program on another machine: the same disk with another /etc/machine-id. */
@@ -77,7 +75,8 @@ test(
         );
       }
       daemon.child.kill("SIGHUP");
-      await sleep(QUIET_MS);
+      await daemon.untilLogged("reload");
+      await daemon.lookAgain();
       expect(proxy.requests).toHaveLength(1);
       await expectSameNameRefused(robot, copy);
     }
@@ -193,7 +192,7 @@ test.concurrent("rebind beside the agent, which is asked too often: says what it
     },
     stderr: expect.stringContaining("run rebind again"),
   });
-  await expect.poll(async () => (await robot.run(["rebind"])).code, { timeout: 30_000 }).toBe(0);
+  await expect.poll(async () => (await robot.run(["rebind"])).code).toBe(0);
 });
 
 test.concurrent("who may only speak to the agent, and not write its state, cannot rebind it", async () => {
@@ -310,11 +309,12 @@ test.concurrent("scenario 15: a dozen daemons started at once: one runs, the oth
   const daemons = await Promise.all(Array.from({ length: 12 }, () => scene.robot.start()));
   for (const daemon of daemons) stack.use(daemon);
   const running = () => daemons.filter(({ child }) => child.exitCode === null);
-  while (running().length > 1) await sleep(20);
-  await sleep(QUIET_MS);
-  const [winner, ...others] = running();
-  expect(others).toEqual([]);
-  if (winner !== undefined) await expectOneRobot(scene, winner);
+  await eventually(async () => running().length <= 1 || undefined, "a single daemon");
+  const [winner] = running();
+  expect(winner).toBeDefined();
+  if (winner === undefined) return;
+  await expectOneRobot(scene, winner);
+  await winner.lookAgain();
   expect(scene.proxy.requests).toHaveLength(1);
 });
 

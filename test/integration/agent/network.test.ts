@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { readdir, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import type { Fault, FaultProxy } from "../../support/fault-proxy.ts";
@@ -229,7 +228,7 @@ test.concurrent("scenario 10: 409 is a visible conflict, not asked again until a
   const { summary } = await daemon.until(({ state }) => state === "conflict");
   expect(summary).toContain("the name is taken");
   expect((await robot.run(["status"])).code).toBe(7);
-  await sleep(2 * FIRST_STEP_MS);
+  await daemon.lookAgain();
   expect(proxy.requests).toHaveLength(1);
 
   await replaceIn(robot.config_path, "site: hall-2", "site: hall-3");

@@ -8,12 +8,13 @@ import type { FaultProxy } from "../../support/fault-proxy.ts";
 import type { Daemon } from "../../support/robot.ts";
 import { eventually, replaceIn } from "../../support/robot.ts";
 import { createScene, expectOneRobot, sentDigests } from "../../support/scene.ts";
+import { isLong, times } from "../../support/tier.ts";
 
 const SETTLE_MS = 150;
 /** What a loaded machine may have kept the first request back. */
 const SLACK_MS = 5000;
-/** The writers' time, and after them the daemon's patience with its rate cap, each several times as long on a loaded machine. */
-const LIMIT_MS = 180_000;
+/** Of each writer: pauses of every length come at least twice. */
+const VERSIONS = times(12, 24);
 
 function sha256(content: string | Buffer): string {
   return createHash("sha256").update(content).digest("hex");
@@ -31,7 +32,7 @@ function observe(daemon: Daemon): { end(): Promise<ReadonlySet<string>> } {
     while (!ending.signal.aborted) {
       const { configuration_digest, registration } = await daemon.status();
       for (const digest of [configuration_digest, registration?.configuration_digest]) if (digest) seen.add(digest);
-      await sleep(10);
+      await sleep(20);
     }
   })();
   return {
@@ -43,111 +44,109 @@ function observe(daemon: Daemon): { end(): Promise<ReadonlySet<string>> } {
   };
 }
 
-test.concurrent(
-  "scenario 23: 24 MiB rewritten in place, over and over: no digest of a mix, ever",
-  { timeout: LIMIT_MS },
-  async ({ expect }) => {
-    const SIZE_BYTES = 24 * 1024 * 1024;
-    const PARTS = 6;
-    const contentOf = (version: number) => Buffer.alloc(SIZE_BYTES, version);
-    await using scene = await createScene({
-      files: { "table.bin": contentOf(0).toString("latin1") },
-      watch: `{settle_ms: ${SETTLE_MS}, resync_s: 5}`,
+test.concurrent("scenario 23: 24 MiB rewritten in place, over and over: no digest of a mix, ever", async ({
+  expect,
+}) => {
+  const SIZE_BYTES = 24 * 1024 * 1024;
+  const PARTS = 6;
+  const contentOf = (version: number) => Buffer.alloc(SIZE_BYTES, version);
+  await using scene = await createScene({
+    files: { "table.bin": contentOf(0).toString("latin1") },
+    watch: `{settle_ms: ${SETTLE_MS}, resync_s: 5}`,
+  });
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  const observed = observe(daemon);
+  const whole = new Set([digestOf(contentOf(0))]);
+  const on_disk = contentOf(0);
+  for (let version = 1; version <= VERSIONS; version += 1) {
+    const file = await open(robot.path("table.bin"), "r+");
+    const content = contentOf(version);
+    whole.add(digestOf(content));
+    let written_ms = performance.now();
+    for (let part = 0; part < PARTS; part += 1) {
+      // A machine that kept this writer waiting for so long has shown a file that held still.
+      if (performance.now() - written_ms >= SETTLE_MS) whole.add(digestOf(on_disk));
+      written_ms = performance.now();
+      const from = (SIZE_BYTES / PARTS) * part;
+      await file.write(content, from, SIZE_BYTES / PARTS, from);
+      content.copy(on_disk, from, from, from + SIZE_BYTES / PARTS);
+      await sleep(15);
+    }
+    await file.close();
+    // From far too short to hold still, over the moment at which hashing begins, to long enough for it to end.
+    await sleep((version % 6) * 70);
+  }
+  await expectOneRobot(scene, daemon);
+  const seen = await observed.end();
+  // Some versions held still long enough, or this would show nothing.
+  expect(seen.size).toBeGreaterThan(3);
+  expect([...seen].filter((digest) => !whole.has(digest))).toEqual([]);
+  expect(sentDigests(proxy).filter((digest) => !whole.has(digest))).toEqual([]);
+});
+
+test.concurrent("scenario 23: two small files written in chunks, one after the other: only pairs that existed", async ({
+  expect,
+}) => {
+  const first = (version: number) => `gain: ${version}\nnote: ${"x".repeat(version)}\n`;
+  const second = (version: number) => JSON.stringify({ version, table: Array.from({ length: 50 }, () => version) });
+  await using scene = await createScene({
+    files: { "first.yaml": first(0), "second.json": second(0) },
+    watch: `{settle_ms: ${SETTLE_MS}, resync_s: 5}`,
+  });
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  const observed = observe(daemon);
+  const existed = new Set([digestOf(first(0), second(0))]);
+  for (let version = 1; version <= VERSIONS; version += 1) {
+    existed.add(digestOf(first(version), second(version - 1)));
+    existed.add(digestOf(first(version), second(version)));
+    await writeInChunks(robot.path("first.yaml"), first(version), (part) => {
+      existed.add(digestOf(part, second(version - 1)));
     });
-    const { proxy, robot } = scene;
-    await using daemon = await robot.start();
-    await expectOneRobot(scene, daemon);
-    const observed = observe(daemon);
-    const whole = new Set([digestOf(contentOf(0))]);
-    const on_disk = contentOf(0);
-    for (let version = 1; version <= 24; version += 1) {
-      const file = await open(robot.path("table.bin"), "r+");
-      const content = contentOf(version);
-      whole.add(digestOf(content));
-      let written_ms = performance.now();
-      for (let part = 0; part < PARTS; part += 1) {
-        // A machine that kept this writer waiting for so long has shown a file that held still.
-        if (performance.now() - written_ms >= SETTLE_MS) whole.add(digestOf(on_disk));
-        written_ms = performance.now();
-        const from = (SIZE_BYTES / PARTS) * part;
-        await file.write(content, from, SIZE_BYTES / PARTS, from);
-        content.copy(on_disk, from, from, from + SIZE_BYTES / PARTS);
-        await sleep(15);
+    await sleep((version % 4) * 80);
+    await writeInChunks(robot.path("second.json"), second(version), (part) => {
+      existed.add(digestOf(first(version), part));
+    });
+    await sleep((version % 5) * 80);
+  }
+  await expectOneRobot(scene, daemon);
+  const seen = await observed.end();
+  expect(seen.size).toBeGreaterThan(3);
+  expect([...seen].filter((digest) => !existed.has(digest))).toEqual([]);
+  expect(sentDigests(proxy).filter((digest) => !existed.has(digest))).toEqual([]);
+});
+
+// The gate has the same with a simulated clock (test/simulation/lifecycle.test.ts).
+test
+  .runIf(isLong)
+  .concurrent(
+    "scenario 28: a file that flaps: a burst of requests at most, then one per 20 s, and its end state is registered",
+    async ({ expect }) => {
+      await using scene = await createScene();
+      const { proxy, robot } = scene;
+      await using daemon = await robot.start();
+      await expectOneRobot(scene, daemon);
+      for (let version = 0; version < 16; version += 1) {
+        await writeFile(
+          robot.path("left.yaml"),
+          `offset: ${version % 2 === 0 ? "left" : "right"}\nversion: ${version}\n`,
+        );
+        // It holds still each time, so every version could be registered.
+        await sleep(2.5 * SETTLE_MS);
       }
-      await file.close();
-      // From far too short to hold still, over the moment at which hashing begins, to long enough for it to end.
-      await sleep((version % 6) * 70);
-    }
-    await expectOneRobot(scene, daemon);
-    const seen = await observed.end();
-    // Some versions held still long enough, or this would show nothing.
-    expect(seen.size).toBeGreaterThan(3);
-    expect([...seen].filter((digest) => !whole.has(digest))).toEqual([]);
-    expect(sentDigests(proxy).filter((digest) => !whole.has(digest))).toEqual([]);
-  },
-);
+      const capped = await daemon.until(({ state }) => state === "rate-capped");
+      expect(capped.summary).toContain("Files change often");
+      expect((await robot.run(["status"])).code).toBe(0);
+      await expectOneRobot(scene, daemon);
+      expect(proxy.requests.length).toBeGreaterThan(3);
+      expectRateCapped(proxy);
+    },
+  );
 
-test.concurrent(
-  "scenario 23: two small files written in chunks, one after the other: only pairs that existed",
-  { timeout: LIMIT_MS },
-  async ({ expect }) => {
-    const first = (version: number) => `gain: ${version}\nnote: ${"x".repeat(version)}\n`;
-    const second = (version: number) => JSON.stringify({ version, table: Array.from({ length: 50 }, () => version) });
-    await using scene = await createScene({
-      files: { "first.yaml": first(0), "second.json": second(0) },
-      watch: `{settle_ms: ${SETTLE_MS}, resync_s: 5}`,
-    });
-    const { proxy, robot } = scene;
-    await using daemon = await robot.start();
-    await expectOneRobot(scene, daemon);
-    const observed = observe(daemon);
-    const existed = new Set([digestOf(first(0), second(0))]);
-    for (let version = 1; version <= 24; version += 1) {
-      existed.add(digestOf(first(version), second(version - 1)));
-      existed.add(digestOf(first(version), second(version)));
-      await writeInChunks(robot.path("first.yaml"), first(version), (part) => {
-        existed.add(digestOf(part, second(version - 1)));
-      });
-      await sleep((version % 4) * 80);
-      await writeInChunks(robot.path("second.json"), second(version), (part) => {
-        existed.add(digestOf(first(version), part));
-      });
-      await sleep((version % 5) * 80);
-    }
-    await expectOneRobot(scene, daemon);
-    const seen = await observed.end();
-    expect(seen.size).toBeGreaterThan(3);
-    expect([...seen].filter((digest) => !existed.has(digest))).toEqual([]);
-    expect(sentDigests(proxy).filter((digest) => !existed.has(digest))).toEqual([]);
-  },
-);
-
-test.concurrent(
-  "scenario 28: a file that flaps: a burst of requests at most, then one per 20 s, and its end state is registered",
-  { timeout: LIMIT_MS },
-  async ({ expect }) => {
-    await using scene = await createScene();
-    const { proxy, robot } = scene;
-    await using daemon = await robot.start();
-    await expectOneRobot(scene, daemon);
-    for (let version = 0; version < 16; version += 1) {
-      await writeFile(
-        robot.path("left.yaml"),
-        `offset: ${version % 2 === 0 ? "left" : "right"}\nversion: ${version}\n`,
-      );
-      // It holds still each time, so every version could be registered.
-      await sleep(2.5 * SETTLE_MS);
-    }
-    const capped = await daemon.until(({ state }) => state === "rate-capped");
-    expect(capped.summary).toContain("Files change often");
-    expect((await robot.run(["status"])).code).toBe(0);
-    await expectOneRobot(scene, daemon);
-    expect(proxy.requests.length).toBeGreaterThan(3);
-    expectRateCapped(proxy);
-  },
-);
-
-test("an edit of the configuration while a large file is being hashed is not lost", { timeout: LIMIT_MS }, async () => {
+test("an edit of the configuration while a large file is being hashed is not lost", async () => {
   await using scene = await createScene({
     files: { "large.bin": "x" },
     // No resync within the test's patience: only the event can tell.
@@ -167,35 +166,37 @@ test("an edit of the configuration while a large file is being hashed is not los
   expect(proxy.requests.length).toBeLessThanOrEqual(3);
 });
 
-test(
-  "scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the last one right",
-  { timeout: LIMIT_MS },
-  async () => {
-    const contentOf = (version: number) => JSON.stringify({ version, padding: "x".repeat(500) });
-    await using scene = await createScene({ files: { "arm.json": contentOf(0) } });
-    const { proxy, robot } = scene;
-    await using daemon = await robot.start();
-    await expectOneRobot(scene, daemon);
-    const { daemon: before } = await daemon.status();
-    const started_ms = performance.now();
-    for (let version = 1; version <= 1000; version += 1) {
-      // In place and by replacement, as different programs do it.
-      const path = robot.path(version % 2 === 0 ? "arm.json" : "arm.json.tmp");
-      await writeFile(path, contentOf(version));
-      if (version % 2 === 1) await rename(path, robot.path("arm.json"));
-      const ahead_ms = version * 2 - (performance.now() - started_ms);
-      if (ahead_ms > 0) await sleep(ahead_ms);
-    }
-    const { daemon: after } = await expectOneRobot(scene, daemon);
-    expectRateCapped(proxy);
-    const sent = sentDigests(proxy).slice(1);
-    expect(sent.at(-1)).toBe(digestOf(contentOf(1000)));
-    const existed = new Set(Array.from({ length: 1001 }, (_, version) => digestOf(contentOf(version))));
-    for (const digest of sent) expect(existed).toContain(digest);
-    // A thousand events are not a thousand runs.
-    expect((after?.runs ?? 0) - (before?.runs ?? 0)).toBeLessThan(100);
-  },
-);
+test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the last one right", async () => {
+  const contentOf = (version: number) => JSON.stringify({ version, padding: "x".repeat(500) });
+  await using scene = await createScene({ files: { "arm.json": contentOf(0) } });
+  const { proxy, robot } = scene;
+  await using daemon = await robot.start();
+  await expectOneRobot(scene, daemon);
+  const { daemon: before } = await daemon.status();
+  const started_ms = performance.now();
+  for (let version = 1; version <= 1000; version += 1) {
+    // In place and by replacement, as different programs do it.
+    const path = robot.path(version % 2 === 0 ? "arm.json" : "arm.json.tmp");
+    await writeFile(path, contentOf(version));
+    if (version % 2 === 1) await rename(path, robot.path("arm.json"));
+    const ahead_ms = version * 2 - (performance.now() - started_ms);
+    if (ahead_ms > 0) await sleep(ahead_ms);
+  }
+  const digest = digestOf(contentOf(1000));
+  await daemon.until(
+    ({ state, registration }) => state === "rate-capped" || registration?.configuration_digest === digest,
+  );
+  expectRateCapped(proxy);
+  // What the cap holds back, a person may send at once; that the agent sends it itself, test/simulation/lifecycle.test.ts tells.
+  if (!isLong) expect((await robot.run(["--setup"])).code).toBe(0);
+  const { daemon: after } = await expectOneRobot(scene, daemon);
+  const sent = sentDigests(proxy).slice(1);
+  expect(sent.at(-1)).toBe(digest);
+  const existed = new Set(Array.from({ length: 1001 }, (_, version) => digestOf(contentOf(version))));
+  for (const each of sent) expect(existed).toContain(each);
+  // A thousand events are not a thousand runs.
+  expect((after?.runs ?? 0) - (before?.runs ?? 0)).toBeLessThan(100);
+});
 
 /** The first registration and two changes at once; what comes next has waited for its turn, and came later the slower the machine. */
 function expectRateCapped({ requests }: FaultProxy): void {

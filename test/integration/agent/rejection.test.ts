@@ -1,15 +1,11 @@
 /** Scenario 8: what the service refuses as it stands is shown where it was written, and not asked again until it is written anew. */
 import { readFile } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import type { Fault } from "../../support/fault-proxy.ts";
 import { replaceIn } from "../../support/robot.ts";
 import type { Robot } from "../../support/robot.ts";
 import { createScene, expectOneRobot, savedRegistration } from "../../support/scene.ts";
-
-/** Longer than the first steps of a backoff, which must not be taken here. */
-const QUIET_MS = 2000;
 
 function refusal(status: number, ...loc: readonly (string | number)[]): Fault {
   const detail = [{ loc: ["body", ...loc], msg: "not as it should be", type: "value_error", input: "…" }];
@@ -43,7 +39,7 @@ describe.concurrent("scenario 8: 422 for", () => {
     expect(status.code).toBe(6);
     for (const { file, line, column } of places) expect(status.stderr).toContain(`${file}:${line}:${column}: `);
 
-    await sleep(QUIET_MS);
+    await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(1);
     await replaceIn(robot.config_path, "region: eu-central-1", "region: eu-west-1");
     const { findings: left } = await expectOneRobot(scene, daemon);
@@ -76,7 +72,8 @@ describe.concurrent("scenario 8: refused once, tried again only after", () => {
     expect(Date.parse(failure?.next_attempt_at ?? "") - Date.now()).toBeGreaterThan(50 * 60_000);
     // Neither a look at everything nor a touched file is a reason to ask again.
     daemon.child.kill("SIGHUP");
-    await sleep(QUIET_MS);
+    await daemon.untilLogged("reload");
+    await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(1);
     expect(await savedRegistration(robot)).toBeNull();
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
   robot = await createRobot({
     service_url: proxy.url,
     key: service.key,
-    watch: `{settle_ms: 500, resync_s: 3600}`,
+    watch: `{settle_ms: ${SETTLE_MS}, resync_s: 3600}`,
     files: {
       "plain/calibration.json": '{"offset": 1}\n',
       "repo/tracked.yaml": "gain: 1\n",
@@ -217,9 +217,6 @@ const nonChanges: readonly [string, () => Promise<unknown>][] = [
   ],
 ];
 
-/** Long enough for a second, wrong request to show. */
-const QUIET_MS = 4 * SETTLE_MS + 500;
-
 describe("scenario 21: exactly one re-registration for", () => {
   test.for(changes)("%s", async ([, change], { skip }) => {
     if (change === null) return skip("the program is not installed");
@@ -233,7 +230,7 @@ describe("scenario 21: exactly one re-registration for", () => {
     await daemon.until(
       ({ registration, state }) => state === "registered" && registration?.configuration_digest === expected,
     );
-    await sleep(QUIET_MS);
+    await daemon.lookAgain();
     expect(
       setupBodies(proxy.requests)
         .slice(before)
@@ -248,7 +245,7 @@ describe("scenario 22: no request for", () => {
     const before = proxy.requests.length;
     const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
     await touch();
-    await sleep(QUIET_MS);
+    await daemon.lookAgain();
     const status = await daemon.until(({ state }) => state === "registered");
     expect(proxy.requests.slice(before)).toEqual([]);
     // The loop must not spin over it either.

@@ -1,46 +1,32 @@
 /** The built program itself, killed by the kernel: the same as in interrupted.test.ts, with nothing simulated. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startWords } from "../../support/command.ts";
+import { AGENT_PROGRAM } from "../../support/programs-built.ts";
 import { canMount, inShell, isRoot, withOwnMounts } from "../../support/programs.ts";
 import { eventually } from "../../support/robot.ts";
 import type { Workshop } from "./image.ts";
 import { describeTree, openWorkshop } from "./image.ts";
 
 const run = promisify(execFile);
-const root = join(import.meta.dirname, "../../..");
 
 describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", () => {
   let workshop: Workshop;
-  let dist: string;
   let node: string;
   beforeAll(async () => {
     workshop = await openWorkshop();
-    dist = await mkdtemp(join(tmpdir(), "installer-dist-"));
-    const build = [join(root, "scripts/build.ts"), "--program", "robot-policy-agent", "--out", dist];
-    await run(process.execPath, build, { cwd: root });
     node = await workshop.makeNode();
-  }, 60_000);
+  });
   afterAll(async () => {
     await workshop[Symbol.asyncDispose]();
-    await rm(dist, { recursive: true });
   });
 
-  const words = (image: string) => [
-    process.execPath,
-    join(dist, "robot-policy-agent.cjs"),
-    "install",
-    "--root",
-    image,
-    "--node",
-    node,
-  ];
+  const words = (image: string) => [process.execPath, AGENT_PROGRAM, "install", "--root", image, "--node", node];
 
   test.each(["usr/local/lib/robot-policy-agent", "etc/sysusers.d", "usr/local/bin"])(
     "killed once it wrote %s, completed by the next run",
@@ -50,7 +36,7 @@ describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", 
       await run(program, args);
       const image = await workshop.makeImage();
       await using killed = startWords(words(image));
-      await expect.poll(() => existsSync(join(image, place)), { timeout: 20_000, interval: 1 }).toBe(true);
+      await expect.poll(() => existsSync(join(image, place)), { interval: 1 }).toBe(true);
       killed.child.kill("SIGKILL");
       await killed.ended();
       const [, ...again] = words(image);

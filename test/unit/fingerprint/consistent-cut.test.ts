@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import type { Interference } from "./machine.ts";
 import {
   LIMITS,
@@ -227,7 +228,7 @@ describe("collect: consistent cut", () => {
     };
     const fingerprinter = createFingerprinter(REAL, LIMITS);
     const seen: number[] = [];
-    const until_ms = performance.now() + 40_000;
+    const until_ms = performance.now() + PATIENCE_MS;
     while (new Set(seen).size < 8 && performance.now() < until_ms) {
       const collected = await fingerprinter.collect(listed(a, b), { settle: false });
       if (collected.kind !== "snapshot") continue;

@@ -29,7 +29,7 @@ async function runExhausted(lines: string, last: string): Promise<readonly strin
     const release = () => taken.splice(0).forEach((descriptor) => closeSync(descriptor));
     ${lines}
     for (;;) {
-      await new Promise(setImmediate);
+      await new Promise((wake) => setTimeout(wake, 20));
       try {
         if (readFileSync(${JSON.stringify(`${folder}/told`)}, "utf8").includes(${JSON.stringify(last)})) process.exit();
       } catch {}
