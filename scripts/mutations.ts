@@ -15,14 +15,21 @@ export const MUTATION_KINDS = [
   "dropped-await",
   "dropped-fsync",
   "dropped-organization",
+  "dropped-where",
+  "dropped-lock",
+  "dropped-snapshot",
+  "dropped-call",
   "dropped-scope",
   "swapped-arguments",
   "off-by-one",
+  "wrong-constant",
+  "wrong-unit",
   "wrong-status",
   "stale-cache",
   "uncleared-timer",
   "missing-escape",
   "negated-condition",
+  "dropped-operand",
 ] as const;
 
 export type MutationKind = (typeof MUTATION_KINDS)[number];
@@ -63,6 +70,36 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
     return [[node.start, node.end, text(node.callee.object)]];
   },
 
+  "dropped-where": ({ node, text }) => {
+    if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return [];
+    const [column] = node.arguments;
+    const isOrganization = column?.type === "Literal" && String(column.value).endsWith("organization_id");
+    const isFilter = /^(?:where|whereRef|on)$/.test(calledName(node)) && node.arguments.length > 0;
+    return isFilter && !isOrganization ? [[node.start, node.end, text(node.callee.object)]] : [];
+  },
+
+  "dropped-lock": ({ node, text }) => {
+    if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return [];
+    return /^(?:forUpdate|skipLocked)$/.test(calledName(node))
+      ? [[node.start, node.end, text(node.callee.object)]]
+      : [];
+  },
+
+  "dropped-snapshot": ({ node, text }) => {
+    if (node.type !== "CallExpression" || calledName(node) !== "readSnapshot") return [];
+    const [reader, read] = node.arguments;
+    return reader === undefined || read === undefined
+      ? []
+      : [[node.start, node.end, `(${text(read)})(${text(reader)})`]];
+  },
+
+  // What is logged or collected, other kinds and eyes look at.
+  "dropped-call": (place) =>
+    dropCalls(
+      place,
+      /^(?!(?:sync|syncDirectory|fsync|fsyncSync|fdatasync|datasync|delete|clear|forget|invalidate.*|retain|distrust|clearTimeout|clearInterval|removeEventListener|abort|debug|info|warn|error|push|note|problem)$)/,
+    ),
+
   "dropped-scope": ({ node, text }) => {
     if (node.type === "Property" && text(node.key) === "scope" && node.value.type === "Literal") {
       return node.value.value === "any" ? [] : [[node.value.start, node.value.end, '"any"']];
@@ -84,6 +121,18 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
     if (other !== undefined) return [[node.start, node.end, `${text(node.left)} ${other} ${text(node.right)}`]];
     const isOne = node.right.type === "Literal" && node.right.value === 1;
     return isOne && (node.operator === "+" || node.operator === "-") ? [[node.start, node.end, text(node.left)]] : [];
+  },
+
+  /** A limit or duration that its tests know by its name alone is one that nothing holds in place. */
+  "wrong-constant": ({ node, text }) => {
+    if (node.type !== "VariableDeclarator" || node.id.type !== "Identifier" || node.init === null) return [];
+    const isConstant = /^[A-Z][A-Z\d_]*$/.test(node.id.name) && isNumeric(node.init);
+    return isConstant ? [[node.init.start, node.init.end, `(${text(node.init)}) * 10`]] : [];
+  },
+
+  "wrong-unit": ({ node, text }) => {
+    if (node.type !== "BinaryExpression" || (node.operator !== "*" && node.operator !== "/")) return [];
+    return /^(?:1000|1_000|[A-Z]+_MS)$/.test(text(node.right)) ? [[node.start, node.end, text(node.left)]] : [];
   },
 
   "wrong-status": ({ node, parent, text }) => {
@@ -108,6 +157,14 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
     if (node.type !== "IfStatement" && node.type !== "ConditionalExpression") return [];
     return [[node.test.start, node.test.end, `!(${text(node.test)})`]];
   },
+
+  "dropped-operand": ({ node, text }) => {
+    if (node.type !== "LogicalExpression" || node.operator === "??") return [];
+    return [
+      [node.start, node.end, text(node.left)],
+      [node.start, node.end, text(node.right)],
+    ];
+  },
 };
 
 /** Statements that do nothing but call one of these. */
@@ -123,6 +180,15 @@ function calledName({ callee }: CallExpression): string {
   if (callee.type === "Identifier") return callee.name;
   if (callee.type === "MemberExpression" && callee.property.type === "Identifier") return callee.property.name;
   return "";
+}
+
+/** `15 * 60_000`, but no text and nothing that is only known when it runs. */
+function isNumeric(node: Expression): boolean {
+  if (node.type === "BinaryExpression") return isNumeric(node.right) && node.left.type !== "PrivateIdentifier";
+  return (
+    (node.type === "Literal" && typeof node.value === "number") ||
+    (node.type === "Identifier" && /^[A-Z]/.test(node.name))
+  );
 }
 
 function isSimple({ type }: Expression | Node): boolean {

@@ -6,11 +6,11 @@ import { describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createLastUsed, NOTED_CREDENTIALS_MAXIMUM } from "../../../src/service/auth/last-used.ts";
-import { createdView, makeKey } from "../../../src/service/auth/manage-keys.ts";
+import { addKey, createdView, makeKey } from "../../../src/service/auth/manage-keys.ts";
 import { isStillValid } from "../../../src/service/auth/still-valid.ts";
 import { readExpiry } from "../../../src/service/commands/expiry.ts";
 import { createOrganizationKey } from "../../../src/service/operations/api-keys.ts";
-import { countKeys, hasUnrestrictedKey, insertKey, listKeys } from "../../../src/service/store/keys.ts";
+import { countKeys, hasUnrestrictedKey, insertKey, listKeys, markKeyRevoked } from "../../../src/service/store/keys.ts";
 import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
 import { insertSession } from "../../../src/service/store/sessions.ts";
 import { openStore } from "../../../src/service/store/store.ts";
@@ -239,6 +239,26 @@ describe("keys in the store", () => {
     const count = (organization_id: string) =>
       parts.store.write((transaction) => countKeys(transaction, organization_id));
     expect([await count("org_1"), await count("org_2"), await count("org_3")]).toEqual([2, 1, 0]);
+  });
+
+  it("are ten thousand at most that are not revoked", async () => {
+    await using parts = await openServiceParts();
+    const rows = Array.from({ length: 10_000 }, (_, index) => ({ ...keyRow(`key_${index}`), key_sha256: `${index}` }));
+    await parts.store.write(async (transaction) => {
+      for (let from = 0; from < rows.length; from += 1000) {
+        await transaction
+          .insertInto("api_keys")
+          .values(rows.slice(from, from + 1000))
+          .execute();
+      }
+    });
+    const author = { audit_id: "aud_1", at: NOW, organization_id: "org_1", actor: "key_0", request_id: null };
+    const add = () => parts.store.write((transaction) => addKey(transaction, keyRow("key_new"), author));
+    expect(await add()).toBe(false);
+    await parts.store.write((transaction) => markKeyRevoked(transaction, "org_1", "key_0", NOW));
+    expect(await add()).toBe(true);
+    const listed = await listKeys(parts.store.reader, "org_1", ALL_ROWS);
+    expect(listed.filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id)).toEqual(["key_0"]);
   });
 
   it.each([

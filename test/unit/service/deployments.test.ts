@@ -152,6 +152,24 @@ it("a deployment is retired in the answer, in the store and in the ledger, once"
 });
 
 describe("reconcile-deployments", () => {
+  it("notes when a deployment first was active, and keeps that", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi", { health: "unknown" });
+    await parts.register("r1");
+    expect((await deployed(parts, "pi", "r1")).activated_at).toBeNull();
+    const task = createReconcileDeployments(parts.context);
+    const seen: (string | null)[] = [];
+    for (const health of ["healthy", "failing", "healthy"] as const) {
+      parts.pass(1000);
+      await setHealth(parts, health);
+      await run(task);
+      const row = await parts.store.reader.selectFrom("deployments").selectAll().executeTakeFirstOrThrow();
+      seen.push(row.status, row.activated_at);
+    }
+    const first = parts.at(-2000);
+    expect(seen).toEqual(["active", first, "failed", first, "active", first]);
+  });
+
   it("judges a robot anew when the catalog asks for something else, though the robot is the same", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi");

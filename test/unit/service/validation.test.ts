@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { operations } from "../../../src/api/api.ts";
 import type { Operation } from "../../../src/api/api.ts";
 import { beyondSpec } from "../../../src/api/beyond-spec.ts";
+import { text } from "../../../src/api/text.ts";
 import { validationErrorBodySchema } from "../../../src/api/errors.ts";
 import { fleetCreateSchema } from "../../../src/api/fleets.ts";
 import { pageQuerySchema } from "../../../src/api/pages.ts";
@@ -207,6 +208,72 @@ describe("validate", () => {
     ],
   ])("reads %s as a number as pydantic does in strict mode", (json, schema, fault) => {
     expect(findingsOf(schema, json)).toMatchObject(fault === null ? [] : [{ ...fault, loc: ["body"] }]);
+  });
+
+  it.each<[string, z.ZodType, readonly (readonly [json: string, type: string | null])[]]>([
+    [
+      "an integer",
+      z.int().min(2).max(4),
+      [
+        ["1", "greater_than_equal"],
+        ["2", null],
+        ["4", null],
+        ["5", "less_than_equal"],
+      ],
+    ],
+    [
+      "any integer",
+      z.int(),
+      [
+        ["9007199254740991", null],
+        ["9007199254740992", "less_than_equal"],
+        ["-9007199254740991", null],
+        ["-9007199254740992", "greater_than_equal"],
+      ],
+    ],
+    [
+      "a number",
+      z.number().min(2).max(4),
+      [
+        ["1.9", "greater_than_equal"],
+        ["2", null],
+        ["4", null],
+        ["4.1", "less_than_equal"],
+      ],
+    ],
+    [
+      "an open number",
+      z.number().gt(2).lt(4),
+      [
+        ["2", "greater_than"],
+        ["2.1", null],
+        ["3.9", null],
+        ["4", "less_than"],
+      ],
+    ],
+    [
+      "a list",
+      z.array(z.int()).min(1).max(2),
+      [
+        ["[]", "too_short"],
+        ["[1]", null],
+        ["[1,1]", null],
+        ["[1,1,1]", "too_long"],
+      ],
+    ],
+    [
+      "a text",
+      text({ minimum: 2, maximum: 3 }),
+      [
+        ['"😀"', "string_too_short"],
+        ['"😀😀"', null],
+        ['"😀😀😀"', null],
+        ['"😀😀😀😀"', "string_too_long"],
+      ],
+    ],
+  ])("holds %s to its bounds, and to no closer ones", (_what, schema, cases) => {
+    const types = cases.map(([json]) => findingsOf(schema, json).map(({ type }) => type)[0] ?? null);
+    expect(types).toEqual(cases.map(([, type]) => type));
   });
 
   it.each([
