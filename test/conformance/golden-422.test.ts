@@ -5,7 +5,7 @@ import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import type { StoreLocation } from "../../src/service/store/store.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { startService } from "../support/service.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawResponse } from "./exchange.ts";
@@ -34,6 +34,8 @@ const vectors = readFileSync(new URL("../golden/golden-422/vectors.jsonl", impor
   .filter((line) => line !== "")
   .map((line) => vectorSchema.parse(JSON.parse(line)));
 
+/** Connections to the service: some answers are about a thousand robots. */
+const AT_ONCE = 25;
 const models_file = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
 const WORDS = { region: "us-west-2", robot_type: "so101_follower", subject: "pi0.5" };
 const REGISTRATION = {
@@ -61,8 +63,9 @@ describe("golden answers on SQLite", () => replay(async () => [null, async () =>
 
 describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", () =>
   replay(async () => {
-    const postgres = await startPostgres();
-    return [{ kind: "postgres", url: await postgres.createDatabase() }, () => postgres[Symbol.asyncDispose]()];
+    const postgres = await sharedPostgres();
+    const url = await postgres.createDatabase();
+    return [{ kind: "postgres", url }, () => postgres.dropDatabases([url])];
   }),
 );
 
@@ -74,7 +77,7 @@ function replay(openStore: () => Promise<readonly [StoreLocation | null, () => P
     const [store, close] = await openStore();
     resources.defer(close);
     const service = resources.use(await startService({ store: store ?? undefined, configuration: { models_file } }));
-    exchange = resources.use(createExchange(service.url, service.key));
+    exchange = resources.use(createExchange(service.url, service.key, AT_ONCE));
     await register(exchange, "golden");
     fleet_id = z.object({ id: z.string() }).parse(
       await created(exchange, "/v1/fleets", {
@@ -96,7 +99,8 @@ function replay(openStore: () => Promise<readonly [StoreLocation | null, () => P
       const { name, count, ...members } = z
         .looseObject({ name: z.string(), count: z.int() })
         .parse(fillIn(needs, fill));
-      for (let index = 1; index <= count; index += 1) await register(exchange, `${name}${index}`, members);
+      const names = Array.from({ length: count }, (_, index) => `${name}${index + 1}`);
+      await Promise.all(names.map((each) => register(exchange, each, members)));
     }
     const body = typeof body_base64 === "string" ? Buffer.from(body_base64, "base64") : null;
     const filled = body?.includes("{{") === true ? Buffer.from(fill(body.toString("utf8"))) : body;

@@ -9,15 +9,16 @@ import type { Operation } from "../../src/api/api.ts";
 import { validationErrorBodySchema } from "../../src/api/errors.ts";
 import { ANSWER_CUT_BYTES } from "../../src/service/validation/answer.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { startService } from "../support/service.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawRequest, RawResponse } from "./exchange.ts";
 import { endpoints, plant } from "./planted.ts";
 import type { JsonValue } from "./planted.ts";
+import { times } from "../support/tier.ts";
 
 /** Requests to each operation, so many of them at once. */
-const REQUESTS = 2000;
+const REQUESTS = times(200, 2000);
 const AT_ONCE = 25;
 const models_file = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
 
@@ -32,8 +33,9 @@ describe("hostile requests to a service on SQLite", () => assail(async () => [nu
 
 describe.skipIf(WITHOUT_POSTGRES)("hostile requests to a service on PostgreSQL", () =>
   assail(async () => {
-    const postgres = await startPostgres();
-    return [{ kind: "postgres", url: await postgres.createDatabase() }, () => postgres[Symbol.asyncDispose]()];
+    const postgres = await sharedPostgres();
+    const url = await postgres.createDatabase();
+    return [{ kind: "postgres", url }, () => postgres.dropDatabases([url])];
   }),
 );
 

@@ -7,8 +7,9 @@ import { ANSWER_CUT_BYTES, ANSWER_WHOLE_BYTES } from "../../src/service/validati
 import { answerOf, requestSchemaAt } from "./answer-of.ts";
 import { at, endpoints, plant } from "./planted.ts";
 import type { Endpoint, JsonBody, JsonValue, Mistake } from "./planted.ts";
+import { times } from "../support/tier.ts";
 
-const RUNS = 2000;
+const RUNS = times(200, 2000);
 const json = fc.jsonValue({ maxDepth: 3 });
 
 describe.each(endpoints)("POST $path", (endpoint) => {

@@ -3,15 +3,13 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 
 import { Client } from "pg";
-
-import { endWithTest } from "./children.ts";
 
 /** Debian keeps the server's programs here, out of the PATH. */
 const DEBIAN_FOLDER = "/usr/lib/postgresql";
@@ -36,21 +34,35 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** A cluster on a loopback port. Disposing of it removes it. */
-export interface Postgres extends AsyncDisposable {
+/** A cluster on a loopback port. */
+export interface Cluster {
   readonly port: number;
   /** The password in every URL, to look for where it must not be. */
   readonly password: string;
   /** Makes an empty database, cheaply; resolves with its URL. `options` go into CREATE DATABASE. */
   createDatabase(options?: string): Promise<string>;
+  /** Ends the connections to databases and removes them. */
+  dropDatabases(urls: readonly string[]): Promise<void>;
   /** One connection as superuser to the database of `url`, for a look behind the service's back. */
   connect(url: string): Promise<Client>;
+}
+
+/** A cluster of the test's own, which it may stop. Disposing of it removes it. */
+export interface Postgres extends Cluster, AsyncDisposable {
   /** Orderly: connections are ended, everything is on the disk. */
   stop(): Promise<void>;
   /** As a power cut ends it: every process at once. */
   kill(): Promise<void>;
   /** After `stop` or `kill`; recovers what was committed. */
   start(): Promise<void>;
+}
+
+let shared: Promise<Cluster> | undefined;
+
+/** The cluster that the test files of this worker share: starting one costs more than most tests on it. It ends with the worker. */
+export function sharedPostgres(): Promise<Cluster> {
+  shared ??= startPostgres();
+  return shared;
 }
 
 export async function startPostgres({ fsync = false, settings = {} }: PostgresOptions = {}): Promise<Postgres> {
@@ -96,9 +108,8 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
       cwd: folder,
       stdio: ["ignore", "ignore", "pipe"],
     });
-    endWithTest(child);
-    await ready(child);
     server = child;
+    await ready(child);
   };
   const end = async (signal: (child: ChildProcess) => void) => {
     if (server === null) return;
@@ -107,6 +118,20 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     await ended;
     server = null;
   };
+  const administer = async (statements: readonly string[]) => {
+    const client = await connect(urlOf("postgres"));
+    try {
+      for (const statement of statements) await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  };
+  /** With the process of the tests, where nobody disposes of it. */
+  const removeAtExit = () => {
+    if (server !== null) killFamily(server);
+    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+  };
+  process.once("exit", removeAtExit);
   await start();
   return {
     port,
@@ -116,21 +141,23 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     async createDatabase(options = "") {
       databases += 1;
       const name = `test_${databases}`;
-      const client = await connect(urlOf("postgres"));
-      try {
-        await client.query(`create database ${name} ${options}`);
-      } finally {
-        await client.end();
-      }
+      await administer([`create database ${name} ${options}`]);
       return urlOf(name);
     },
+    dropDatabases: (urls) => administer(urls.map((url) => `drop database ${databaseOf(url)} with (force)`)),
     stop: () => end((child) => child.kill("SIGINT")),
     kill: () => end(killFamily),
     async [Symbol.asyncDispose]() {
+      process.off("exit", removeAtExit);
       await end((child) => child.kill("SIGQUIT"));
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** Name of the database of a URL. */
+export function databaseOf(url: string): string {
+  return new URL(url).pathname.slice(1);
 }
 
 function findPrograms(): string | null {

@@ -1,27 +1,65 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, describe } from "vitest";
 
+import { openStore } from "../../src/service/store/store.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
-import type { Postgres } from "./postgres.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
+import { testMachine } from "./machine.ts";
+import { databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 
-/** Makes an empty store for one test: what `startService` takes as `store`. */
+/** Makes a store for one test, in which nothing is: what `startService` takes as `store`. */
 export type NewStore = () => Promise<StoreLocation | undefined>;
 
 /**
- * Defines the same tests on SQLite and on PostgreSQL, one cluster for the file and an empty database for each `newStore()`.
+ * Defines the same tests on SQLite and on PostgreSQL, a store of its own for each `newStore()`. The stores of `newPlace` are without
+ * tables, too.
  *
  *     describeOnEachStore("POST /v1/fleets", (newStore) => {
  *       it("…", async () => {
  *         await using service = await startService({ store: await newStore() });
  */
-export function describeOnEachStore(name: string, define: (newStore: NewStore) => void): void {
-  describe(`${name} (SQLite)`, () => define(() => Promise.resolve(undefined)));
+export function describeOnEachStore(name: string, define: (newStore: NewStore, newPlace: NewStore) => void): void {
+  describe(`${name} (SQLite)`, () => define(onSqlite, onSqlite));
   describe.skipIf(WITHOUT_POSTGRES)(`${name} (PostgreSQL)`, () => {
-    let postgres: Postgres;
-    beforeAll(async () => {
-      postgres = await startPostgres();
-    });
-    afterAll(() => postgres[Symbol.asyncDispose]());
-    define(async () => ({ kind: "postgres", url: await postgres.createDatabase() }));
+    const { withSchema, empty } = usePostgres();
+    define(withSchema, empty);
   });
+}
+
+const onSqlite: NewStore = () => Promise.resolve(undefined);
+
+/** Databases for the tests of the surrounding `describe`, which are dropped after it. */
+export interface Databases {
+  /** Without a table. */
+  empty(): Promise<PostgresLocation>;
+  /** With the tables of the service, and nothing in them. Cheaper than to make the tables. */
+  withSchema(): Promise<PostgresLocation>;
+}
+
+export type PostgresLocation = Extract<StoreLocation, { readonly kind: "postgres" }>;
+
+/** To be called where tests are defined. */
+export function usePostgres(): Databases {
+  const urls: string[] = [];
+  afterAll(async () => {
+    if (urls.length > 0) await (await sharedPostgres()).dropDatabases(urls);
+  });
+  const make = async (options?: string): Promise<PostgresLocation> => {
+    const url = await (await sharedPostgres()).createDatabase(options);
+    urls.push(url);
+    return { kind: "postgres", url };
+  };
+  return {
+    empty: () => make(),
+    async withSchema() {
+      template ??= makeTemplate();
+      return make(`template ${await template}`);
+    },
+  };
+}
+
+let template: Promise<string> | undefined;
+
+async function makeTemplate(): Promise<string> {
+  const url = await (await sharedPostgres()).createDatabase();
+  await (await openStore({ kind: "postgres", url }, testMachine))[Symbol.asyncDispose]();
+  return databaseOf(url);
 }

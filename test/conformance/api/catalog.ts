@@ -17,8 +17,18 @@ export const DEAD = { slug: "dead-vla", checkpoint: "ckpt_dead", endpoint: "dead
 export const WALKED = { slug: "walked-vla", first: "ckpt_walked_1", second: "ckpt_walked_2" } as const;
 /** For the test of deployments that fail and recover. */
 export const SHAKY = { slug: "shaky-vla", checkpoint: "ckpt_shaky", endpoint: "shaky" } as const;
+/** For the conformance suite alone, each for one test. */
+export const LOSSY = { slug: "lossy-vla", checkpoint: "ckpt_lossy", endpoint: "lossy" } as const;
+export const IDLE = { slug: "idle-vla", checkpoint: "ckpt_idle", endpoint: "idle" } as const;
+export const WARMING = { slug: "warming-vla", checkpoint: "ckpt_warming", endpoint: "warming" } as const;
 
-export const FAILING_AT_FIRST = [COLD.endpoint, DEAD.endpoint];
+export const FAILING_AT_FIRST = [COLD.endpoint, DEAD.endpoint, WARMING.endpoint];
+
+interface SmallModel {
+  readonly slug: string;
+  readonly checkpoint: string;
+  readonly endpoint: string;
+}
 
 interface CheckpointOptions {
   readonly created_at?: string;
@@ -26,8 +36,8 @@ interface CheckpointOptions {
   readonly requirements?: Readonly<Record<string, unknown>>;
 }
 
-/** The catalog file, as YAML (of which JSON is a part). */
-export function catalogText({ url, healthUrl }: InferenceServer): string {
+/** The catalog file, as YAML (of which JSON is a part). @param more further models, each with one endpoint. */
+export function catalogText({ url, healthUrl }: InferenceServer, more: readonly SmallModel[] = []): string {
   const checkpoint = (id: string, { created_at, endpoints, requirements }: CheckpointOptions) => ({
     id,
     created_at: created_at ?? "2026-01-01T00:00:00Z",
@@ -74,7 +84,10 @@ export function catalogText({ url, healthUrl }: InferenceServer): string {
           }),
         ],
       },
-      { slug: SHAKY.slug, checkpoints: [checkpoint(SHAKY.checkpoint, { endpoints: { [REGION]: SHAKY.endpoint } })] },
+      ...[SHAKY, ...more].map((model) => ({
+        slug: model.slug,
+        checkpoints: [checkpoint(model.checkpoint, { endpoints: { [REGION]: model.endpoint } })],
+      })),
     ],
   });
 }

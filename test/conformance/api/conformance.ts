@@ -37,7 +37,8 @@ const PARTS = [
 
 /** Every rule of the API, on a service started for it. */
 export function apiConformance(what: string, start: () => Promise<Target>): void {
-  describe(`the API on ${what}`, () => {
+  // Each test has an organization, and models that are switched off and on, of its own. Side by side they wait for the tasks together.
+  describe.concurrent(`the API on ${what}`, () => {
     let running: Target | undefined;
     beforeAll(async () => {
       running = await start();

@@ -25,7 +25,8 @@ async function settle(client: Client): Promise<Belongings> {
 const VERIFIER = "i".repeat(40);
 
 export function isolationConformance(target: () => Target): void {
-  describe("organizations see nothing of each other", () => {
+  // One after the other: they look at what the owner sees before and after.
+  describe("organizations see nothing of each other", { concurrent: false }, () => {
     let owner: Client;
     let stranger: Client;
     let theirs: Belongings;

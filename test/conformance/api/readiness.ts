@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { COLD, OTHER_REGION, ROBOT_TYPE, SHAKY, WALKED } from "./catalog.ts";
+import { IDLE, LOSSY, OTHER_REGION, ROBOT_TYPE, WALKED, WARMING } from "./catalog.ts";
 import { fleetOf, untilFleet } from "./fleets.ts";
 import { register } from "./robots.ts";
 import type { Target } from "./target.ts";
@@ -40,16 +40,16 @@ export function readinessConformance(target: () => Target): void {
       const client = await target().organization();
       const { inference } = target();
       await register(client, ["r1", "r2"]);
-      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: SHAKY.slug }) });
+      const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: LOSSY.slug }) });
       await untilFleet(client, fleet, { status: "ready" });
       const statuses = new Set<string>();
       for (let round = 0; round < 2; round += 1) {
-        const before = inference.probes(SHAKY.endpoint);
-        inference.lose(SHAKY.endpoint, 1);
+        const before = inference.probes(LOSSY.endpoint);
+        inference.lose(LOSSY.endpoint, 1);
         await expect
           .poll(async () => {
             statuses.add((await client.call("getFleet", { path: { fleet_id: fleet.id } })).status);
-            return inference.probes(SHAKY.endpoint);
+            return inference.probes(LOSSY.endpoint);
           }, SOON)
           .toBeGreaterThan(before + 3);
       }
@@ -61,16 +61,16 @@ export function readinessConformance(target: () => Target): void {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
       const fleet = await client.call("createFleet", {
-        body: fleetOf("f", { subject: SHAKY.slug, readiness_mode: "on_demand" }),
+        body: fleetOf("f", { subject: IDLE.slug, readiness_mode: "on_demand" }),
       });
       await untilFleet(client, fleet, { status: "ready" });
-      const { id } = await client.call("createDeployment", { body: { model: SHAKY.slug, robot: "r1" } });
+      const { id } = await client.call("createDeployment", { body: { model: IDLE.slug, robot: "r1" } });
       await untilFleet(client, fleet, { status: "ready", robots: { active: 1 } });
-      inference.fail(SHAKY.endpoint);
+      inference.fail(IDLE.endpoint);
       await untilFleet(client, fleet, { status: "degraded", robots: { active: 0 } });
       await client.call("retireDeployment", { path: { deployment_id: id } });
       await untilFleet(client, fleet, { status: "ready", robots: { ready: 0, waiting: 2 } });
-      inference.heal(SHAKY.endpoint);
+      inference.heal(IDLE.endpoint);
     });
 
     it("a fleet prepares until its endpoint answers", async () => {
@@ -78,12 +78,12 @@ export function readinessConformance(target: () => Target): void {
       const { inference } = target();
       await register(client, ["r1", "r2"]);
       const fleet = await client.call("createFleet", {
-        body: fleetOf("f", { subject: COLD.slug, peak_active_robots: 2 }),
+        body: fleetOf("f", { subject: WARMING.slug, peak_active_robots: 2 }),
       });
-      const before = inference.probes(COLD.endpoint);
-      await expect.poll(() => inference.probes(COLD.endpoint), SOON).toBeGreaterThan(before + 1);
+      const before = inference.probes(WARMING.endpoint);
+      await expect.poll(() => inference.probes(WARMING.endpoint), SOON).toBeGreaterThan(before + 1);
       await untilFleet(client, fleet, { status: "preparing", robots: { waiting: 2 } });
-      inference.heal(COLD.endpoint);
+      inference.heal(WARMING.endpoint);
       await untilFleet(client, fleet, { status: "ready", robots: { ready: 2, waiting: 0 } });
     });
   });

@@ -2,11 +2,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { startPostgres } from "../../support/postgres.ts";
+import { sharedPostgres } from "../../support/postgres.ts";
 import { startReplicas } from "../../support/replicas.ts";
 import { startRoundRobin } from "../../support/round-robin.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
-import { catalogText, FAILING_AT_FIRST } from "./catalog.ts";
+import { catalogText, FAILING_AT_FIRST, IDLE, LOSSY, WARMING } from "./catalog.ts";
 import { createClient } from "./client.ts";
 import { startInferenceServer } from "./inference.ts";
 import type { Target } from "./target.ts";
@@ -23,9 +23,9 @@ export async function startOnSqlite(): Promise<Target> {
 
 /** Processes on one database of PostgreSQL; more than one are behind a proxy that gives each request to the next. */
 export async function startOnPostgres(count: number): Promise<Target> {
-  const postgres = await startPostgres();
-  const store: StoreLocation = { kind: "postgres", url: await postgres.createDatabase() };
-  return startTarget(store, count, () => postgres[Symbol.asyncDispose]());
+  const postgres = await sharedPostgres();
+  const url = await postgres.createDatabase();
+  return startTarget({ kind: "postgres", url }, count, () => postgres.dropDatabases([url]));
 }
 
 async function startTarget(store: StoreLocation, count: number, remove: () => PromiseLike<void>): Promise<Target> {
@@ -34,7 +34,12 @@ async function startTarget(store: StoreLocation, count: number, remove: () => Pr
   try {
     const inference = resources.use(await startInferenceServer(FAILING_AT_FIRST));
     const replicas = resources.use(
-      await startReplicas({ store, count, catalog: catalogText(inference), organizations: ORGANIZATIONS }),
+      await startReplicas({
+        store,
+        count,
+        catalog: catalogText(inference, [LOSSY, IDLE, WARMING]),
+        organizations: ORGANIZATIONS,
+      }),
     );
     let used = 0;
     const [only = ""] = replicas.urls;

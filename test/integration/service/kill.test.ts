@@ -12,8 +12,9 @@ import { startService } from "../../support/service.ts";
 import { acknowledges, lostBy, startStorm } from "../../support/storm.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
+import { times } from "../../support/tier.ts";
 
-const ROUNDS = 4;
+const ROUNDS = times(1, 4);
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 
 describeOnEachStore("a service killed in a storm of setups, again and again", (newStore) => {

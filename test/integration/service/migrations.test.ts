@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { Kysely, sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 
 import { MIGRATIONS } from "../../../src/service/store/migrations.ts";
 import { migrateWithin } from "../../../src/service/store/migrator.ts";
@@ -17,8 +17,8 @@ import { storeProblem } from "../../../src/service/store/store-problem.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import type { Store, StoreLocation } from "../../../src/service/store/store.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
-import type { Postgres } from "../../support/postgres.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { usePostgres } from "../../support/stores.ts";
 import { testMachine } from "../../support/machine.ts";
 
 const GOLDEN = join(import.meta.dirname, "../../golden/schema");
@@ -55,20 +55,14 @@ const sqlite: Engine = {
   },
 };
 
-let cluster: Postgres | undefined;
-beforeAll(async () => {
-  if (!WITHOUT_POSTGRES) cluster = await startPostgres();
-});
-afterAll(() => cluster?.[Symbol.asyncDispose]());
+const databases = usePostgres();
 
 const postgres: Engine = {
   name: "postgres",
-  async locate() {
-    return { kind: "postgres", url: await cluster!.createDatabase() };
-  },
+  locate: databases.empty,
   async execute(location, text) {
     if (location.kind !== "postgres") throw new Error("not a database");
-    const client = await cluster!.connect(location.url);
+    const client = await (await sharedPostgres()).connect(location.url);
     await client.query(text);
     await client.end();
   },

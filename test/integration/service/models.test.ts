@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { modelListSchema, modelViewSchema } from "../../../src/api/models.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
@@ -16,8 +16,8 @@ import { findModel, listModels, resolveSubject } from "../../../src/service/stor
 import type { Store, StoreLocation } from "../../../src/service/store/store.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import { startWords } from "../../support/command.ts";
-import type { Postgres } from "../../support/postgres.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { usePostgres } from "../../support/stores.ts";
 import { startService } from "../../support/service.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
@@ -76,12 +76,7 @@ const describePostgres = describe.skipIf(WITHOUT_POSTGRES);
 describe("on SQLite", () => onStore(async () => ({ kind: "sqlite", data_directory: folder })));
 
 describePostgres("on PostgreSQL", () => {
-  let postgres: Postgres;
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  });
-  afterAll(() => postgres[Symbol.asyncDispose]());
-  onStore(async () => ({ kind: "postgres", url: await postgres.createDatabase() }));
+  onStore(usePostgres().withSchema);
 });
 
 function onStore(locate: () => Promise<StoreLocation>): void {

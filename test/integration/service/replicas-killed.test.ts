@@ -15,7 +15,8 @@ import { createClient } from "../../conformance/api/client.ts";
 import { fleetOf } from "../../conformance/api/fleets.ts";
 import { register } from "../../conformance/api/robots.ts";
 import { endWithTest } from "../../support/children.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { usePostgres } from "../../support/stores.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
@@ -67,11 +68,12 @@ async function startSilentEndpoint() {
 }
 
 describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
+  const databases = usePostgres();
+
   it("in the middle of a probe: another one takes its claim over, and the fleet becomes ready", async () => {
     const folder = await mkdtemp(join(tmpdir(), "killed-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
-    await using postgres = await startPostgres();
-    const database = await postgres.createDatabase();
+    const { url: database } = await databases.empty();
     const endpoint = await startSilentEndpoint();
     await writeFile(
       join(folder, "models.yaml"),

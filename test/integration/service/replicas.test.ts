@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { systemClock } from "../../../src/platform/clock.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
@@ -11,16 +11,16 @@ import type { InferenceServer } from "../../conformance/api/inference.ts";
 import { startInferenceServer } from "../../conformance/api/inference.ts";
 import { register } from "../../conformance/api/robots.ts";
 import { SOON } from "../../conformance/api/waiting.ts";
-import type { Postgres } from "../../support/postgres.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { QUICK, startReplicas } from "../../support/replicas.ts";
+import { usePostgres } from "../../support/stores.ts";
+import { times } from "../../support/tier.ts";
 
 /** How often a race is run: one that can be lost is lost sooner or later. */
-const ROUNDS = 20;
+const ROUNDS = times(10, 40);
 const HOUR_MS = 3_600_000;
 
 interface World {
-  readonly database: string;
   readonly inference: InferenceServer;
   /** The same key at each replica. */
   readonly clients: readonly [Client, Client];
@@ -29,23 +29,19 @@ interface World {
 }
 
 describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
-  let postgres: Postgres;
+  const databases = usePostgres();
   const resources: AsyncDisposable[] = [];
-  beforeAll(async () => {
-    postgres = await startPostgres();
-  });
-  afterAll(() => postgres[Symbol.asyncDispose]());
   afterEach(async () => {
     for (const resource of resources.splice(0).toReversed()) await resource[Symbol.asyncDispose]();
   });
 
   async function world(options: { readonly clock?: Clock; readonly failing?: readonly string[] } = {}): Promise<World> {
     const { clock = systemClock, failing = FAILING_AT_FIRST } = options;
-    const database = await postgres.createDatabase();
+    const store = await databases.withSchema();
     const inference = await startInferenceServer(failing);
     resources.push(inference);
     const replicas = await startReplicas({
-      store: { kind: "postgres", url: database },
+      store,
       count: 2,
       catalog: catalogText(inference),
       organizations: 1,
@@ -54,10 +50,9 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
     resources.push(replicas);
     const [key = ""] = replicas.keys;
     const [first = "", second = ""] = replicas.urls;
-    const connection = await postgres.connect(database);
+    const connection = await (await sharedPostgres()).connect(store.url);
     onTestFinished(() => connection.end());
     return {
-      database,
       inference,
       clients: [createClient(first, key), createClient(second, key)],
       query: async (text, values = []) => (await connection.query(text, [...values])).rows,

@@ -32,7 +32,7 @@ async function locationFor(newStore: NewStore): Promise<StoreLocation> {
   return { kind: "sqlite", data_directory };
 }
 
-describeOnEachStore("openStore", (newStore) => {
+describeOnEachStore("openStore", (newStore, newPlace) => {
   const open = async () => openStore(await locationFor(newStore), testMachine);
 
   it("keeps what was written, and brings the schema up to date once", async () => {
@@ -46,7 +46,7 @@ describeOnEachStore("openStore", (newStore) => {
   });
 
   it("several at once on an empty one: each works, the schema is made once", async () => {
-    const location = await locationFor(newStore);
+    const location = await locationFor(newPlace);
     const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(location, testMachine)));
     await Promise.all(stores.map((store, index) => add(store, `org_${index}`)));
     expect(await Promise.all(stores.map((store) => idsIn(store)))).toEqual(

@@ -15,9 +15,10 @@ import { startInferenceServer } from "../../conformance/api/inference.ts";
 import { endWithTest } from "../../support/children.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
+import { times } from "../../support/tier.ts";
 
 const ROBOTS = ["r0", "r1", "r2"];
-const ROUNDS = 3;
+const ROUNDS = times(1, 3);
 /** Between two changes of one robot: quick, but not so quick that nothing lasts. */
 const PACE_MS = 40;
 const SOON = { timeout: 20_000, interval: 100 } as const;

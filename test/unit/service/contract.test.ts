@@ -10,6 +10,7 @@ import { readManifest } from "../../../src/manifest/manifest.ts";
 import { parseJson } from "../../../src/service/json/parse-json.ts";
 import { validate } from "../../../src/service/validation/validation.ts";
 import { robotManifest } from "../../support/robot-manifests.ts";
+import { times } from "../../support/tier.ts";
 
 const EXAMPLES = new URL("../../golden/robot-manifest/examples/", import.meta.url);
 const EXAMPLE_CONTRACTS = readdirSync(EXAMPLES).filter((file) => file.endsWith(".contract.json"));
@@ -70,7 +71,7 @@ describe("a contract of ours", () => {
         if (contract === null) throw new Error("The generator makes a wrong manifest");
         expect(register(contract)).toMatchObject({ state: "valid", value: { contract } });
       }),
-      { numRuns: 1000 },
+      { numRuns: times(100, 1000) },
     );
   });
 

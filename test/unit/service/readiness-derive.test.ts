@@ -12,6 +12,7 @@ import type {
 } from "../../../src/service/readiness/fleet-facts.ts";
 import { deriveNeeds, PREPARATION_PATIENCE_MS } from "../../../src/service/readiness/needs.ts";
 import { nextFleetStep } from "../../../src/service/readiness/reconcile-fleets.ts";
+import { times } from "../../support/tier.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR_MS = 3_600_000;
@@ -532,7 +533,7 @@ describe("deriveFleet: whatever the store holds", () => {
         expect(lower_seconds).toBeLessThanOrEqual(upper_seconds);
         if (view.status === "ready") expect([blocked, given.active.activated_at === null]).toEqual([0, false]);
       }),
-      { numRuns: 2000 },
+      { numRuns: times(200, 2000) },
     );
   });
 
@@ -579,7 +580,7 @@ describe("deriveFleet: whatever the store holds", () => {
         }
         for (const { state, reason } of told) expect(reason !== null).toBe(state === "waiting" || state === "blocked");
       }),
-      { numRuns: 2000 },
+      { numRuns: times(200, 2000) },
     );
   });
 
@@ -602,7 +603,7 @@ describe("deriveFleet: whatever the store holds", () => {
         expect([...generation_facts.endpoints.values()].some(({ health }) => health === "healthy")).toBe(true);
         expect(deriveFleet(after, NOW_MS).active_model?.status).toBe("active");
       }),
-      { numRuns: 2000 },
+      { numRuns: times(200, 2000) },
     );
   });
 });

@@ -26,6 +26,7 @@ import { latestBelieved, periodEnd, periodSeconds, periodStart, wholeHour } from
 import type { UsageClock } from "../../../src/service/usage/usage-clock.ts";
 import { CORRECTION_MAXIMUM_MS, createUsageClock, STEADY_MS } from "../../../src/service/usage/usage-clock.ts";
 import { openServiceParts } from "../../support/service-parts.ts";
+import { times } from "../../support/tier.ts";
 
 describe("usage periods", () => {
   it("begin and end on a second, in no order but forward", () => {
@@ -459,7 +460,7 @@ describe("the usage ledger", () => {
           expect(await world.usagePages(2)).toEqual(after);
         }),
       ),
-      { numRuns: 60 },
+      { numRuns: times(12, 60) },
     );
   }, 120_000);
 
@@ -477,7 +478,7 @@ describe("the usage ledger", () => {
           }
         }),
       ),
-      { numRuns: 40 },
+      { numRuns: times(8, 40) },
     );
   }, 120_000);
 
@@ -506,7 +507,7 @@ describe("the usage ledger", () => {
           }
         }),
       ),
-      { numRuns: 40 },
+      { numRuns: times(8, 40) },
     );
   }, 120_000);
 
