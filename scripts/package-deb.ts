@@ -21,7 +21,7 @@ export interface DebOptions {
   readonly out: string;
   readonly release: Release;
   readonly architecture: Architecture;
-  /** Compress less. */
+  /** Not compressed. */
   readonly is_fast: boolean;
 }
 
@@ -55,7 +55,7 @@ export async function buildDeb({ tree, out, release, architecture, is_fast }: De
     await chmod(join(folder, name), 0o755);
   }
   await normalize(tree, release.epoch_s);
-  const compression = is_fast ? ["-Zgzip", "-z1"] : ["-Zxz", "-z9"];
+  const compression = is_fast ? ["-Znone"] : ["-Zxz", "-z9"];
   // Under another name until it is whole.
   const unfinished = `${deb}.new`;
   removeWithScript(unfinished);

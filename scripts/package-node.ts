@@ -49,8 +49,7 @@ export async function fetchNode(architecture: Architecture): Promise<NodeRuntime
   return {
     version,
     ...wanted,
-    program: await unpack(tarball, "package/bin/node"),
-    license: new TextDecoder().decode(await unpack(tarball, "package/LICENSE")),
+    ...(await unpack(tarball)),
   };
 }
 
@@ -78,10 +77,9 @@ async function hasIntegrity(path: string, integrity: string): Promise<boolean> {
   }
 }
 
-/** More than the whole of Node. */
-const MEMBER_LIMIT_BYTES = 512 * 1024 * 1024;
-
-async function unpack(tarball: string, member: string): Promise<Uint8Array> {
-  const words = ["--extract", "--gzip", "--to-stdout", "--file", tarball, member];
-  return runProgram("tar", words, { maxBuffer: MEMBER_LIMIT_BYTES });
+async function unpack(tarball: string): Promise<Pick<NodeRuntime, "program" | "license">> {
+  const folder = scratchFolder("robot-policy-node-");
+  const [program, license] = ["package/bin/node", "package/LICENSE"] as const;
+  await runProgram("tar", ["--extract", "--gzip", "--directory", folder, "--file", tarball, program, license]);
+  return { program: await readFile(join(folder, program)), license: await readFile(join(folder, license), "utf8") };
 }

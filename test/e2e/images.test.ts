@@ -1,10 +1,11 @@
 /** Images that are made once and flashed by the thousand: each robot becomes one of its own in its first boot. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
+import { tellJournals } from "../support/nspawn-journal.ts";
 import { carryOver, createRobotComputer, provision, UNIT } from "../support/nspawn-robot.ts";
 import type { RobotComputer } from "../support/nspawn-robot.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, debianRoot, TRIXIE } from "../support/nspawn-root.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES } from "../support/nspawn-root.ts";
 import type { SiteService } from "../support/nspawn-service.ts";
 import { startSiteService } from "../support/nspawn-service.ts";
 import type { Site } from "../support/nspawn-site.ts";
@@ -12,10 +13,8 @@ import { openSite, whySkipped } from "../support/nspawn-site.ts";
 import { eventually } from "../support/robot.ts";
 
 const SETUP_UNIT = `${PACKAGE}-setup.service`;
-/** For a loaded machine, and the first run of all, which makes roots and packages. */
-const LIMIT_MS = 420_000;
 
-describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
+describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd >= BOOKWORM.systemd))(
   `an image, step by step, of $suite, systemd $systemd${whySkipped}`,
   { timeout: LIMIT_MS },
   (release) => {
@@ -40,6 +39,7 @@ describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
       await provision(image.image, service);
     }, LIMIT_MS);
 
+    afterEach(tellJournals);
     afterAll(() => resources.disposeAsync());
 
     const flash = async (hostname: string) =>

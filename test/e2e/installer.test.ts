@@ -2,10 +2,11 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { execute } from "../support/execute.ts";
 import { inventory } from "../support/nspawn-inventory.ts";
+import { tellJournals } from "../support/nspawn-journal.ts";
 import {
   CONFIGURATION_FILE,
   createRobotComputer,
@@ -18,15 +19,13 @@ import {
 } from "../support/nspawn-robot.ts";
 import type { RobotComputer } from "../support/nspawn-robot.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, debianRoot } from "../support/nspawn-root.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS } from "../support/nspawn-root.ts";
 import type { SiteService } from "../support/nspawn-service.ts";
 import { startSiteService } from "../support/nspawn-service.ts";
 import type { Site } from "../support/nspawn-site.ts";
 import { openSite, whySkipped } from "../support/nspawn-site.ts";
 
 const root = join(import.meta.dirname, "../..");
-/** For a loaded machine, and the first run of all, which makes roots and packages. */
-const LIMIT_MS = 420_000;
 const BUILD_LIMIT_MS = 120_000;
 /** On the robot: what somebody unpacked there, and a Node beside it, as one from nodejs.org. */
 const UNPACKED = "/root/unpacked";
@@ -57,6 +56,7 @@ describe.skipIf(whySkipped !== "")(
       former = await inventory(robot);
     }, LIMIT_MS);
 
+    afterEach(tellJournals);
     afterAll(() => resources.disposeAsync());
 
     /** As who unpacks the npm package has it. */

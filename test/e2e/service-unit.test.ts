@@ -2,29 +2,28 @@
 import { copyFile, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { execute } from "../support/execute.ts";
 import type { Computer } from "../support/nspawn.ts";
 import { createComputer } from "../support/nspawn.ts";
+import { tellJournals } from "../support/nspawn-journal.ts";
 import { wroteToJournal } from "../support/nspawn-robot.ts";
-import { BOOKWORM, debianRoot, TRIXIE } from "../support/nspawn-root.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES } from "../support/nspawn-root.ts";
 import type { Site } from "../support/nspawn-site.ts";
 import { openSite, whySkipped } from "../support/nspawn-site.ts";
+import { OPERATOR_PROGRAM } from "../support/programs-built.ts";
 import { eventually } from "../support/robot.ts";
 
 const root = join(import.meta.dirname, "../..");
-const OPERATOR = join(root, "src/operator.ts");
 const HOSTNAME = "policy-1";
 /** The first computer's of a site. */
 const OWN_ADDRESS = "10.77.1.1";
 const UNIT = "robot-policy-service.service";
 const PROGRAM = "robot-policy-service";
-/** For a loaded machine, and the first run of all, which makes roots and packages. */
-const LIMIT_MS = 420_000;
 const BUILD_LIMIT_MS = 120_000;
 
-describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
+describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd >= BOOKWORM.systemd))(
   `robot-policy-service.service, step by step, under systemd $systemd${whySkipped}`,
   { timeout: LIMIT_MS },
   (release) => {
@@ -45,6 +44,7 @@ describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
       await configure("listen: 127.0.0.1:8080");
     }, LIMIT_MS);
 
+    afterEach(tellJournals);
     afterAll(() => resources.disposeAsync());
 
     const configure = (lines: string) =>
@@ -169,7 +169,7 @@ describe.skipIf(whySkipped !== "").each([BOOKWORM, TRIXIE])(
         computer.disk(`${folder}/ca.pem`),
       ];
       const key_file = computer.disk(`/var/lib/private/${PROGRAM}/bootstrap-key`);
-      const asked = await site.run([process.execPath, OPERATOR, ...words, "--key-file", key_file]);
+      const asked = await site.run([process.execPath, OPERATOR_PROGRAM, ...words, "--key-file", key_file]);
       expect(asked.stdout + asked.stderr).toContain("No robots are registered yet");
 
       const process_id = await show("MainPID");

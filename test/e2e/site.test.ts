@@ -8,11 +8,10 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { createComputer } from "../support/nspawn.ts";
-import { BOOKWORM, debianRoot } from "../support/nspawn-root.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS } from "../support/nspawn-root.ts";
 import { openSite, SITE_ADDRESS, whySkipped } from "../support/nspawn-site.ts";
 import { eventually } from "../support/robot.ts";
 
-const LIMIT_MS = 300_000;
 const support = join(import.meta.dirname, "../support");
 
 describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS }, () => {

@@ -50,7 +50,8 @@ export async function execute(words: readonly string[], options: ExecuteOptions 
   return executed;
 }
 
-const LOCK_LIMIT_MS = 300_000;
+/** The holder may be making a root file system on a busy machine. */
+const LOCK_LIMIT_MS = 600_000;
 
 /** Runs the action while no other process does so under this lock. The kernel drops the lock with its holder (flock(2)). */
 export async function locked<T>(lock_path: string, action: () => Promise<T>): Promise<T> {

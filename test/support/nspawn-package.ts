@@ -1,9 +1,10 @@
 /** Debian packages of this checkout. */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import manifest from "../../package.json" with { type: "json" };
 import { execute, locked } from "./execute.ts";
 import { cacheFolder } from "./nspawn-root.ts";
 
@@ -14,41 +15,74 @@ const root = join(import.meta.dirname, "../..");
 const SOURCES = ["src", "scripts", "systemd", "config", "package.json", "package-lock.json", "LICENSE"];
 /** Debian's word for this machine's. */
 const ARCHITECTURE = process.arch === "arm64" ? "arm64" : "amd64";
-const BUILD_LIMIT_MS = 120_000;
-/** Of how many states of the sources packages are kept, of 50 MB each. */
-const KEPT = 5;
+/** Seconds on a quiet machine; the first of all downloads Node. */
+const BUILD_LIMIT_MS = 600_000;
+/** Of how many states of the sources packages are kept, of 250 MB each. */
+const KEPT = 2;
+
+/** By version; of this process. */
+const made = new Map<string, Promise<string>>();
 
 /**
- * The package as `scripts/package` makes it, compressed less. Built where there is none of these sources yet, by one process alone.
+ * The package as `scripts/package` makes it, not compressed. Built where there is none of these sources yet, by one process alone.
  *
  * @param version another than the checkout's, to upgrade to.
  * @returns the path of the file.
  */
-export async function debianPackage(version?: string): Promise<string> {
+export function debianPackage(version: string = manifest.version): Promise<string> {
+  const path = made.get(version) ?? findOrMake(version);
+  made.set(version, path);
+  return path;
+}
+
+async function findOrMake(version: string): Promise<string> {
+  const own = version === manifest.version ? null : await debianPackage();
   const packages = await cacheFolder("packages");
   return locked(join(packages, "lock"), async () => {
     const sources = await digestOf(SOURCES.map((name) => join(root, name)));
-    const folder = join(packages, sources, version ?? "own");
+    const folder = join(packages, sources, version);
     if (!existsSync(folder)) {
       await removeOldest(packages);
       const unfinished = `${folder}.unfinished`;
       await rm(unfinished, { recursive: true, force: true });
       await mkdir(unfinished, { recursive: true });
-      const flags = [
-        "--arch",
-        ARCHITECTURE,
-        "--fast",
-        "--out",
-        unfinished,
-        ...(version === undefined ? [] : ["--version", version]),
-      ];
-      await execute([join(root, "scripts/package"), ...flags], { limit_ms: BUILD_LIMIT_MS });
+      if (own === null) await makePackage(unfinished);
+      else await makeOtherVersion(own, version, unfinished);
       await rename(unfinished, folder);
     }
-    const name = (await readdir(folder)).find((each) => each.endsWith(".deb"));
-    if (name === undefined) throw new Error(`scripts/package made no package in ${folder}`);
-    return join(folder, name);
+    return join(folder, `${PACKAGE}_${version}_${ARCHITECTURE}.deb`);
   });
+}
+
+async function makePackage(folder: string): Promise<void> {
+  const flags = ["--arch", ARCHITECTURE, "--fast", "--out", folder];
+  await execute([join(root, "scripts/package"), ...flags], { limit_ms: BUILD_LIMIT_MS });
+}
+
+/** As `scripts/package --version` does, from a package that is there: the version is in its control file and once in the program. */
+async function makeOtherVersion(own: string, version: string, folder: string): Promise<void> {
+  const tree = join(folder, "tree");
+  await execute(["dpkg-deb", "--raw-extract", own, tree]);
+  const program = `usr/lib/${PACKAGE}/lib/${PACKAGE}.cjs`;
+  await replaceOnce(join(tree, "DEBIAN/control"), `Version: ${manifest.version}\n`, `Version: ${version}\n`);
+  const before = await md5Of(join(tree, program));
+  await replaceOnce(join(tree, program), `version:"${manifest.version}"`, `version:"${version}"`);
+  await replaceOnce(join(tree, "DEBIAN/md5sums"), before, await md5Of(join(tree, program)));
+  const deb = join(folder, `${PACKAGE}_${version}_${ARCHITECTURE}.deb`);
+  await execute(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, deb], { limit_ms: BUILD_LIMIT_MS });
+  await rm(tree, { recursive: true });
+}
+
+async function replaceOnce(path: string, from: string, to: string): Promise<void> {
+  const parts = (await readFile(path, "utf8")).split(from);
+  if (parts.length !== 2) throw new Error(`${path} has ${from.trim()} ${parts.length - 1} times, not once`);
+  await writeFile(path, parts.join(to));
+}
+
+async function md5Of(path: string): Promise<string> {
+  return createHash("md5")
+    .update(await readFile(path))
+    .digest("hex");
 }
 
 /** The newest stay: another run may be at work with them. */

@@ -1,4 +1,6 @@
 /** A robot computer under Debian's systemd: ours is installed from its package, provisioned, and runs as its unit. */
+import { askDaemon } from "../../src/agent/control-client.ts";
+import { isStatusDocument } from "../../src/agent/status.ts";
 import type { StatusDocument } from "../../src/agent/status.ts";
 import type { Executed } from "./execute.ts";
 import type { Computer, ComputerOptions, Shell } from "./nspawn.ts";
@@ -6,12 +8,14 @@ import { createComputer } from "./nspawn.ts";
 import { PACKAGE } from "./nspawn-package.ts";
 import type { SiteService } from "./nspawn-service.ts";
 import type { Site } from "./nspawn-site.ts";
+import { PATIENCE_MS } from "./patience.ts";
 import { eventually } from "./robot.ts";
 
 export const UNIT = `${PACKAGE}.service`;
 export const STATE_FILE = `/var/lib/${PACKAGE}/registration.json`;
 export const CONFIGURATION_FILE = `/etc/${PACKAGE}/config.yaml`;
 export const MANIFEST_FILE = `/etc/${PACKAGE}/robot-manifest.yaml`;
+const CONTROL_SOCKET = `/run/${PACKAGE}/control.sock`;
 export const KEY_FILE = `/etc/${PACKAGE}/api-key`;
 /** What the robot is made of, in digest order. */
 export const ROBOT_FILES = ["/opt/yam/configs/yam_left.yaml", "/opt/yam/configs/yam_right.yaml"];
@@ -23,6 +27,7 @@ export interface RobotComputer extends Computer {
   agent(words: string): Promise<Executed>;
   /** A property of the unit, as systemd has it. */
   show(property: string): Promise<string>;
+  /** What the running agent says of itself. */
   status(): Promise<StatusDocument>;
   /** Resolves with the first status of the running agent for which the condition holds. */
   until(condition: (status: StatusDocument) => boolean): Promise<StatusDocument>;
@@ -36,23 +41,25 @@ export interface RobotComputer extends Computer {
 
 export async function createRobotComputer(site: Site, options: ComputerOptions): Promise<RobotComputer> {
   const computer = await createComputer(site, options);
-  const status = async () => {
-    const { stdout } = await computer.run(`${PACKAGE} status --json`, { may_fail: true });
-    return JSON.parse(stdout) as StatusDocument;
+  // From here: a program of Node for each look would be most of what the tests cost.
+  const askStatus = async () => {
+    const answer = await askDaemon(computer.live(CONTROL_SOCKET), "GET", "/status", new AbortController().signal);
+    return answer.kind === "answer" && isStatusDocument(answer.body) ? answer.body : undefined;
   };
   const show = (property: string) => computer.ask(`systemctl show --value -p ${property} ${UNIT}`);
   return {
     ...computer,
     agent: (words) => computer.run(`${PACKAGE} ${words}`, { may_fail: true }),
     show,
-    status,
-    until: (condition) => untilStatus(status, condition),
+    status: () => eventually(askStatus, "an answer of the agent"),
+    until: (condition) => untilStatus(askStatus, condition),
     async digest() {
       const words = await computer.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64 | sha256sum`);
       return `sha256:${words.slice(0, 64)}`;
     },
     wroteToJournal: (message) => wroteToJournal(computer, UNIT, message),
     async restartedAfter(process_id) {
+      await untilStatus(askStatus, ({ daemon }) => `${daemon?.process_id}` !== process_id);
       await eventually(async () => {
         // Of one moment: the process of before is still "active" for a while.
         const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
@@ -65,18 +72,23 @@ export async function createRobotComputer(site: Site, options: ComputerOptions):
 }
 
 async function untilStatus(
-  status: () => Promise<StatusDocument>,
+  askStatus: () => Promise<StatusDocument | undefined>,
   condition: (status: StatusDocument) => boolean,
 ): Promise<StatusDocument> {
-  let last: StatusDocument | null = null;
+  let last: StatusDocument | undefined;
   try {
     return await eventually(async () => {
-      last = await status();
-      return last.daemon !== null && condition(last) ? last : undefined;
+      last = await askStatus();
+      return last !== undefined && condition(last) ? last : undefined;
     }, "the awaited status");
   } catch (error) {
     throw new Error(`${String(error)}\nlast status: ${JSON.stringify(last, null, 2)}`, { cause: error });
   }
+}
+
+/** Resolves when the condition, words of a shell, holds. Asked inside, and not too often: each look starts programs. */
+export async function untilTrue(computer: Shell, condition: string): Promise<void> {
+  await computer.run(`until ${condition}; do sleep 0.1; done`, { limit_ms: PATIENCE_MS });
 }
 
 /** Resolves when the journal has such a message of the unit. */

@@ -9,6 +9,7 @@ import * as z from "zod";
 import { endWithTest } from "./children.ts";
 import { childrenOf, SERVICE_HOSTNAME, SITE_ADDRESS } from "./nspawn-site.ts";
 import type { Site } from "./nspawn-site.ts";
+import { SERVICE_PROGRAM } from "./programs-built.ts";
 import type { LoggedRequest } from "./service.ts";
 
 /** `robot-policy-service serve` as a process of a site, with TLS by a CA that nobody else knows. */
@@ -30,7 +31,6 @@ export interface SiteService extends AsyncDisposable {
   log(): string;
 }
 
-const PROGRAM = join(import.meta.dirname, "../../src/service.ts");
 const FOLDER = "/run/service";
 
 const requestSchema = z.object({ event: z.literal("request"), method: z.string(), path: z.string(), status: z.int() });
@@ -54,7 +54,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
   await site.run(["ip", "address", "add", SITE_ADDRESS, "dev", "lo"]);
   const [program = "", ...args] = site.inside([
     process.execPath,
-    PROGRAM,
+    SERVICE_PROGRAM,
     "serve",
     "--config",
     join(FOLDER, "config.yaml"),
@@ -78,6 +78,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     child.kill("SIGCONT");
     process.kill(process_id, "SIGCONT");
   };
+  const robots = startRobotsReader(site);
   const url = `https://${SERVICE_HOSTNAME}`;
   const key = (await readFile(join(folder, "bootstrap-key"), "utf8")).trim();
   const ca = await readFile(join(folder, "ca.pem"), "utf8");
@@ -86,11 +87,7 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     key,
     ca,
     requests,
-    async robots() {
-      // From within: SQLite resolves the link that leads into the site to a path of this machine.
-      const { stdout } = await site.run([process.execPath, "--input-type=module", "-"], { input: READ_ROBOTS });
-      return storedRobotsSchema.parse(JSON.parse(stdout));
-    },
+    robots,
     async send(method, path, body) {
       const { stdout } = await site.run([process.execPath, "--input-type=module", "-"], {
         input: SEND,
@@ -124,9 +121,25 @@ const storedRobotsSchema = z.array(z.object({ name: z.string(), configuration_di
 
 const answerSchema = z.object({ body: z.record(z.string(), z.unknown()) });
 
-const READ_ROBOTS = `import { DatabaseSync } from "node:sqlite";
+/** Answers each line that it reads with what is in the store at that moment. */
+const READ_ROBOTS = `const { DatabaseSync } = require("node:sqlite");
 const database = new DatabaseSync("${FOLDER}/data/service.db", { readOnly: true });
-console.log(JSON.stringify(database.prepare("SELECT name, configuration_digest FROM robots ORDER BY id").all()));`;
+const robots = database.prepare("SELECT name, configuration_digest FROM robots ORDER BY id");
+require("node:readline").createInterface({ input: process.stdin }).on("line", () => console.log(JSON.stringify(robots.all())));`;
+
+/** One process for all looks. It runs in the site: from outside, SQLite resolves the link that leads into the site to a path of this machine. */
+function startRobotsReader(site: Site): SiteService["robots"] {
+  const [program = "", ...args] = site.inside([process.execPath, "-e", READ_ROBOTS]);
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  endWithTest(child);
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return async () => {
+    child.stdin.write("\n");
+    const { value } = await answers.next();
+    if (value === undefined) throw new Error("The reader of the service's store ended");
+    return storedRobotsSchema.parse(JSON.parse(value));
+  };
+}
 
 const SEND = `const { url, method, key, body } = JSON.parse(process.env.REQUEST);
 const headers = { authorization: "Bearer " + key, ...(body === undefined ? {} : { "content-type": "application/json" }) };

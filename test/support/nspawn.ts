@@ -9,6 +9,7 @@ import type { Executed, ExecuteOptions } from "./execute.ts";
 import { execute } from "./execute.ts";
 import type { DiskKind } from "./nspawn-disk.ts";
 import { createDisk } from "./nspawn-disk.ts";
+import { followJournal, forgetJournal, keepJournal } from "./nspawn-journal.ts";
 import { childrenOf, hasOldControlGroups, joinGroups, SERVICE_HOSTNAME, SITE_ADDRESS } from "./nspawn-site.ts";
 import type { Site } from "./nspawn-site.ts";
 import { eventually } from "./robot.ts";
@@ -46,6 +47,8 @@ export interface Computer extends Shell, AsyncDisposable {
   cutPower(): Promise<void>;
   /** Where a path of its disk is in the site. */
   disk(path: string): string;
+  /** Where a path of its running system is for this process. */
+  live(path: string): string;
   /** What its disk holds beyond its layers, as a layer for others; of a computer with a disk in memory, while it is off. */
   layer(): string;
   /** Has systemd account for memory, also where it is not given control groups to write to. After each boot. */
@@ -89,6 +92,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
         const state = await computer.run("systemctl is-system-running --wait", { may_fail: true });
         return /^(running|degraded)$/m.test(state.stdout) ? true : undefined;
       }, `${hostname} to boot`);
+      followJournal(computer, hostname);
     },
     ...shell(runInside),
     failedUnits: () => computer.ask("systemctl list-units --failed --plain --no-legend --no-pager"),
@@ -98,6 +102,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
     async shutdown() {
       if (powered === null) return;
       const { nspawn } = powered;
+      forgetJournal(computer);
       const ended = once(nspawn, "close");
       // The manager may be gone before its answer is written.
       await computer.run("systemctl poweroff --no-block", { may_fail: true });
@@ -107,6 +112,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
     async cutPower() {
       if (powered === null) return;
       const { nspawn, leader } = powered;
+      forgetJournal(computer);
       const ended = once(nspawn, "close");
       process.kill(leader, "SIGKILL");
       await ended;
@@ -114,6 +120,10 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
       await own_disk.losePageCache();
     },
     disk: (path) => root + path,
+    live(path) {
+      if (powered === null) throw new Error(`${hostname} is off`);
+      return `/proc/${powered.leader}/root${path}`;
+    },
     layer: () => own_disk.upper,
     async accountMemory() {
       if (!hasOldControlGroups) return;
@@ -121,8 +131,9 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
       await computer.run([...mounts, "systemctl daemon-reexec"].join("; "));
     },
     async [Symbol.asyncDispose]() {
-      if (powered !== null) await hold(hostname, powered.leader);
       if (powered !== null) {
+        await keepJournal(computer);
+        await hold(hostname, powered.leader);
         const ended = once(powered.nspawn, "close");
         process.kill(powered.leader, "SIGKILL");
         await ended;
@@ -136,12 +147,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
   async function runInside(script: string, execution?: ExecuteOptions): Promise<Executed> {
     if (powered === null) throw new Error(`${hostname} is off`);
     const inside = inComputer(powered.leader);
-    try {
-      return await execute([...inside, `cd /; ${script}`], { limit_ms: SCRIPT_LIMIT_MS, ...execution });
-    } catch (error) {
-      const { stdout } = await execute([...inside, "journalctl --no-pager -n 15 -o short-precise"], { may_fail: true });
-      throw new Error(`${String(error)}\njournal of ${hostname}:\n${stdout}`, { cause: error });
-    }
+    return execute([...inside, `cd /; ${script}`], { limit_ms: SCRIPT_LIMIT_MS, ...execution });
   }
 
   async function plugIn(): Promise<void> {

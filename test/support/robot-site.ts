@@ -1,25 +1,24 @@
 /** What the tests of the robot's lifecycle start from: a site with a service, and robots that came to different points of their life. */
 import type { DiskKind } from "./nspawn-disk.ts";
-import { createRobotComputer, installPackage, provision, UNIT } from "./nspawn-robot.ts";
+import { carryOver, CONFIGURATION_FILE, createRobotComputer, provision, UNIT } from "./nspawn-robot.ts";
 import type { RobotComputer } from "./nspawn-robot.ts";
-import { debianPackage } from "./nspawn-package.ts";
+import { debianPackage, PACKAGE } from "./nspawn-package.ts";
 import type { DebianRelease } from "./nspawn-root.ts";
 import { debianRoot } from "./nspawn-root.ts";
 import type { SiteService } from "./nspawn-service.ts";
 import { startSiteService } from "./nspawn-service.ts";
 import type { Site } from "./nspawn-site.ts";
 import { openSite } from "./nspawn-site.ts";
+import { SETTLE_MS } from "./robot.ts";
 
-export interface RobotSite extends AsyncDisposable {
+export interface RobotSite {
   readonly site: Site;
   readonly service: SiteService;
   /** The package of this checkout. */
   readonly deb: string;
   /** A computer, off, on which the system was installed and no more. */
   bare(options?: RobotOptions): Promise<RobotComputer>;
-  /** And the package. */
-  installed(options?: RobotOptions): Promise<RobotComputer>;
-  /** And provisioned, registered, and switched off in good order. Each is the same robot: one at a time. */
+  /** And the package; provisioned, registered, and switched off in good order. Each is the same robot: one at a time. */
   registered(options?: RobotOptions): Promise<RobotComputer>;
 }
 
@@ -31,36 +30,43 @@ export interface RobotOptions {
 
 const HOSTNAME = "arm-7";
 
-export async function openRobotSite(release: DebianRelease): Promise<RobotSite> {
-  await using resources = new AsyncDisposableStack();
+const opened = new Map<DebianRelease, Promise<RobotSite>>();
+
+/**
+ * One for all test files of a worker: it costs several seconds. It ends with the worker's process. Tests share its service, so they look
+ * only for what they brought there.
+ */
+export function sharedRobotSite(release: DebianRelease): Promise<RobotSite> {
+  const site = opened.get(release) ?? openRobotSite(release);
+  opened.set(release, site);
+  return site;
+}
+
+async function openRobotSite(release: DebianRelease): Promise<RobotSite> {
   const [root, deb] = [await debianRoot(release), await debianPackage()];
-  const site = resources.use(await openSite());
-  const service = resources.use(await startSiteService(site));
+  const site = await openSite();
+  const service = await startSiteService(site);
   const from = (layers: readonly string[], { hostname = HOSTNAME, ...options }: RobotOptions = {}) =>
     createRobotComputer(site, { layers, hostname, ...options });
 
-  const first = resources.use(await from([root]));
+  const first = await from([root]);
+  // Not its first boot any more, in which systemd enables every unit.
+  await first.image.run("systemd-machine-id-setup");
+  await carryOver(first, site, deb);
+  await first.image.run(`dpkg --install /root/${PACKAGE}.deb; rm /root/${PACKAGE}.deb`);
+  await provision(first.image, service);
+  await first.image.run(`echo 'watch: { settle_ms: ${SETTLE_MS} }' >>${CONFIGURATION_FILE}`);
   await first.boot();
-  await installPackage(first, site, deb);
+  await first.until(({ state }) => state === "registered");
+  await first.run(`systemctl is-active ${UNIT}`);
   await first.shutdown();
-  const installed = [first.layer(), root];
+  const registered = [first.layer(), root];
 
-  const second = resources.use(await from(installed));
-  await second.boot();
-  await provision(second, service);
-  await second.run(`robot-policy-agent --setup; systemctl enable --now ${UNIT}`);
-  await second.until(({ state }) => state === "registered");
-  await second.shutdown();
-  const registered = [second.layer(), ...installed];
-
-  const owned = resources.move();
   return {
     site,
     service,
     deb,
     bare: (options) => from([root], options),
-    installed: (options) => from(installed, options),
     registered: (options) => from(registered, options),
-    [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
 }

@@ -1,0 +1,47 @@
+/** What our units wrote to the journals of computers, for a test that fails. */
+import type { Shell } from "./nspawn.ts";
+
+const LINES = 150;
+const ASK = `journalctl --no-pager -o short-precise -n ${LINES} -u 'robot-policy*'`;
+
+const running = new Map<Shell, string>();
+/** Of computers that were thrown away since the last test. */
+let ended: readonly string[] = [];
+
+/** To be called when a computer has booted. */
+export function followJournal(computer: Shell, hostname: string): void {
+  running.set(computer, hostname);
+}
+
+/** To be called while it still runs, before it is switched off for good. */
+export async function keepJournal(computer: Shell): Promise<void> {
+  if (!running.has(computer)) return;
+  ended = [...ended, await journal(computer)];
+  running.delete(computer);
+}
+
+/** To be called when it is off. */
+export function forgetJournal(computer: Shell): void {
+  running.delete(computer);
+}
+
+/** For `afterEach`: prints the journals of the computers that a failed test had. */
+export async function tellJournals({
+  task,
+}: {
+  readonly task: { readonly result?: { readonly state: string } | undefined };
+}): Promise<void> {
+  if (task.result?.state === "fail") {
+    const told = await Promise.all([...running.keys()].map(journal));
+    console.error([...ended, ...told].join("\n"));
+  }
+  ended = [];
+}
+
+async function journal(computer: Shell): Promise<string> {
+  const told = await computer.run(ASK, { may_fail: true }).then(
+    ({ stdout }) => stdout,
+    (error: unknown) => String(error),
+  );
+  return `journal of ${running.get(computer)}, the last ${LINES} lines:\n${told}`;
+}
