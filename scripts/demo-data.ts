@@ -5,9 +5,11 @@
  *
  * Builds the console of the sources. Ctrl-C ends it and removes everything.
  */
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { startDemo } from "../test/support/demo-service.ts";
+import { buildConsole } from "./build-console.ts";
 import { scratchFolder } from "./end-of-script.ts";
 
 const USAGE = `Usage: node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
@@ -27,8 +29,11 @@ if (typeof chosen === "string") {
   process.stdout.write(USAGE);
 } else {
   // What the service keeps goes with the script.
-  process.env["TMPDIR"] = scratchFolder("robot-policy-demo-");
-  const demo = await startDemo({ ...chosen, examples: true });
+  const scratch = scratchFolder("robot-policy-demo-");
+  process.env["TMPDIR"] = scratch;
+  const consoleFolder = join(scratch, "console");
+  await buildConsole(consoleFolder);
+  const demo = await startDemo({ ...chosen, examples: true, consoleFolder });
   console.log(`${demo.service.url}\nsign in with the key in ${demo.service.key_file}`);
 }
 

@@ -1,23 +1,25 @@
-/** A real browser: Debian's chromium, driven by playwright-core, which brings none along. */
+/** A real browser: Debian's chromium, driven by playwright-core, which brings none along. One for all test files of a worker. */
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { chromium } from "playwright-core";
+import { onTestFinished } from "vitest";
 
-import { buildConsole } from "../../scripts/build-console.ts";
+import { PATIENCE_MS } from "./patience.ts";
+import { BUILT_CONSOLE } from "./programs-built.ts";
 import type { RunningService, ServiceOptions } from "./service.ts";
 import { startService } from "./service.ts";
 
-/** Path of chromium; null where it is not installed. */
-const CHROMIUM = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) => existsSync(path)) ?? null;
+/** Path of chromium; null where it is not installed. The headless shell takes less than half of the processor for the same pages. */
+const CHROMIUM =
+  ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium", "/usr/bin/chromium-browser"].find((path) =>
+    existsSync(path),
+  ) ?? null;
 
 /**
  * Whether tests with a browser are left out: there is none on this machine. CI never leaves them out, it fails.
  *
- * Debian: `apt-get install chromium`.
+ * Debian: `apt-get install chromium-headless-shell`, or `chromium`.
  */
 export const WITHOUT_BROWSER = CHROMIUM === null && (process.env["CI"] ?? "") === "";
 
@@ -30,35 +32,82 @@ const ARGUMENTS = [
   "--disable-gpu",
 ];
 
-export interface TestBrowser extends AsyncDisposable {
-  /** A new window that knows nothing of the others. */
-  open(options?: BrowserContextOptions): Promise<Window>;
-}
+/** What a failure tells of a page, at most. */
+const TOLD = { characters: 4000, consoleLines: 50 } as const;
 
 /** A window of the browser, and everything that went wrong in it. */
 export interface Window extends AsyncDisposable {
   readonly page: Page;
   /** Broken rules of the Content-Security-Policy, errors of scripts, and requests to anyone but the service. */
   readonly complaints: readonly string[];
+  /** What the pages wrote to their console. */
+  readonly consoleLines: readonly string[];
   /** Bytes that came over the wire so far, headers too. */
   received_bytes(): Promise<number>;
 }
 
-export async function startBrowser(): Promise<TestBrowser> {
-  if (CHROMIUM === null) throw new Error("chromium is not installed: apt-get install chromium");
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
-  return { open: (options) => openWindow(browser, options), [Symbol.asyncDispose]: () => browser.close() };
+let launched: Promise<Browser> | null = null;
+
+/** The worker's browser; it ends with the worker. */
+async function browserOfWorker(): Promise<Browser> {
+  const running = await launched;
+  if (running?.isConnected() !== true) launched = launch();
+  const browser = await launched;
+  if (browser === null) throw new Error("The browser was not launched");
+  return browser;
 }
 
-async function openWindow(browser: Browser, options: BrowserContextOptions = {}): Promise<Window> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  // Whatever hangs is to fail before the test does, and say where.
-  context.setDefaultTimeout(15_000);
+function launch(): Promise<Browser> {
+  if (CHROMIUM === null) throw new Error("chromium is not installed: apt-get install chromium-headless-shell");
+  // Vitest ends its workers by SIGTERM. On exit playwright ends the browser and removes its profile.
+  process.once("SIGTERM", () => process.exit());
+  return chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS, handleSIGTERM: false });
+}
+
+/** A new window that knows nothing of the others, until the test ends. When the test fails, what the window shows is printed. */
+export async function openWindow(options?: BrowserContextOptions): Promise<Window> {
+  const window = await openLastingWindow(options);
+  onTestFinished(() => window[Symbol.asyncDispose]());
+  tellOnFailure(window);
+  return window;
+}
+
+/** When the current test fails, what the window shows is printed. */
+export function tellOnFailure({ page, consoleLines }: Window): void {
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state !== "fail") return;
+    for (const each of page.context().pages()) {
+      const text = await each.evaluate<string>("document.body.innerText").catch(String);
+      console.error(`The page ${each.url()} shows:\n${text.slice(0, TOLD.characters)}`);
+    }
+    const lines = consoleLines.slice(-TOLD.consoleLines).join("\n").slice(-TOLD.characters);
+    if (lines !== "") console.error(`Its console:\n${lines}`);
+  });
+}
+
+/** A window for several tests; whoever opens it closes it. */
+export async function openLastingWindow(options: BrowserContextOptions = {}): Promise<Window> {
+  const browser = await browserOfWorker();
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    // What moves is never quite where a test looks.
+    reducedMotion: "reduce",
+    // Whatever depends on them says which it takes.
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    ...options,
+  });
+  context.setDefaultTimeout(PATIENCE_MS / 2);
   const page = await context.newPage();
   const complaints: string[] = [];
-  page.on("pageerror", (error) => complaints.push(`script: ${error.message}`));
+  const consoleLines: string[] = [];
+  page.on("pageerror", (error) => {
+    complaints.push(`script: ${error.message}`);
+    consoleLines.push(String(error.stack ?? error));
+  });
   page.on("console", (message) => {
     const text = message.text();
+    consoleLines.push(`${message.type()}: ${text}`);
     // Of an answer that is no success: a test looks at what the page makes of it.
     const isRefusal = text.startsWith("Failed to load resource: the server responded");
     if ((message.type() === "error" || message.type() === "warning") && !isRefusal) complaints.push(text);
@@ -79,26 +128,15 @@ async function openWindow(browser: Browser, options: BrowserContextOptions = {})
   return {
     page,
     complaints,
+    consoleLines,
     received_bytes: async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0),
     [Symbol.asyncDispose]: () => context.close(),
   };
 }
 
-/** The real service with the console built from its sources as they are now. */
-export async function startConsole(options: ServiceOptions = {}): Promise<RunningService> {
-  const folder = await mkdtemp(join(tmpdir(), "console-"));
-  await buildConsole(folder);
-  const running = await startService({
-    ...options,
-    configuration: { console_folder: folder, ...options.configuration },
-  });
-  return {
-    ...running,
-    async [Symbol.asyncDispose]() {
-      await running[Symbol.asyncDispose]();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+/** The real service with the console of the sources as they are now. */
+export function startConsole(options: ServiceOptions = {}): Promise<RunningService> {
+  return startService({ ...options, configuration: { console_folder: BUILT_CONSOLE, ...options.configuration } });
 }
 
 /** Resolves once the page hears what happens at the service. */
@@ -106,8 +144,23 @@ export async function untilLive(page: Page): Promise<void> {
   await page.locator(".live-word:visible").filter({ hasText: "Live" }).waitFor();
 }
 
-/** Signs the person before the page in with a key, as a person would, and waits until the console is there. */
+/** A page of somebody who has signed in before; waits until the console is there. */
 export async function signIn(page: Page, { url, key }: Pick<RunningService, "url" | "key">, path = "/"): Promise<void> {
+  const answer = await page.context().request.post(`${url}/console/session`, {
+    headers: { "x-robot-policy-console": "1" },
+    data: { api_key: key },
+  });
+  if (!answer.ok()) throw new Error(`Cannot sign in: ${answer.status()} ${await answer.text()}`);
+  await page.goto(url + path);
+  await page.getByRole("navigation").first().waitFor();
+}
+
+/** Signs the person before the page in with a key, as a person would, and waits until the console is there. */
+export async function signInByForm(
+  page: Page,
+  { url, key }: Pick<RunningService, "url" | "key">,
+  path = "/",
+): Promise<void> {
   await page.goto(url + path);
   await page.getByLabel("API key").fill(key);
   await page.getByRole("button", { name: "Sign in" }).click();

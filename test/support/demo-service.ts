@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { buildConsole } from "../../scripts/build-console.ts";
 import type { FleetView } from "../../src/api/fleets.ts";
 import { startInferenceServers } from "./demo-catalog.ts";
 import type { InferenceServers } from "./demo-catalog.ts";
+import { PATIENCE_MS } from "./patience.ts";
+import { BUILT_CONSOLE } from "./programs-built.ts";
 import type { RunningService } from "./service.ts";
 import { startService } from "./service.ts";
 
@@ -18,6 +19,8 @@ export interface DemoOptions {
   /** With the robots that the examples of the README name. */
   readonly examples?: true;
   readonly port?: number;
+  /** Another console than the one that was built for the tests. */
+  readonly consoleFolder?: string;
 }
 
 export interface DemoService extends AsyncDisposable {
@@ -78,15 +81,13 @@ export async function startDemo(options: DemoOptions): Promise<DemoService> {
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const models_file = join(folder, "models.yaml");
   await writeFile(models_file, servers.catalog);
-  const console_folder = join(folder, "console");
-  await buildConsole(console_folder);
   const service = stack.use(
     await startService({
       ...(options.port === undefined ? {} : { port: options.port }),
       configuration: {
         models_file,
         rate_limit: null,
-        console_folder,
+        console_folder: options.consoleFolder ?? BUILT_CONSOLE,
         readiness: { expected_ms: 1000, idle_ms: 5000, repeat_ms: 200, tick_ms: 100 },
       },
     }),
@@ -213,7 +214,7 @@ async function accept(service: RunningService, method: string, path: string, bod
 }
 
 async function until(service: RunningService, holds: (fleets: readonly FleetView[]) => boolean): Promise<void> {
-  const end_ms = Date.now() + 30_000;
+  const end_ms = Date.now() + PATIENCE_MS;
   while (Date.now() < end_ms) {
     if (holds((await (await service.send("GET", "/v1/fleets")).json()) as FleetView[])) return;
     await sleep(100);

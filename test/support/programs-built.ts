@@ -12,6 +12,9 @@ export const AGENT_PROGRAM = programPath("robot-policy-agent", "agent");
 export const OPERATOR_PROGRAM = programPath("robot-policy", "operator");
 export const SERVICE_PROGRAM = programPath("robot-policy-service", "service");
 
+/** The console of the service, as it ships. */
+export const BUILT_CONSOLE = join(folder ?? join(root, "dist"), "console");
+
 /** Keeps compiled code between starts, as the agent's systemd unit does. For programs that do not inherit the environment of the tests. */
 export const COMPILE_CACHE: Readonly<Record<string, string>> =
   folder === undefined ? {} : { NODE_COMPILE_CACHE: join(folder, "compiled") };

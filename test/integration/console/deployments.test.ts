@@ -2,30 +2,20 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { DeploymentView } from "../../../src/api/deployments.ts";
-import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
-import type { TestBrowser } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, openWindow, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
 import { violations } from "./axe.ts";
 
-/** A probe and what follows from it. */
-const SOON = { timeout: 15_000 };
-
 describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let demo: DemoService;
   beforeAll(async () => {
-    browser = await startBrowser();
     demo = await startDemo({ robots: 200, fleets: 12 });
   });
-  afterAll(async () => {
-    await demo?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
 
   async function open(path: string, key = demo.service.key): Promise<Page> {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, { url: demo.service.url, key }, path);
     return window.page;
@@ -40,7 +30,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     (await deployments()).find((each) => each.robot === robot && each.status !== "retired");
 
   it("lists those that failed first, with why, and filters by state and model in the address", async () => {
-    await expect.poll(async () => (await deployments()).some(({ status }) => status === "failed"), SOON).toBe(true);
+    await expect.poll(async () => (await deployments()).some(({ status }) => status === "failed")).toBe(true);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
     const states = await page.locator("tbody .badge").allTextContents();
@@ -52,7 +42,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
       .waitFor();
     await page.getByLabel("State").selectOption("failed");
     await page.getByLabel("Model").selectOption("pi0.5");
-    await expect.poll(() => new URL(page.url()).search, SOON).toBe("?model=pi0.5&state=failed");
+    await expect.poll(() => new URL(page.url()).search).toBe("?model=pi0.5&state=failed");
     await page.locator("tbody a").first().click();
     await page.getByText("The robot is not served.").waitFor();
     await page.locator(".notice").getByText("Its endpoint was healthy and fails now.").waitFor();
@@ -117,7 +107,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     const dialog = page.getByRole("dialog");
     const robot = (await demo.service.robots()).find(({ name }) => name.startsWith("yam-"))!.name;
     await dialog.getByLabel("Robot").fill(robot);
-    await expect.poll(() => dialog.getByLabel("Model").inputValue(), SOON).toBe("smolvla");
+    await expect.poll(() => dialog.getByLabel("Model").inputValue()).toBe("smolvla");
     await dialog.getByText(/^smolvla needs a robot of type lerobot\.so101-follower\.v1/).waitFor();
     await dialog.getByRole("button", { name: "Deploy" }).click();
     await dialog.locator('input[aria-invalid="true"]').waitFor();
@@ -151,13 +141,13 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     await demo.service.send("DELETE", `/v1/me/deployments/${first!.id}`);
     const page = await open("/deployments");
     await page.locator("tbody .badge").first().waitFor();
-    await expect.poll(() => page.getByRole("link", { name: /^Retired [1-9]/ }).count(), SOON).toBe(1);
+    await expect.poll(() => page.getByRole("link", { name: /^Retired [1-9]/ }).count()).toBe(1);
     expect(await page.locator("tbody .badge").allTextContents()).not.toContain("Retired");
     expect(await page.getByRole("columnheader", { name: "Retired" }).count()).toBe(0);
     await page.getByLabel("Search deployments").fill(first!.id);
     await page.getByRole("heading", { name: "No current deployment matches" }).waitFor();
     await page.getByRole("link", { name: "Retired 1" }).click();
-    await expect.poll(() => new URL(page.url()).search, SOON).toBe(`?q=${first!.id}&show=retired`);
+    await expect.poll(() => new URL(page.url()).search).toBe(`?q=${first!.id}&show=retired`);
     await page.getByRole("rowheader", { name: first!.robot! }).waitFor();
     expect(await page.locator("tbody .badge").allTextContents()).toEqual(["Retired"]);
     expect(await page.getByRole("columnheader", { name: "Retired" }).count()).toBe(1);

@@ -6,30 +6,20 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 
 import type { FleetView } from "../../../src/api/fleets.ts";
 import { PREPARATION_PATIENCE_MS } from "../../../src/service/readiness/needs.ts";
-import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
-import type { TestBrowser } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, openWindow, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
 import { violations } from "./axe.ts";
 
-/** The machine may be busy with other tests. */
-const PATIENCE = { timeout: 15_000 } as const;
-
 describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let demo: DemoService;
   beforeAll(async () => {
-    browser = await startBrowser();
     demo = await startDemo({ robots: 200, fleets: 50 });
   });
-  afterAll(async () => {
-    await demo?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
 
   async function open(path: string): Promise<Page> {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, demo.service, path);
     return window.page;
@@ -116,16 +106,16 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
     expect(await errorOf(page, "Name")).toBe("This is needed.");
     expect(await errorOf(page, "Model")).toBe("This is needed.");
     expect(await errorOf(page, "Peak of active robots")).toBe("At least 1.");
-    await expect.poll(() => page.getByLabel("Name", { exact: true }).evaluate(isFocused), PATIENCE).toBe(true);
+    await expect.poll(() => page.getByLabel("Name", { exact: true }).evaluate(isFocused)).toBe(true);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("Name", { exact: true }).fill("Refused once");
     // What was filled in is no longer missing; the rest of what was refused stays.
-    await expect.poll(() => errorOf(page, "Name"), PATIENCE).toBeNull();
+    await expect.poll(() => errorOf(page, "Name")).toBeNull();
     expect(await errorOf(page, "Model")).toBe("This is needed.");
     await page.getByLabel("Model").selectOption("pi0.5");
     await page.getByLabel("Peak of active robots").fill("1");
     await page.getByRole("button", { name: "Create fleet" }).click();
-    await expect.poll(() => errorOf(page, "End 1"), PATIENCE).toBe("An operating window ends after it starts.");
+    await expect.poll(() => errorOf(page, "End 1")).toBe("An operating window ends after it starts.");
     await page.getByLabel("End 1").fill("2031-01-01T08:00");
     await page.getByRole("button", { name: "Create fleet" }).click();
     await page.getByRole("heading", { level: 1, name: "Refused once" }).waitFor();

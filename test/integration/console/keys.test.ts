@@ -2,26 +2,19 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { ApiKeyView } from "../../../src/api/api-keys.ts";
-import { BROWSER_NEEDED, signIn, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
-import type { TestBrowser } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, openWindow, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let running: RunningService;
   beforeAll(async () => {
-    browser = await startBrowser();
     running = await startConsole();
   });
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function open(key = running.key): Promise<Page> {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, { url: running.url, key }, "/keys");
     await window.page.getByRole("heading", { level: 1, name: /^Keys/ }).waitFor();

@@ -1,37 +1,23 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import {
-  BROWSER_NEEDED,
-  signIn,
-  startBrowser,
-  startConsole,
-  untilLive,
-  WITHOUT_BROWSER,
-} from "../../support/browser.ts";
-import type { TestBrowser } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, openWindow, startConsole, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { violations } from "./axe.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: live or not${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let running: RunningService;
   beforeAll(async () => {
-    browser = await startBrowser();
     running = await startConsole();
   });
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
 
   /** A page behind a proxy that can fall silent. */
   async function scene() {
     const proxy = await startTcpProxy(running.url);
     onTestFinished(() => proxy[Symbol.asyncDispose]());
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     const { page } = window;
     const banner = page.getByRole("alert").filter({ hasText: "The service does not answer" });
     return { proxy, page, banner, at: { url: proxy.url, key: running.key } };

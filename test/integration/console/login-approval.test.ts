@@ -5,8 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { BROWSER_NEEDED, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
-import type { TestBrowser } from "../../support/browser.ts";
+import { BROWSER_NEEDED, openWindow, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
@@ -14,20 +13,14 @@ import { violations } from "./axe.ts";
 const NOBODY = "http://127.0.0.1:9/no-browser";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command line${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let running: RunningService;
   beforeAll(async () => {
-    browser = await startBrowser();
     running = await startConsole();
   });
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function open(path: string, key = running.key): Promise<Page> {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await window.page.goto(running.url + path);
     await window.page.getByText("A command line on your computer asks to be signed in.").waitFor();

@@ -3,34 +3,20 @@ import type * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { endpointListSchema } from "../../../src/api/fleet-details.ts";
-import {
-  BROWSER_NEEDED,
-  signIn,
-  startBrowser,
-  startConsole,
-  untilLive,
-  WITHOUT_BROWSER,
-} from "../../support/browser.ts";
-import type { TestBrowser } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, openWindow, startConsole, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
 import { violations } from "./axe.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let demo: DemoService;
   beforeAll(async () => {
-    browser = await startBrowser();
     demo = await startDemo({ robots: 60, fleets: 12 });
   });
-  afterAll(async () => {
-    await demo?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
 
   async function open(path: string, service: Parameters<typeof signIn>[1] = demo.service): Promise<Page> {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, service, path);
     return window.page;
@@ -97,8 +83,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
   });
 
   it("offers in a dialog what is answered in the moment that it opens", async () => {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     const { page } = window;
     const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await page.route("**/v1/robots", async (route) => {

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { BROWSER_NEEDED, signIn, startBrowser, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, openWindow, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
-import type { TestBrowser, Window } from "../../support/browser.ts";
+import type { Window } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
 
@@ -13,98 +13,41 @@ const SHIFT = 0.005;
 /** Of the processor, from the request to a thousand rows that have answered to four keys. What else the machine does is not in it. */
 const INTERACTIVE_S = 2;
 
-/** The machine may be busy with other tests. */
-const PATIENCE = { timeout: 15_000 } as const;
-
-describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
+describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
   let demo: DemoService;
   beforeAll(async () => {
-    browser = await startBrowser();
-    demo = await startDemo({ robots: 1000, fleets: 0 });
+    demo = await startDemo({ robots: 120, fleets: 0 });
   });
-  afterAll(async () => {
-    await demo?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
-
-  async function openRobots(query = ""): Promise<Window> {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
-    await signIn(window.page, demo.service, `/robots${query}`);
-    await window.page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
-    return window;
-  }
-
-  it("has all of them in the page, for the browser to find and readers to count, without a shift of the layout", async () => {
-    const { page, complaints } = await openRobots();
-    expect(await page.locator("tbody tr").count()).toBe(1000);
-    expect(await page.getByRole("table", { name: "Robots" }).getAttribute("aria-rowcount")).toBe("1001");
-    await page.keyboard.press("End");
-    await expect.poll(() => page.evaluate("scrollY"), PATIENCE).toBeGreaterThan(10_000);
-    await page.reload();
-    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
-    const shift = await page.evaluate(`new Promise((resolve) => {
-      let sum = 0;
-      new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; })
-        .observe({ type: "layout-shift", buffered: true });
-      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
-    })`);
-    expect(shift).toBeLessThan(SHIFT);
-    expect(complaints).toEqual([]);
-  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
 
   it("keeps the blank before the next word of a search", async () => {
-    const { page } = await openRobots();
+    const { page } = await openRobots(demo);
     const search = page.getByLabel("Search robots");
     await search.pressSequentially("yam ");
-    await expect.poll(() => new URL(page.url()).search, PATIENCE).toBe("?q=yam");
+    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam");
     await search.pressSequentially("line=a");
-    await expect.poll(() => new URL(page.url()).search, PATIENCE).toBe("?q=yam+line%3Da");
+    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam+line%3Da");
     expect(await search.inputValue()).toBe("yam line=a");
   });
 
-  it("costs little to transfer and answers soon", async () => {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
-    const { page } = window;
-    await page.goto(demo.service.url);
-    await page.getByLabel("API key").waitFor();
-    expect(await window.received_bytes()).toBeLessThan(TRANSFER_BYTES);
-    await signIn(page, demo.service, "/robots");
-    const debugger_ = await page.context().newCDPSession(page);
-    await debugger_.send("Performance.enable", { timeDomain: "threadTicks" });
-    const busy_s = async () => {
-      const { metrics } = await debugger_.send("Performance.getMetrics");
-      return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
-    };
-    const before_s = await busy_s();
-    await page.reload();
-    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
-    await page.getByLabel("Search robots").pressSequentially("zzzz");
-    await page.getByText("0 of 1,000 robots").waitFor();
-    expect((await busy_s()) - before_s).toBeLessThan(INTERACTIVE_S);
-  });
-
   it("finds by words and filters, keeps both in the address, and takes them back", async () => {
-    const { page } = await openRobots();
+    const { page } = await openRobots(demo);
     await page.getByLabel("Search robots").fill("yam line=a");
     await page.getByLabel("Site").selectOption("hall-1");
-    await page.getByText(/^\d+ of 1,000 robots$/).waitFor();
-    await expect.poll(() => new URL(page.url()).search, PATIENCE).toBe("?q=yam+line%3Da&site=hall-1");
+    await page.getByText(/^\d+ of \d+ robots$/).waitFor();
+    await expect.poll(() => new URL(page.url()).search).toBe("?q=yam+line%3Da&site=hall-1");
     const names = await page.locator("tbody th").allTextContents();
     expect(names.length).toBeGreaterThan(0);
     expect(names.every((name) => name.startsWith("yam-"))).toBe(true);
     await page.reload();
-    await expect.poll(() => page.locator("tbody th").allTextContents(), PATIENCE).toEqual(names);
+    await expect.poll(() => page.locator("tbody th").allTextContents()).toEqual(names);
     await page.getByRole("button", { name: "Clear" }).click();
-    await expect.poll(() => page.locator("tbody tr").count(), PATIENCE).toBe(1000);
+    await expect.poll(() => page.locator("tbody tr").count()).toBe((await demo.service.robots()).length);
     expect(new URL(page.url()).search).toBe("");
   });
 
   it("shows the robots before their digests, and no dash in the place of one that is on its way", async () => {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     const { page } = window;
     const answered = Promise.withResolvers<void>();
     await page.route("**/v1/me/registrations", async (route) => {
@@ -121,12 +64,12 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
   });
 
   it("sorts by the keyboard alone, and says how", async () => {
-    const { page } = await openRobots("?q=cell-000");
+    const { page } = await openRobots(demo, "?q=cell-000");
     const name = page.getByRole("columnheader", { name: "Name" });
     expect(await name.getAttribute("aria-sort")).toBe("ascending");
     await name.getByRole("button").focus();
     await page.keyboard.press("Enter");
-    await expect.poll(() => name.getAttribute("aria-sort"), PATIENCE).toBe("descending");
+    await expect.poll(() => name.getAttribute("aria-sort")).toBe("descending");
     const names = await page.locator("tbody th").allTextContents();
     expect(names).toEqual([...names].toSorted().toReversed());
     await page.getByRole("link", { name: names[0]! }).focus();
@@ -135,20 +78,17 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
   });
 
   it("has cards on a phone, and a field to sort them by", async () => {
-    const window = await browser.open({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true });
     const { page } = window;
     await signIn(page, demo.service, "/robots?q=cell-00");
     await page.locator("table[data-cards]").waitFor();
     await page.getByLabel("Sort by").selectOption("Name, descending");
-    await expect
-      .poll(async () => (await page.locator("tbody th").allTextContents()).at(-1), PATIENCE)
-      .toBe("cell-0003");
+    await expect.poll(async () => (await page.locator("tbody th").allTextContents()).at(-1)).toBe("cell-0003");
     expect(await page.locator("tbody td[data-name]").first().getAttribute("data-name")).toBe("Site");
   });
 
   it("shows a registration as it happens, and what it changed in the robot's history", async () => {
-    const { page } = await openRobots();
+    const { page } = await openRobots(demo);
     await page.getByLabel("Search robots").fill("latecomer");
     await page.getByRole("heading", { name: "No robot matches" }).waitFor();
     await untilLive(page);
@@ -171,8 +111,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
   });
 
   it("shows the contract of a custom robot as tables and as it was sent", async () => {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     const { page } = window;
     await signIn(page, demo.service, "/robots/cell-0003");
     const axes = page.getByRole("group", { name: "Action axes, in vector order" });
@@ -209,9 +148,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     await demo.service.send("DELETE", `/v1/me/api-keys/${keys[0]?.id}`);
     expect(await setup(one ?? "", "d")).toBe(401);
     const refusals = async () => (await demo.service.send("GET", "/v1/me/refusals?robot=clone")).text();
-    await expect.poll(refusals, { ...PATIENCE, interval: 500 }).toContain("revoked");
+    await expect.poll(refusals, { interval: 100 }).toContain("revoked");
 
-    const { page, complaints } = await openRobots("?registration=contested");
+    const { page, complaints } = await openRobots(demo, "?registration=contested");
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["clone"]);
     await page.getByRole("link", { name: "clone" }).click();
     await page.getByText("2 computers register this name in turn.").waitFor();
@@ -241,7 +180,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
         configuration_digest: `sha256:${"c".repeat(64)}`,
       });
     }
-    const { page, complaints } = await openRobots("?type=acme.odd.v1");
+    const { page, complaints } = await openRobots(demo, "?type=acme.odd.v1");
     for (const name of names) {
       await page.getByRole("link", { name, exact: true }).click();
       await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
@@ -260,14 +199,68 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
       configuration_digest: `sha256:${"0".repeat(64)}`,
     });
     expect(registered.status).toBe(200);
-    const { page } = await openRobots(`?site=${encodeURIComponent("hall\u202e3")}`);
+    const { page } = await openRobots(demo, `?site=${encodeURIComponent("hall\u202e3")}`);
     expect(await page.getByRole("rowheader").allTextContents()).toEqual(["yam-0001\\u200b"]);
     expect(await page.getByLabel("Site").locator("option:checked").textContent()).toBe("hall\\u202e3 (1)");
     await page.getByLabel("Search robots").fill("yam-0001\\u200b");
-    await page.getByText("1 of 1,0").waitFor();
+    await page.getByText(/^1 of \d+ robots$/).waitFor();
     await page.getByRole("link", { name: "yam-0001" }).click();
     await page.getByRole("heading", { level: 1, name: "yam-0001\\u200b" }).waitFor();
     expect(await page.title()).toBe("yam-0001\\u200b · Robot policy");
     expect(await page.content()).not.toMatch(/[\u200b\u202e]/);
   });
 });
+
+describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED}`, () => {
+  let demo: DemoService;
+  beforeAll(async () => {
+    demo = await startDemo({ robots: 1000, fleets: 0 });
+  });
+  afterAll(() => demo?.[Symbol.asyncDispose]());
+
+  it("has all of them in the page, for the browser to find and readers to count, without a shift of the layout", async () => {
+    const { page, complaints } = await openRobots(demo);
+    expect(await page.locator("tbody tr").count()).toBe(1000);
+    expect(await page.getByRole("table", { name: "Robots" }).getAttribute("aria-rowcount")).toBe("1001");
+    await page.keyboard.press("End");
+    await expect.poll(() => page.evaluate("scrollY")).toBeGreaterThan(10_000);
+    await page.reload();
+    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+    const shift = await page.evaluate(`new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; })
+        .observe({ type: "layout-shift", buffered: true });
+      requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
+    })`);
+    expect(shift).toBeLessThan(SHIFT);
+    expect(complaints).toEqual([]);
+  });
+
+  it("costs little to transfer and answers soon", async () => {
+    const window = await openWindow();
+    const { page } = window;
+    await page.goto(demo.service.url);
+    await page.getByLabel("API key").waitFor();
+    expect(await window.received_bytes()).toBeLessThan(TRANSFER_BYTES);
+    await signIn(page, demo.service, "/robots");
+    const debugger_ = await page.context().newCDPSession(page);
+    await debugger_.send("Performance.enable", { timeDomain: "threadTicks" });
+    const busy_s = async () => {
+      const { metrics } = await debugger_.send("Performance.getMetrics");
+      return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
+    };
+    const before_s = await busy_s();
+    await page.reload();
+    await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+    await page.getByLabel("Search robots").pressSequentially("zzzz");
+    await page.getByText("0 of 1,000 robots").waitFor();
+    expect((await busy_s()) - before_s).toBeLessThan(INTERACTIVE_S);
+  });
+});
+
+async function openRobots({ service }: DemoService, query = ""): Promise<Window> {
+  const window = await openWindow();
+  await signIn(window.page, service, `/robots${query}`);
+  await window.page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
+  return window;
+}

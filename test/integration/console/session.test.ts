@@ -1,28 +1,23 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { BROWSER_NEEDED, signIn, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
-import type { TestBrowser, Window } from "../../support/browser.ts";
+import {
+  BROWSER_NEEDED,
+  openWindow,
+  signIn,
+  signInByForm,
+  startConsole,
+  WITHOUT_BROWSER,
+} from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let running: RunningService;
   beforeAll(async () => {
-    browser = await startBrowser();
     running = await startConsole();
   });
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
-
-  async function open(options?: Parameters<TestBrowser["open"]>[0]): Promise<Window> {
-    const window = await browser.open(options);
-    onTestFinished(() => window[Symbol.asyncDispose]());
-    return window;
-  }
+  afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function createKey(label: string, scopes?: readonly string[]) {
     const answer = await running.send("POST", "/v1/me/api-keys", {
@@ -34,13 +29,13 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   // The first one here: what the service had looked for changes before, for others, would tell this page too.
   it("shows what changed between its first answers and the first moment that it listens", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     const listening = Promise.withResolvers<void>();
     await page.route("**/console/events*", async (route) => {
       await listening.promise;
       await route.continue();
     });
-    await signIn(page, running, "/keys");
+    await signInByForm(page, running, "/keys");
     await page.getByRole("row", { name: /bootstrap/ }).waitFor();
     await createKey("made in between");
     listening.resolve();
@@ -48,7 +43,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("tells a wrong key beside the field, and lets the person try again", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await page.goto(running.url);
     const field = page.getByLabel("API key");
     await field.fill("sk_rps_nonsense");
@@ -62,15 +57,15 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("signs in where the person wanted to be, query and all", async () => {
-    const { page } = await open();
-    await signIn(page, running, "/robots?site=hall-2&sort=-changed");
+    const { page } = await openWindow();
+    await signInByForm(page, running, "/robots?site=hall-2&sort=-changed");
     await heading(page, "Robots");
     expect(page.url()).toBe(`${running.url}/robots?site=hall-2&sort=-changed`);
   });
 
   it("asks for a key again once the key was revoked, and goes on at the same place", async () => {
     const { id, api_key } = await createKey("soon revoked");
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, { url: running.url, key: api_key }, "/fleets?state=blocked");
     await heading(page, "Fleets");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
@@ -84,7 +79,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("keeps a form that is half filled while the session has ended, and out of sight", async () => {
     const { id, api_key } = await createKey("shift one");
-    const { page, complaints } = await open();
+    const { page, complaints } = await openWindow();
     await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Night shift");
@@ -107,7 +102,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   it("does not keep it for a key that may do other things", async () => {
     const { id, api_key } = await createKey("shift one");
     const reader = await createKey("reader", ["robots:read", "fleets:read"]);
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Night shift");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
@@ -121,7 +116,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("knows in every window of the browser who is signed in now", async () => {
     const { api_key } = await createKey("reader", ["robots:read"]);
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, running, "/keys");
     await page.getByRole("button", { name: "New key" }).waitFor();
     const other = await page.context().newPage();
@@ -136,7 +131,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("says which scope a restricted key lacks", async () => {
     const { api_key } = await createKey("a robot", ["robots:setup"]);
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, { url: running.url, key: api_key }, "/robots");
     const alert = page.getByRole("alert").first();
     await alert.waitFor();
@@ -145,7 +140,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("moves the focus to the heading of the page that a link opens, and names it in the title", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, running);
     await heading(page, "Overview");
     await page.keyboard.press("Tab");
@@ -164,7 +159,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("keeps the theme that the person chose, and follows the computer otherwise", async () => {
-    const { page } = await open({ colorScheme: "light" });
+    const { page } = await openWindow({ colorScheme: "light" });
     await signIn(page, running);
     await page.emulateMedia({ colorScheme: "dark" });
     await expect.poll(() => theme(page)).toBe("dark");
@@ -176,7 +171,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("says what a service answers that fails, and asks again when told to", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, running, "/robots");
     // Once it listens it asks again by itself, and would be ahead of the person.
     await liveness(page, "Live");
@@ -193,7 +188,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("does not call itself live while the service hangs, though the connection of its events is open", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, running, "/robots");
     await liveness(page, "Live");
     await page.route("**/v1/**", (route) => route.abort("timedout"));
@@ -206,7 +201,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("does not wait for events that something in between holds back, and stays fresh without them", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await page.clock.install();
     await page.route("**/console/events*", () => {});
     await signIn(page, running, "/keys");
@@ -223,7 +218,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("listens only while it is seen: a browser has few connections to a service", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await page.addInitScript(`
       window.seen = "hidden";
       Object.defineProperty(document, "visibilityState", { get: () => window.seen });
@@ -257,7 +252,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("tells times by the service's clock, whatever the computer's says", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await page.addInitScript("const now = Date.now; Date.now = () => now() - 7_200_000;");
     await createKey("made just now");
     await signIn(page, running, "/keys");
@@ -268,7 +263,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("says that it has lost the service, keeps what it shows, and goes on by itself", async () => {
-    const { page } = await open();
+    const { page } = await openWindow();
     await signIn(page, running, "/robots");
     const shown = page.getByRole("heading", { name: "No robot is registered yet" });
     await shown.waitFor();

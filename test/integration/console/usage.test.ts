@@ -8,13 +8,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
-import { BROWSER_NEEDED, signIn, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
-import type { TestBrowser } from "../../support/browser.ts";
+import { BROWSER_NEEDED, signIn, openWindow, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
-/** Chromium on a machine that has other things to do. */
-const SOON = { timeout: 15_000 };
 const HOUR_S = 3600;
 const DAY_MS = 86_400_000;
 /** Start of a day in UTC; the ledger ends before it. */
@@ -63,21 +60,15 @@ const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 const YESTERDAY = dayOf(TODAY_MS - DAY_MS);
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
   let running: RunningService;
   beforeAll(async () => {
-    browser = await startBrowser();
     running = await startConsole();
     fillLedger(running, ROBOTS, 40);
   });
-  afterAll(async () => {
-    await running?.[Symbol.asyncDispose]();
-    await browser?.[Symbol.asyncDispose]();
-  });
+  afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function open(path: string, service = running): Promise<Page> {
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, service, path);
     return window.page;
@@ -140,7 +131,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     const first = dayOf(TODAY_MS - 3 * DAY_MS);
     await page.getByLabel("First day").fill(first);
     await page.getByLabel("Last day").fill(YESTERDAY);
-    await expect.poll(() => totalOf(page), SOON).toBe("108 h");
+    await expect.poll(() => totalOf(page)).toBe("108 h");
     expect(new URL(page.url()).search).toBe(`?by=model&from=${first}&to=${YESTERDAY}`);
     await page.reload();
     await page.getByRole("img", { name: /^Hours by day, stacked by model: 108 hours in 3 days/ }).waitFor();

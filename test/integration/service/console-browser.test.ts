@@ -6,28 +6,28 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 
 import { apiKeyListSchema } from "../../../src/api/api-keys.ts";
 import { loginStartedSchema } from "../../../src/api/sessions.ts";
-import { BROWSER_NEEDED, signIn, startBrowser, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
-import type { TestBrowser, Window } from "../../support/browser.ts";
+import {
+  BROWSER_NEEDED,
+  signIn,
+  signInByForm,
+  openWindow,
+  startConsole,
+  WITHOUT_BROWSER,
+} from "../../support/browser.ts";
+import type { Window } from "../../support/browser.ts";
 import type { RunningService, ServiceOptions } from "../../support/service.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, () => {
-  let browser: TestBrowser;
-  beforeAll(async () => {
-    browser = await startBrowser();
-  });
-  afterAll(() => browser?.[Symbol.asyncDispose]());
-
   async function scene(options?: ServiceOptions): Promise<Window & { readonly running: RunningService }> {
     const running = await startConsole(options);
     onTestFinished(() => running[Symbol.asyncDispose]());
-    const window = await browser.open();
-    onTestFinished(() => window[Symbol.asyncDispose]());
+    const window = await openWindow();
     return { ...window, running };
   }
 
   it("signs in, stays signed in, signs out; nothing is complained of, and no script sees a secret", async () => {
     const { page, complaints, running } = await scene();
-    await signIn(page, running, "/robots");
+    await signInByForm(page, running, "/robots");
     expect(new URL(page.url()).pathname).toBe("/robots");
     await page.reload();
     await page.getByRole("navigation").first().waitFor();
