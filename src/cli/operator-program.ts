@@ -77,8 +77,11 @@ export const operatorProgram: ProgramTable<CommandFlags, OperatorContext> = {
 };
 
 /** Runs robot-policy with these arguments. */
-export async function runOperatorProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
-  const machine = systemMachine({}, own.process_id);
+export async function runOperatorProgram(
+  argv: readonly string[],
+  own: ProcessContext,
+  machine = systemMachine({}, own.process_id),
+): Promise<number> {
   const context: OperatorContext = { ...own, machine, version: VERSION };
   if (argv[0] === COMPLETE) {
     const { completeNames } = await import("../operator/commands/complete.ts");

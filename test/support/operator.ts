@@ -4,6 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { runOperatorProgram } from "../../src/cli/operator-program.ts";
+import type { ProcessContext } from "../../src/cli/process-context.ts";
+import { systemClock } from "../../src/platform/clock.ts";
+import type { Clock } from "../../src/platform/clock.ts";
+import { systemMachine } from "../../src/platform/machine.ts";
 import { catalogText, REGION, ROBOT_TYPE } from "../conformance/api/catalog.ts";
 import type { InferenceServer } from "../conformance/api/inference.ts";
 import { startInferenceServer } from "../conformance/api/inference.ts";
@@ -23,7 +27,7 @@ export interface OperatorSite extends AsyncDisposable {
   /** Runs a command with the service's address and key in the environment. */
   run(...words: string[]): Promise<Ran>;
   /** The same with other variables, a terminal, something on stdin. */
-  runWith(surroundings: Surroundings, ...words: string[]): Promise<Ran>;
+  runWith(surroundings: OperatorSurroundings, ...words: string[]): Promise<Ran>;
   register(name: string, more?: object): Promise<void>;
 }
 
@@ -38,7 +42,7 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
   const eleven = stack.use(await startEleven({ ...options, configuration }));
   const service = eleven.whole;
   const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
-  const runWith = (surroundings: Surroundings, ...words: string[]) =>
+  const runWith = (surroundings: OperatorSurroundings, ...words: string[]) =>
     runOperator({ ...surroundings, environment: { HOME: home, ...(surroundings.environment ?? environment) } }, words);
   const owned = stack.move();
   return {
@@ -63,10 +67,20 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
   };
 }
 
+export interface OperatorSurroundings extends Surroundings {
+  /** By which the command waits. */
+  readonly clock?: Clock;
+}
+
+/** Waits that take a fiftieth of their time. */
+export const HASTY_CLOCK: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
+
 /** Runs robot-policy in this process. */
-export function runOperator(surroundings: Surroundings, words: readonly string[]): Promise<Ran> {
-  return runInProcess(`robot-policy ${words.join(" ")}`, (own) => runOperatorProgram(words, own), {
-    ...surroundings,
-    environment: { NO_COLOR: "1", ...surroundings.environment },
-  });
+export function runOperator(
+  { clock = systemClock, ...surroundings }: OperatorSurroundings,
+  words: readonly string[],
+): Promise<Ran> {
+  const run = (own: ProcessContext) => runOperatorProgram(words, own, { ...systemMachine({}, own.process_id), clock });
+  const environment = { NO_COLOR: "1", ...surroundings.environment };
+  return runInProcess(`robot-policy ${words.join(" ")}`, run, { ...surroundings, environment });
 }

@@ -71,7 +71,7 @@ describe("fleets create", () => {
       return JSON.parse(out).robots[0].reason;
     };
     await create("dead", DEAD.slug, ...ARMS);
-    await expect.poll(preview, { timeout: 20_000, interval: 500 }).toContain("unhealthy since");
+    await expect.poll(preview).toContain("unhealthy since");
     const { err } = await create("dead too", DEAD.slug, ...ARMS, "--robot", "cart");
     expect(err).toMatch(
       /^would wait: arm-1 and 2 more: The endpoint in us-west-2 has been unhealthy since \d\d:\d\dZ \(.+\): /m,

@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 
 import type { Ran, Surroundings } from "../../support/in-process.ts";
-import { runOperator } from "../../support/operator.ts";
+import { HASTY_CLOCK, runOperator } from "../../support/operator.ts";
 
 const KEY = "sk_test_CANARYcanaryCANARY";
 
@@ -229,7 +229,7 @@ it("--watch: draws over what it drew, and outlives an outage", async () => {
     seen += text;
     if (seen.includes("look-3")) interruption.abort(new Error("interrupted"));
   };
-  const surroundings = { columns: 100, onOutput, signal: interruption.signal };
+  const surroundings = { columns: 100, onOutput, signal: interruption.signal, clock: HASTY_CLOCK };
   const { exit_code, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
   expect([exit_code, out]).toEqual([130, ""]);
   expect(err).toMatch(/look-1[\s\S]*; asking on\n[\s\S]*look-3/);
