@@ -157,14 +157,15 @@ export function configurationOf(options: RobotOptions, robot: Pick<Robot, "key_p
   ].join("\n");
 }
 
-/** Resolves once the condition holds; looks again at short intervals, for a bounded time. */
+/** Resolves once the condition holds; looks again at intervals that grow with the wait, for a bounded time. */
 export async function eventually<T>(look: () => Promise<T | undefined>, awaited: string): Promise<T> {
-  const deadline_ms = performance.now() + PATIENCE_MS;
+  const startedMs = performance.now();
   for (;;) {
     const found = await look();
     if (found !== undefined) return found;
-    if (performance.now() > deadline_ms) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${awaited}`);
-    await sleep(20);
+    const waitedMs = performance.now() - startedMs;
+    if (waitedMs > PATIENCE_MS) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${awaited}`);
+    await sleep(Math.min(20 + waitedMs / 10, 200));
   }
 }
 

@@ -1,5 +1,4 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import * as z from "zod";
@@ -15,6 +14,7 @@ import { createLog } from "../../src/service/log.ts";
 import { createService } from "../../src/service/service.ts";
 import type { ServiceConfiguration } from "../../src/service/service.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
+import { memoryFolder } from "./memory.ts";
 
 export interface ServiceOptions {
   /** An empty database of PostgreSQL, or one to start on again; SQLite in the data directory, when not given. */
@@ -64,7 +64,7 @@ const loggedRequestSchema = z.object({
 });
 
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
-  const folder = options.data_directory ?? (await mkdtemp(join(tmpdir(), "policy-service-")));
+  const folder = options.data_directory ?? (await mkdtemp(join(memoryFolder, "policy-service-")));
   const key_file = join(folder, "bootstrap-key");
   const lines: string[] = [];
   const requests: LoggedRequest[] = [];

@@ -167,11 +167,14 @@ describe("scenario 27: a configuration file that is", () => {
   );
 
   test("mended with other content: registered again", async () => {
+    const before = scene.proxy.requests.length;
     await unlink(path);
     await daemon.until(({ state }) => state === "invalid");
     await writeAtOnce(path, "gain: 2\n");
     await expectOneRobot(scene, daemon);
-    expect(scene.proxy.requests).toHaveLength(2);
+    expect(scene.proxy.requests).toHaveLength(before + 1);
+    await restore();
+    await expectOneRobot(scene, daemon);
   });
 
   async function restore(): Promise<void> {

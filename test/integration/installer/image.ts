@@ -1,8 +1,6 @@
 /** Small machines to install on: real files, of a program and a Node that are just large enough. */
 import { cp, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
-import { tmpdir } from "node:os";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 import type { InstallContext, InstallOptions } from "../../../src/installer/commands/install.ts";
@@ -14,11 +12,9 @@ import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const sources = join(import.meta.dirname, "../../..");
-
-/** Memory, where there is some: hundreds of installations wait for the disk otherwise. */
-const temporary = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
 export interface Workshop extends AsyncDisposable {
   readonly folder: string;
@@ -34,7 +30,7 @@ export const X86_64 = 62;
 export const ARM64 = 183;
 
 export async function openWorkshop(): Promise<Workshop> {
-  const folder = await mkdtemp(join(temporary, "installer-"));
+  const folder = await mkdtemp(join(memoryFolder, "installer-"));
   let count = 0;
   const next = (name: string) => join(folder, `${name}-${(count += 1)}`);
   return {

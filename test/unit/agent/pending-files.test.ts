@@ -13,6 +13,10 @@ function never(): Promise<never> {
   return new Promise(() => {});
 }
 
+function refuse(): never {
+  throw new Error("not asked");
+}
+
 /** A disk that answers a stat when the test says so, opens files, and nothing else. */
 function silentDisk() {
   const answers = new Map<string, PromiseWithResolvers<FileStat>>();
@@ -23,9 +27,8 @@ function silentDisk() {
       return answer.promise;
     },
     linkStat: never,
-    statNow: () => {
-      throw new Error("not asked");
-    },
+    statNow: refuse,
+    linkStatNow: refuse,
     directoryId: never,
     directoryIdNow: () => "",
     readLink: never,
