@@ -12,6 +12,7 @@ import type { Trouble } from "./findings.ts";
 import { heldOpen, restless, systemTrouble, unparseable, unstable, unsuitable } from "./findings.ts";
 import { HELD_OPEN_LIMIT_MS, createHeldOpen } from "./held-open.ts";
 import type { Cut } from "./reading.ts";
+import { prepareToParse } from "./parses.ts";
 import { createCut, hashOf, readMissing } from "./reading.ts";
 import { findMisjudged } from "./rereading.ts";
 import type { SettlingLimits } from "./settling.ts";
@@ -164,6 +165,7 @@ export function createFingerprinter(
       const is_known = hashOf(state, cut, path) !== undefined;
       const is_hopeless = view?.kind === "seen" && !isSuitable(path, view.stat);
       if (is_known || is_hopeless) return 0;
+      if (view?.kind === "seen") prepareToParse(path, view.stat.size_bytes);
       const unrest_ms = settling.unrest_ms(path, sightings.quiet_ms(path));
       if (unrest_ms > 0 || view?.kind !== "seen") return unrest_ms;
       return holders.waitMs(path, view.stat);
