@@ -7,7 +7,11 @@ import { readManifest } from "../../../src/manifest/manifest.ts";
 async function read(list: string) {
   const text = `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: ${list}\n`;
   const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
-  return { findings: findings.map(({ id, loc }) => `${id} ${loc}`), files: manifest?.configuration_files };
+  return {
+    findings: findings.map(({ id, loc }) => `${id} ${loc}`),
+    messages: findings.map(({ message }) => message),
+    files: manifest?.configuration_files,
+  };
 }
 
 const pathsOf = (count: number) => Array.from({ length: count }, (_, index) => `/etc/arm/${count - index}.yaml`);
@@ -20,14 +24,14 @@ describe("configuration_files", () => {
   });
 
   test("65 files are one too many", async () => {
-    expect(await read(JSON.stringify(pathsOf(65)))).toEqual({
+    expect(await read(JSON.stringify(pathsOf(65)))).toMatchObject({
       findings: ["list_length /configuration_files"],
       files: undefined,
     });
   });
 
   test("none is taken, with a warning that the digest covers nothing", async () => {
-    expect(await read("[]")).toEqual({ findings: ["no_config_files /configuration_files"], files: [] });
+    expect(await read("[]")).toMatchObject({ findings: ["no_config_files /configuration_files"], files: [] });
   });
 
   test("an entry is a path, or a label and a path", async () => {
@@ -56,5 +60,14 @@ describe("configuration_files", () => {
     const found = await read(list);
     expect(found.findings).toEqual(findings);
     expect(found.files === undefined).toBe(findings.length > 0);
+  });
+
+  test.each([
+    ["\n  - /etc/a.yaml\n  - /etc/./a.yaml", "/etc/./a.yaml is already listed at line 3"],
+    ["\n  - {label: a, path: /etc/a.yaml}\n  - {label: a, path: /etc/b.yaml}", "a is already used at line 3"],
+    ["[[/etc/a.yaml]]", "expected a path or {label, path}, found a list"],
+    ["/etc/a.yaml", "expected a list, found a text"],
+  ])("%j is told so: %s", async (list, message) => {
+    expect((await read(list)).messages).toEqual([message]);
   });
 });

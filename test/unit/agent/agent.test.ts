@@ -1,0 +1,162 @@
+import { describe, expect, test } from "vitest";
+
+import { systemFiles } from "../../../src/platform/files.ts";
+import type { RunningRobot } from "./robot-in-process.ts";
+import { openAgent, runningRobot } from "./robot-in-process.ts";
+
+/** Only the next look is waited for. */
+function isAtRest({ clock, pending }: RunningRobot): boolean {
+  return clock.sleepers === 1 && pending.hanging(0) === null;
+}
+
+/** A robot that is registered and at rest. */
+async function registeredRobot() {
+  const robot = await runningRobot();
+  await robot.until(() => robot.agent.status().state === "registered" && isAtRest(robot));
+  return robot;
+}
+
+describe("a person asks while files are being written", () => {
+  test("register: is not forgotten, although the files come to rest as they were", async () => {
+    const { agent, write, until, requests } = await registeredRobot();
+    await write("first\n");
+    let isAnswered = false;
+    const registering = agent.register().finally(() => (isAnswered = true));
+    await until(() => agent.status().state === "settling");
+    expect(isAnswered).toBe(false);
+    await until(() => isAnswered);
+    expect(await registering).toMatchObject({ state: "registered" });
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
+  });
+
+  test("confirm: is not forgotten either", async () => {
+    const { agent, write, until, requests } = await registeredRobot();
+    await write("first\n");
+    let isAnswered = false;
+    const confirming = agent.confirm().finally(() => (isAnswered = true));
+    await until(() => agent.status().state === "settling");
+    expect(isAnswered).toBe(false);
+    await until(() => isAnswered);
+    expect(await confirming).toMatchObject({ state: "registered" });
+    // The service of these tests holds nothing.
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
+  });
+
+  test("reload: is answered once they are read", async () => {
+    const { agent, write, until, digests } = await registeredRobot();
+    await write("second\n");
+    const reloading = agent.reload();
+    await until(() => digests().length === 2);
+    expect(await reloading).toMatchObject({ reloaded: true });
+  });
+
+  test("register once is one registration", async () => {
+    const robot = await registeredRobot();
+    const { agent, write, until, requests, clock } = robot;
+    const registering = agent.register();
+    await until(() => requests.length === 2);
+    await registering;
+    await write("second\n");
+    await until(() => requests.length === 3);
+    for (let times = 0; times < 3; times++) {
+      await until(() => isAtRest(robot));
+      clock.step(60_000);
+    }
+    await until(() => isAtRest(robot));
+    expect(requests.length).toBe(3);
+  });
+});
+
+describe("time limits", () => {
+  test("of one run are gone with it: at rest only the next look is waited for", async () => {
+    const robot = await registeredRobot();
+    const { agent, until } = robot;
+    for (let times = 0; times < 3; times++) {
+      agent.trigger();
+      const { daemon } = agent.status();
+      await until(() => (agent.status().daemon?.runs ?? 0) > (daemon?.runs ?? 0));
+      await until(() => isAtRest(robot));
+    }
+  });
+
+  test("of the preparation are gone when it is done", async () => {
+    const { agent, clock } = await openAgent();
+    await agent.prepare();
+    expect(clock.sleepers).toBe(0);
+  });
+
+  test("of the preparation: a disk that hangs holds up a boot for two seconds", async () => {
+    const { agent, clock, disk } = await openAgent();
+    disk.linkStat = () => new Promise(() => {});
+    let isPrepared = false;
+    const preparing = agent.prepare().then(() => (isPrepared = true));
+    while (clock.sleepers === 0) await new Promise(setImmediate);
+    clock.step(1999);
+    await new Promise(setImmediate);
+    expect(isPrepared).toBe(false);
+    clock.step(1);
+    await preparing;
+  });
+
+  test("of all runs are gone when the agent has stopped", async () => {
+    const { agent, clock, ended } = await registeredRobot();
+    agent.stop();
+    await ended;
+    expect(clock.sleepers).toBe(0);
+  });
+});
+
+describe("a disk that does not answer", () => {
+  /** Asked for the configuration file, it does not answer before it is told to. */
+  async function hangingRobot() {
+    const robot = await registeredRobot();
+    const answering = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<void>();
+    robot.disk.stat = async (path) => {
+      if (path === robot.path) {
+        asked.resolve();
+        await answering.promise;
+      }
+      return systemFiles.stat(path);
+    };
+    robot.agent.trigger();
+    await asked.promise;
+    return { ...robot, answer: answering.resolve };
+  }
+
+  test("is told after five seconds, once, and that it answers again", async () => {
+    const { agent, clock, logged, until, answer, path } = await hangingRobot();
+    clock.step(4999);
+    expect(agent.status().healthy).toBe(true);
+    clock.step(1);
+    expect(agent.status()).toMatchObject({ healthy: false, summary: expect.stringContaining(path) });
+    for (let times = 0; times < 3; times++) {
+      clock.step(5000);
+      await new Promise(setImmediate);
+    }
+    expect(logged.filter((event) => event === "disk-hangs")).toEqual(["disk-hangs"]);
+    answer();
+    await until(() => logged.includes("disk-answers-again"));
+    expect(agent.status().healthy).toBe(true);
+  });
+
+  test("does not hold up a stop for longer than two seconds", async () => {
+    const { agent, clock, ended } = await hangingRobot();
+    let hasEnded = false;
+    void ended.then(() => (hasEnded = true));
+    agent.stop();
+    clock.step(1999);
+    await new Promise(setImmediate);
+    expect(hasEnded).toBe(false);
+    clock.step(1);
+    await ended;
+  });
+
+  test("and answers after the stop holds it up no longer", async () => {
+    const { agent, clock, ended, answer } = await hangingRobot();
+    agent.stop();
+    answer();
+    await ended;
+    expect(clock.sleepers).toBe(0);
+  });
+});

@@ -1,0 +1,99 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+import { rebind } from "../../../src/agent/commands/rebind.ts";
+import type { CommandContext } from "../../../src/agent/commands/context.ts";
+import { saveRegistration } from "../../../src/agent/registration.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { systemMachine } from "../../../src/platform/machine.ts";
+import { EXIT } from "../../../src/platform/terminal.ts";
+import type { Terminal } from "../../../src/platform/terminal.ts";
+import { temporaryFolder } from "../fingerprint/machine.ts";
+
+/** A robot that is registered, on which no agent runs, and what `rebind` does to its disk. */
+async function registeredRobot() {
+  const folder = await temporaryFolder();
+  const stateDir = join(folder, "state");
+  await mkdir(stateDir);
+  await writeFile(
+    join(folder, "config.yaml"),
+    'service: { url: "http://127.0.0.1:1" }\nrobot: { name: arm-7, region: eu-central-1 }\n',
+  );
+  const request = { name: "arm-7", robot_type_id: "t", region: "eu-central-1", configuration_digest: "sha256:0" };
+  await saveRegistration(systemFiles, stateDir, {
+    service_url: "http://127.0.0.1:1",
+    machine: null,
+    request,
+    in_doubt: false,
+    files: [],
+    robot: { ...request, id: "rob_1", created_at: "2026-01-01T00:00:00Z", site: null, labels: {} },
+    registered_at: "2026-01-01T00:00:01Z",
+  });
+  const changes: string[] = [];
+  const printed: unknown[] = [];
+  const files = {
+    ...systemFiles,
+    async rename(from: string, to: string) {
+      changes.push(`rename ${from} ${to}`);
+      await systemFiles.rename(from, to);
+    },
+    async syncDirectory(directory: string) {
+      changes.push(`sync ${directory}`);
+      await systemFiles.syncDirectory(directory);
+    },
+  };
+  const shown = (value: unknown) => void printed.push(value);
+  const terminal: Terminal = {
+    columns: 80,
+    interactive: false,
+    print: shown,
+    sentence: shown,
+    json: shown,
+    jsonLine: shown,
+    table: () => [],
+    layOutTable: () => ({ lines: [], hidden: [] }),
+    draw() {},
+    note: shown,
+    problem: shown,
+    progress() {},
+    style: (_style, text) => text,
+  };
+  const context: CommandContext = {
+    terminal,
+    machine: { ...systemMachine({}, process.pid), files },
+    environment: {},
+    signal: new AbortController().signal,
+    onHangup() {},
+    stderr: process.stderr,
+    version: "0.0.0",
+    process_id: process.pid,
+    user_id: process.getuid?.() ?? 0,
+  };
+  const run = () => rebind({ config: join(folder, "config.yaml"), stateDir, json: true }, context);
+  return { stateDir, files, changes, printed, run };
+}
+
+test("rebind: the registration is moved aside, and that is durable before it is said", async () => {
+  const { stateDir, changes, printed, run } = await registeredRobot();
+  expect(await run()).toBe(EXIT.ok);
+  const kept = join(stateDir, "registration.json.rebound");
+  expect(changes).toEqual([`rename ${join(stateDir, "registration.json")} ${kept}`, `sync ${stateDir}`]);
+  expect(printed).toEqual([{ rebound: true, kept, was: "arm-7", status: null }]);
+  expect(await readdir(stateDir)).toEqual(["registration.json.rebound"]);
+  // There is nothing left to rebind.
+  expect(await run()).toBe(EXIT.ok);
+  expect(printed[1]).toEqual({ rebound: false, kept: null, was: null, status: null });
+});
+
+test.each(["rename", "syncDirectory"] as const)(
+  "rebind: a disk that refuses %s is told, and nothing is claimed",
+  async (refused) => {
+    const { files, printed, run } = await registeredRobot();
+    files[refused] = async () => {
+      throw Object.assign(new Error("read-only"), { code: "EROFS" });
+    };
+    expect(await run()).toBe(EXIT.failed);
+    expect(printed[0]).toMatchObject({ rebound: false, problem: { code: "state-not-writable" } });
+  },
+);

@@ -1,0 +1,241 @@
+import { rename, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
+
+import { loadRegistration, registrationPath } from "../../../src/agent/registration.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import { keyOf, reconciledRobot } from "./robot-in-process.ts";
+
+/** What the state file says. */
+async function savedIn(directory: string) {
+  const loaded = await loadRegistration(systemFiles, directory);
+  return loaded.kind === "registration" ? loaded.registration : null;
+}
+
+describe("reconcile: failures and doubt", () => {
+  test("the backoff grows while nobody answers, and begins anew after a success", async () => {
+    const { clock, reconciler, answer, write, run } = await reconciledRobot();
+    const delays_ms: number[] = [];
+    const fail = async () => {
+      expect((await run()).kind).toBe("failed");
+      const delay_ms = (reconciler.failure?.retry_at_ms ?? 0) - clock.monotonic_ms();
+      delays_ms.push(delay_ms);
+      clock.step(delay_ms);
+    };
+    answer("reset");
+    for (let times = 0; times < 4; times++) await fail();
+    answer("ok");
+    expect((await run()).kind).toBe("registered");
+    expect(reconciler.failure).toBeNull();
+    answer("reset");
+    await write("second\n");
+    await fail();
+    expect(delays_ms).toEqual([1000, 2000, 4000, 8000, 1000]);
+  });
+
+  test("a failure is waited out, and not a millisecond longer", async () => {
+    const { clock, answer, run, requests } = await reconciledRobot();
+    answer("reset");
+    await run();
+    clock.step(999);
+    expect(await run()).toMatchObject({ kind: "waiting", failure: { reason: "reset" } });
+    clock.step(1);
+    expect((await run()).kind).toBe("failed");
+    expect(requests.length).toBe(2);
+  });
+
+  test("a refusal alone leaves no doubt: what is registered is not sent again when the files go back to it", async () => {
+    const { answer, write, run, reconciler, requests } = await reconciledRobot();
+    await run();
+    answer(422);
+    await write("second\n");
+    expect((await run()).kind).toBe("failed");
+    expect(reconciler.registration?.in_doubt).toBe(false);
+    await write("first\n");
+    expect((await run()).kind).toBe("unchanged");
+    expect(requests.length).toBe(2);
+  });
+
+  test("a refusal does not dispel the doubt of a request before it whose answer was lost", async () => {
+    const { clock, answer, write, run, reconciler, digests } = await reconciledRobot();
+    await run();
+    // The service may have taken this one.
+    answer("reset", 422, "ok");
+    await write("second\n");
+    expect((await run()).kind).toBe("failed");
+    expect(reconciler.registration?.in_doubt).toBe(true);
+    clock.step(1000);
+    await write("third\n");
+    expect(await run()).toMatchObject({ kind: "failed", failure: { state: "rejected" } });
+    expect(reconciler.registration?.in_doubt).toBe(true);
+    await write("first\n");
+    expect((await run()).kind).toBe("registered");
+    expect(reconciler.registration?.in_doubt).toBe(false);
+    expect(digests().at(-1)).toBe(digests()[0]);
+  });
+
+  test("the doubt is on the disk before the request is sent, and gone with its answer", async () => {
+    const robot = await reconciledRobot();
+    const { stateDirectory, write, run } = robot;
+    await run();
+    expect(await savedIn(stateDirectory)).toMatchObject({ in_doubt: false });
+    const seen: unknown[] = [];
+    robot.onRequest = async () => {
+      seen.push((await savedIn(stateDirectory))?.in_doubt);
+    };
+    await write("second\n");
+    expect((await run()).kind).toBe("registered");
+    expect(seen).toEqual([true]);
+    expect(await savedIn(stateDirectory)).toEqual(robot.reconciler.registration);
+  });
+
+  test("a doubt is written once, however often the request fails", async () => {
+    const { clock, disk, answer, write, run } = await reconciledRobot();
+    await run();
+    let writes = 0;
+    disk.createExclusive = (...words) => {
+      writes += 1;
+      return systemFiles.createExclusive(...words);
+    };
+    answer("reset", "reset", 422, "reset");
+    for (const content of ["second\n", "third\n", "fourth\n", "fifth\n"]) {
+      await write(content);
+      clock.step(60_000);
+      expect((await run()).kind).toBe("failed");
+    }
+    expect(writes).toBe(1);
+  });
+});
+
+describe("reconcile: the key", () => {
+  test("a replaced key is noticed without an event, and tried at once after a refusal of the old one", async () => {
+    const { clock, keyPath, answer, run, reconciler, requests } = await reconciledRobot();
+    answer(401, "ok");
+    expect(await run()).toMatchObject({ kind: "failed", failure: { state: "unauthorized" } });
+    clock.step(60_000);
+    expect((await run()).kind).toBe("waiting");
+    expect(reconciler.holds()).toBe(true);
+    await writeFile(`${keyPath}.new`, `${keyOf("b")}\n`, { mode: 0o600 });
+    await rename(`${keyPath}.new`, keyPath);
+    expect(reconciler.holds()).toBe(false);
+    expect((await run()).kind).toBe("registered");
+    expect(requests.map(({ headers }) => headers["authorization"])).toEqual([
+      `Bearer ${keyOf("a")}`,
+      `Bearer ${keyOf("b")}`,
+    ]);
+  });
+});
+
+describe("reconcile: what is registered", () => {
+  test("unchanged files are not sent again, unless a person asks", async () => {
+    const { clock, run, reconciler, requests } = await reconciledRobot();
+    expect((await run()).kind).toBe("registered");
+    clock.step(60_000);
+    expect((await run()).kind).toBe("unchanged");
+    expect(reconciler.holds()).toBe(true);
+    expect(requests.length).toBe(1);
+    expect((await run({ forced: true })).kind).toBe("registered");
+    expect(requests.length).toBe(2);
+  });
+
+  test("a person who asks is not held back by a failure", async () => {
+    const { answer, run, requests } = await reconciledRobot();
+    answer("reset", "ok");
+    await run();
+    expect((await run()).kind).toBe("waiting");
+    expect((await run({ forced: true })).kind).toBe("registered");
+    expect(requests.length).toBe(2);
+  });
+
+  test("the third change within a minute waits for the rate cap, which counts refusals too", async () => {
+    const { answer, write, run, requests } = await reconciledRobot();
+    answer("ok", 422, "ok");
+    for (const content of ["first\n", "second\n", "third\n"]) {
+      await write(content);
+      await run();
+    }
+    await write("fourth\n");
+    expect(await run()).toMatchObject({ kind: "waiting", failure: null });
+    expect(requests.length).toBe(3);
+  });
+
+  test("what a request needs is loaded while files settle", async () => {
+    const { write, run, prepared } = await reconciledRobot();
+    await write("second\n");
+    await run();
+    expect(prepared()).toBeGreaterThan(0);
+  });
+
+  test("another id under the same name is told: the service had lost the robot", async () => {
+    const robot = await reconciledRobot();
+    await robot.run();
+    await robot.run({ forced: true });
+    expect(robot.lost).toEqual([]);
+    robot.robotId = "rob_2";
+    await robot.run({ forced: true });
+    expect(robot.lost).toMatchObject([{ kind: "lost" }]);
+  });
+
+  test("the service is asked when that is due or a person wants it, and sent again what it does not hold", async () => {
+    const robot = await reconciledRobot();
+    const { clock, run, requests, reconciler } = robot;
+    await run();
+    clock.step(60_000);
+    await run();
+    expect(requests.map(({ method }) => method)).toEqual(["POST"]);
+    // 404 to the question.
+    expect((await run({ confirm: true })).kind).toBe("registered");
+    expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
+    clock.step(reconciler.confirmation.dueMs - clock.monotonic_ms() - 1);
+    await run();
+    expect(requests.length).toBe(3);
+    clock.step(1);
+    await run();
+    expect(requests.slice(3).map(({ method }) => method)).toEqual(["GET", "POST"]);
+    expect(robot.lost.map(({ kind }) => kind)).toEqual(["untold", "untold"]);
+  });
+});
+
+describe("reconcile: a disk that cannot be written", () => {
+  test("keeps nobody from registering, is told, and the state is saved as soon as it can be, without another request", async () => {
+    const { clock, disk, stateDirectory, run, reconciler, requests } = await reconciledRobot();
+    disk.createExclusive = async () => {
+      throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    };
+    expect((await run()).kind).toBe("registered");
+    expect(reconciler.state_problem).toContain("ENOSPC");
+    clock.step(60_000);
+    await run();
+    // The resync tries again.
+    expect(reconciler.holds()).toBe(false);
+    disk.createExclusive = systemFiles.createExclusive;
+    expect((await run()).kind).toBe("unchanged");
+    expect(reconciler.state_problem).toBeNull();
+    expect(reconciler.holds()).toBe(true);
+    expect(await savedIn(stateDirectory)).toEqual(reconciler.registration);
+    expect(requests.length).toBe(1);
+  });
+});
+
+describe("forgetMoved", () => {
+  test("forgets a registration whose file was moved away, and no other", async () => {
+    const { stateDirectory, run, reconciler, requests } = await reconciledRobot();
+    await run();
+    expect(await reconciler.forgetMoved()).toBe(false);
+    expect(reconciler.registration).not.toBeNull();
+    await rename(registrationPath(stateDirectory), `${registrationPath(stateDirectory)}.rebound`);
+    expect(await reconciler.forgetMoved()).toBe(true);
+    expect(reconciler.registration).toBeNull();
+    expect((await run()).kind).toBe("registered");
+    expect(requests.length).toBe(2);
+    expect(await savedIn(stateDirectory)).toMatchObject({ in_doubt: false });
+  });
+});
+
+test("reconcile: an answer that comes after the stop counts for nothing", async () => {
+  const robot = await reconciledRobot();
+  const stopping = new AbortController();
+  robot.onRequest = async () => stopping.abort(new Error("stopped"));
+  await expect(robot.run({ signal: stopping.signal })).rejects.toThrow("stopped");
+  expect(robot.requests.length).toBe(1);
+  expect(robot.reconciler.registration).toBeNull();
+});

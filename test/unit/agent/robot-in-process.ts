@@ -1,0 +1,305 @@
+/** A robot with real files, and everything else moved by hand: time, events, the network. For tests of what the daemon is made of. */
+import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { onTestFinished } from "vitest";
+
+import type { Agent } from "../../../src/agent/agent.ts";
+import { createAgent } from "../../../src/agent/agent.ts";
+import type { Collector } from "../../../src/agent/collector.ts";
+import { createCollector } from "../../../src/agent/collector.ts";
+import type { AgentConfiguration } from "../../../src/agent/configuration.ts";
+import { connect } from "../../../src/agent/connect.ts";
+import type { DocumentInput } from "../../../src/agent/document-input.ts";
+import { resolveFolders } from "../../../src/agent/folders.ts";
+import { openConfiguration, openManifest } from "../../../src/agent/open.ts";
+import { trackFiles } from "../../../src/agent/pending-files.ts";
+import type {
+  Connection,
+  ReconcileRequest,
+  Reconciler,
+  ReconcilerOptions,
+  Step,
+} from "../../../src/agent/reconciler.ts";
+import { createReconciler } from "../../../src/agent/reconciler.ts";
+import type { RobotSetup } from "../../../src/api/robots.ts";
+import type { HttpAnswer, HttpRequest } from "../../../src/client/transport.ts";
+import { TransportError } from "../../../src/client/transport.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import type { Files } from "../../../src/platform/files.ts";
+import { systemFiles } from "../../../src/platform/files.ts";
+import type { Machine } from "../../../src/platform/machine.ts";
+import { SteppedClock, temporaryFolder } from "../fingerprint/machine.ts";
+
+const NEVER = new AbortController().signal;
+
+/** What the service answers. */
+export type Answer = "ok" | "reset" | number;
+
+export interface Robot {
+  readonly folder: string;
+  /** The configuration file. */
+  readonly path: string;
+  readonly keyPath: string;
+  readonly stateDirectory: string;
+  readonly machine: Machine;
+  /** The disk under `machine`, whose methods a test may replace. */
+  readonly disk: { -readonly [K in keyof Files]: Files[K] };
+  readonly configuration: DocumentInput<AgentConfiguration>;
+  readonly initial: AgentConfiguration;
+  readonly pending: ReturnType<typeof trackFiles>;
+  /** Every request so far. */
+  readonly requests: readonly HttpRequest[];
+  /** The digests of all registrations that were sent. */
+  digests(): readonly string[];
+  /** What the next requests are answered, and from then on what the last one was. */
+  answer(...answers: readonly Answer[]): void;
+  /** Seen by the service right before it answers. */
+  onRequest: () => Promise<void>;
+  /** The id of the robot that the service answers with. */
+  robotId: string;
+  /** How often what a request needs was loaded ahead. */
+  prepared(): number;
+  connect(configuration: AgentConfiguration): Connection;
+}
+
+export async function createRobot(clock: Clock): Promise<Robot> {
+  const folder = await temporaryFolder();
+  const [path, keyPath, stateDirectory] = [join(folder, "arm.rules"), join(folder, "api-key"), join(folder, "state")];
+  await mkdir(stateDirectory);
+  await writeFile(path, "first\n");
+  await writeFile(keyPath, `${keyOf("a")}\n`, { mode: 0o600 });
+  await writeFile(
+    join(folder, "config.yaml"),
+    `service: { url: "http://127.0.0.1:1", key_file: ${keyPath} }\nrobot: { name: arm-7, region: eu-central-1 }\n`,
+  );
+  await writeFile(
+    join(folder, "robot-manifest.yaml"),
+    `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [${path}]\n`,
+  );
+  const disk = { ...systemFiles };
+  const pending = trackFiles(disk, clock);
+  const machine: Machine = {
+    clock,
+    random: { unit: () => 1, bytes: (count) => new Uint8Array(count) },
+    files: pending.files,
+    events: { watch: () => ({ close() {} }) },
+    identity: { hostname: () => "cell", machine: async () => "ab".repeat(32) },
+    notify: { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdog_ms: null },
+  };
+  const configuration = openConfiguration(machine, join(folder, "config.yaml"));
+  await configuration.refresh(false);
+  const initial = configuration.reading.value;
+  if (initial === null) throw new Error(JSON.stringify(configuration.reading.findings));
+
+  const requests: HttpRequest[] = [];
+  const answers: Answer[] = ["ok"];
+  let prepared = 0;
+  const send = async (request: HttpRequest): Promise<HttpAnswer> => {
+    requests.push(request);
+    await robot.onRequest();
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    if (answer === "reset" || answer === undefined) throw new TransportError("reset", null, "the connection broke");
+    return answer === "ok" ? accept(request, robot.robotId) : reply(answer, { detail: "no" });
+  };
+  const robot: Robot = {
+    folder,
+    path,
+    keyPath,
+    stateDirectory,
+    machine,
+    disk,
+    configuration,
+    initial,
+    pending,
+    requests,
+    digests: () => requests.flatMap((request) => bodyOf(request)?.configuration_digest ?? []),
+    answer: (...next) => answers.splice(0, answers.length, ...next),
+    onRequest: async () => {},
+    robotId: "rob_1",
+    prepared: () => prepared,
+    connect: (current) =>
+      connect(current, {
+        machine,
+        folders: resolveFolders({ config: configuration.path, stateDir: stateDirectory }, {}),
+        environment: {},
+        user_id: process.getuid?.() ?? 0,
+        version: "0.0.0",
+        openTransport: () => ({
+          send,
+          prepare() {
+            prepared += 1;
+          },
+          close: async () => {},
+        }),
+      }),
+  };
+  return robot;
+}
+
+/** A key that the client takes for one. */
+export function keyOf(letter: string): string {
+  return `sk_live_${letter.repeat(24)}`;
+}
+
+function bodyOf({ method, body }: HttpRequest): RobotSetup | null {
+  return method === "POST" && body !== null ? JSON.parse(body) : null;
+}
+
+function accept(request: HttpRequest, id: string): HttpAnswer {
+  const setup = bodyOf(request);
+  if (setup === null) return reply(404, { detail: "Not Found" });
+  const { name, robot_type_id, region } = setup;
+  const robot = { id, name, robot_type_id, region, created_at: "2026-01-01T00:00:00Z", site: null, labels: {} };
+  return reply(200, { robot });
+}
+
+function reply(status: number, body: unknown): HttpAnswer {
+  const headers = { "content-type": "application/json" };
+  return { status, headers, body: Buffer.from(JSON.stringify(body)), complete: true };
+}
+
+export interface ReconciledRobot extends Robot {
+  readonly clock: SteppedClock;
+  readonly collector: Collector;
+  readonly reconciler: Reconciler;
+  readonly lost: Parameters<ReconcilerOptions["onLost"]>[0][];
+  /** Writes the configuration file. */
+  write(content: string): Promise<void>;
+  /** Reconciles until nothing is being written. */
+  run(request?: Partial<ReconcileRequest>): Promise<Step>;
+}
+
+/** The reconciler of a robot that was never registered, or as `registration` says. */
+export async function reconciledRobot(
+  registration: ReconcilerOptions["registration"] = null,
+): Promise<ReconciledRobot> {
+  const clock = new SteppedClock();
+  const robot = await createRobot(clock);
+  const { machine } = robot;
+  const connection = robot.connect(robot.initial);
+  const collector = createCollector({
+    machine,
+    configuration: robot.configuration,
+    initial: robot.initial,
+    registration,
+    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
+    onConfiguration() {},
+  });
+  const lost: ReconciledRobot["lost"] = [];
+  const reconciler = createReconciler({
+    machine,
+    collector,
+    state_directory: robot.stateDirectory,
+    registration,
+    connection: () => connection,
+    onRegistering() {},
+    onLost: (verdict) => lost.push(verdict),
+  });
+  const run: ReconciledRobot["run"] = async (request) => {
+    for (;;) {
+      const step = await reconciler.reconcile({ forced: false, confirm: false, signal: NEVER, ...request });
+      if (step.kind !== "unsettled") return step;
+      clock.step(step.wait_ms);
+    }
+  };
+  const write = (content: string) => writeFile(robot.path, content);
+  return Object.assign(robot, { clock, collector, reconciler, lost, write, run });
+}
+
+/** Time that stands still until somebody moves it. */
+export class HeldClock implements Clock {
+  #now_ms = 0;
+  readonly #start_ms = Date.now() + 0.5;
+  readonly #sleepers = new Set<{ readonly due_ms: number; readonly wake: () => void }>();
+  wall_ms = () => this.#start_ms + this.#now_ms;
+  monotonic_ms = () => this.#now_ms;
+  sleep = (duration_ms: number, signal?: AbortSignal) =>
+    new Promise<void>((resolve, reject) => {
+      if (signal?.aborted === true) return reject(signal.reason);
+      const sleeper = { due_ms: this.#now_ms + duration_ms, wake: resolve };
+      this.#sleepers.add(sleeper);
+      signal?.addEventListener("abort", () => {
+        this.#sleepers.delete(sleeper);
+        reject(signal.reason);
+      });
+    });
+  /** How many wait for the time to pass. */
+  get sleepers(): number {
+    return this.#sleepers.size;
+  }
+  step(duration_ms: number): void {
+    this.#now_ms += duration_ms;
+    for (const sleeper of this.#sleepers) {
+      if (sleeper.due_ms > this.#now_ms) continue;
+      this.#sleepers.delete(sleeper);
+      sleeper.wake();
+    }
+  }
+}
+
+export interface OpenedRobot extends Robot {
+  readonly clock: HeldClock;
+  readonly agent: Agent;
+  /** The events of the log. */
+  readonly logged: readonly string[];
+}
+
+/** The daemon of a robot that was never registered, before it runs. */
+export async function openAgent(): Promise<OpenedRobot> {
+  const clock = new HeldClock();
+  const robot = await createRobot(clock);
+  const { machine, configuration, initial } = robot;
+  const logged: string[] = [];
+  const note = (event: string) => logged.push(event);
+  const agent = createAgent({
+    machine,
+    pending: robot.pending,
+    log: { debug: note, info: note, warn: note, error: note },
+    version: "0.0.0",
+    process_id: process.pid,
+    state_directory: robot.stateDirectory,
+    configuration,
+    initial,
+    registration: null,
+    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
+    connect: robot.connect,
+  });
+  return Object.assign(robot, { clock, agent, logged });
+}
+
+export interface RunningRobot extends OpenedRobot {
+  readonly ended: Promise<void>;
+  /** Lets time pass, whenever the disk has answered everything, until this is so. */
+  until(holds: () => boolean): Promise<void>;
+  /** Writes the configuration file, now by the robot's clock. */
+  write(content: string): Promise<void>;
+}
+
+/** How often the event loop may turn before a test gives up: far more than any of them needs. */
+const TURNS = 200_000;
+
+/** The same daemon while it runs. */
+export async function runningRobot(): Promise<RunningRobot> {
+  const robot = await openAgent();
+  const { agent, clock, path, pending } = robot;
+  await agent.prepare();
+  const ended = agent.run();
+  onTestFinished(() => {
+    agent.stop();
+    return ended;
+  });
+  const until = async (holds: () => boolean) => {
+    for (let turn = 0; turn < TURNS; turn++) {
+      if (holds()) return;
+      await new Promise(setImmediate);
+      if (pending.hanging(0) === null) clock.step(1);
+    }
+    throw new Error(`never so; the agent says: ${JSON.stringify(agent.status())}`);
+  };
+  const write = async (content: string) => {
+    await writeFile(path, content);
+    await utimes(path, clock.wall_ms() / 1000, clock.wall_ms() / 1000);
+  };
+  return Object.assign(robot, { ended, until, write });
+}
