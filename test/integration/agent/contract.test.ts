@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { contractText } from "../../../src/manifest/custom/contract-text.ts";
 import type { Contract } from "../../../src/manifest/custom/contract.ts";
@@ -13,10 +13,10 @@ import { createScene } from "../../support/scene.ts";
 const GOLDEN = join(import.meta.dirname, "../../golden/robot-manifest/examples");
 
 let scene: Scene;
-beforeAll(async () => {
+beforeEach(async () => {
   scene = await createScene();
 });
-afterAll(() => scene[Symbol.asyncDispose]());
+afterEach(() => scene[Symbol.asyncDispose]());
 
 async function contract(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { robot } = scene;
@@ -250,6 +250,7 @@ describe("contract --diff", () => {
 
   test("--setup --dry-run and check --json show the contract that would be sent", async () => {
     const { robot } = scene;
+    await writeFile(robot.manifest_path, customManifest(robot.paths));
     const [preview, checked, { stdout }] = await Promise.all([
       robot.run(["--setup", "--dry-run", "--json"]),
       robot.run(["check", "--json"]),
