@@ -15,7 +15,6 @@ import { createService } from "../../src/service/service.ts";
 import type { ServiceConfiguration } from "../../src/service/service.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
 import { memoryFolder } from "./memory.ts";
-import { showOnFailure } from "./outputs.ts";
 
 export interface ServiceOptions {
   /** An empty database of PostgreSQL, or one to start on again; SQLite in the data directory, when not given. */
@@ -86,10 +85,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     },
     { clock: options.clock ?? systemClock, files: systemFiles, random: systemRandom, log },
   );
-  const endShowing = showOnFailure("the service, in this process", () => lines.join(""));
   const started = await service.start();
   if (started.state === "failed") {
-    endShowing();
     await service[Symbol.asyncDispose]();
     throw new Error(`${started.problem.code}: ${started.problem.what} (${started.problem.where})`);
   }
@@ -116,7 +113,6 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     robots: async () => robotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
-      endShowing();
       if (options.data_directory === undefined) await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { sharedPostgres } from "../../support/postgres.ts";
@@ -10,13 +9,14 @@ import { catalogText, FAILING_AT_FIRST, IDLE, LOSSY, WARMING } from "./catalog.t
 import { createClient } from "./client.ts";
 import { startInferenceServer } from "./inference.ts";
 import type { Target } from "./target.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 /** One for each test, and some for the tests of several. */
 const ORGANIZATIONS = 1000;
 
 /** One process on SQLite. */
 export async function startOnSqlite(): Promise<Target> {
-  const data_directory = await mkdtemp(join(tmpdir(), "conformance-"));
+  const data_directory = await mkdtemp(join(memoryFolder, "conformance-"));
   const remove = () => rm(data_directory, { recursive: true, force: true });
   return startTarget({ kind: "sqlite", data_directory }, 1, remove);
 }

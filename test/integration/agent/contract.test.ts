@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { contractText } from "../../../src/manifest/custom/contract-text.ts";
 import type { Contract } from "../../../src/manifest/custom/contract.ts";
@@ -13,10 +13,10 @@ import { createScene } from "../../support/scene.ts";
 const GOLDEN = join(import.meta.dirname, "../../golden/robot-manifest/examples");
 
 let scene: Scene;
-beforeEach(async () => {
+beforeAll(async () => {
   scene = await createScene();
 });
-afterEach(() => scene[Symbol.asyncDispose]());
+afterAll(() => scene[Symbol.asyncDispose]());
 
 async function contract(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { robot } = scene;
@@ -250,7 +250,6 @@ describe("contract --diff", () => {
 
   test("--setup --dry-run and check --json show the contract that would be sent", async () => {
     const { robot } = scene;
-    await writeFile(robot.manifest_path, customManifest(robot.paths));
     const [preview, checked, { stdout }] = await Promise.all([
       robot.run(["--setup", "--dry-run", "--json"]),
       robot.run(["check", "--json"]),

@@ -1,13 +1,10 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { sql } from "kysely";
 import * as z from "zod";
-import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from "vitest";
+import { beforeEach, afterEach, describe, expect, it } from "vitest";
 
 import { backUp } from "../../../src/service/store/backup.ts";
 import { LATEST_STEP } from "../../../src/service/store/migrator.ts";
@@ -16,49 +13,28 @@ import { openStore } from "../../../src/service/store/store.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
-import type { Postgres } from "../../support/postgres.ts";
-import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
+import { execute } from "../../support/execute.ts";
+import { sharedPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { startService } from "../../support/service.ts";
 import type { RunningService } from "../../support/service.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
+import { runServiceCommand, storeFlags } from "../../support/service-command.ts";
+import { usePostgres } from "../../support/stores.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const copiedSchema = z.object({ file: z.string(), schema: z.string(), rows: z.record(z.string(), z.int()) });
 
 let folder: string;
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "backup-"));
+  folder = await mkdtemp(join(memoryFolder, "backup-"));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-let cluster: Postgres | undefined;
-beforeAll(async () => {
-  if (!WITHOUT_POSTGRES) cluster = await startPostgres();
-});
-afterAll(() => cluster?.[Symbol.asyncDispose]());
+const databases = usePostgres();
 
-interface Ended {
-  readonly code: number | string;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(...words: readonly string[]): Promise<Ended> {
-  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words]);
-  const output = { stdout: "", stderr: "" };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    output.stderr += text;
-  });
-  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
-  return { code: code ?? signal ?? "", ...output };
-}
-
-function flagsOf(location: StoreLocation): readonly string[] {
-  return location.kind === "sqlite" ? ["--data", location.data_directory] : ["--database", location.url];
-}
+const run = runServiceCommand;
+const flagsOf = storeFlags;
 
 const kinds = [
   {
@@ -72,7 +48,7 @@ const kinds = [
   {
     kind: "PostgreSQL",
     skip: WITHOUT_POSTGRES,
-    locate: async (): Promise<StoreLocation> => ({ kind: "postgres", url: await cluster!.createDatabase() }),
+    locate: databases.empty,
   },
 ];
 
@@ -138,7 +114,8 @@ describe("restore", () => {
 
 describe.skipIf(WITHOUT_POSTGRES)("a database URL without a password", () => {
   it("is told as that", async () => {
-    const url = (await cluster!.createDatabase()).replace(`:${cluster!.password}`, "");
+    const { password } = await sharedPostgres();
+    const url = (await databases.empty()).url.replace(`:${password}`, "");
     const outcome = await run("orgs", "list", "--database", url);
     expect(outcome.code).toBe(1);
     expect(outcome.stderr).toContain("The database asks for a password, and its URL has none.");
@@ -152,7 +129,7 @@ describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes
     await (await openStore(source, testMachine))[Symbol.asyncDispose]();
     const options = { onProgress() {}, signal: new AbortController().signal };
     expect((await backUp(source, file, testMachine, options)).state).toBe("copied");
-    const target: StoreLocation = { kind: "postgres", url: await cluster!.createDatabase() };
+    const target = await databases.withSchema();
     await using store = await openStore(target, testMachine);
     const isWritten = Promise.withResolvers<void>();
     const mayCommit = Promise.withResolvers<void>();
@@ -190,7 +167,9 @@ for (const { kind, skip, locate } of kinds) {
       });
       const backups = [];
       for (const name of ["a.db", "b.db", "c.db"])
-        backups.push(await run("backup", join(folder, name), ...flagsOf(store)));
+        backups.push(
+          await execute([process.execPath, SERVICE_PROGRAM, "backup", join(folder, name), ...flagsOf(store)]),
+        );
       over.abort();
       expect((await Promise.all(storm)).flat()).toEqual(Array.from({ length: 8 }, () => 200));
       expect(backups.map(({ code, stderr }) => [code, stderr])).toEqual(backups.map(() => [0, ""]));

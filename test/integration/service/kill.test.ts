@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import * as z from "zod";
@@ -13,13 +12,14 @@ import { acknowledges, lostBy, startStorm } from "../../support/storm.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 import { times } from "../../support/tier.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const ROUNDS = times(1, 4);
 const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 
 describeOnEachStore("a service killed in a storm of setups, again and again", (newStore) => {
   it("has every robot it acknowledged, and none twice", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "kill-"));
+    const folder = await mkdtemp(join(memoryFolder, "kill-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const store = (await newStore()) ?? { kind: "sqlite", data_directory: folder };
     const place = store.kind === "sqlite" ? ["--data", store.data_directory] : ["--database", store.url];

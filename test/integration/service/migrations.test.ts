@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -20,6 +19,7 @@ import type { Tables } from "../../../src/service/store/tables.ts";
 import { sharedPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { usePostgres } from "../../support/stores.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const GOLDEN = join(import.meta.dirname, "../../golden/schema");
 const STEPS = Object.keys(MIGRATIONS);
@@ -43,7 +43,7 @@ interface Engine {
 const sqlite: Engine = {
   name: "sqlite",
   async locate() {
-    const data_directory = await mkdtemp(join(tmpdir(), "migrations-"));
+    const data_directory = await mkdtemp(join(memoryFolder, "migrations-"));
     onTestFinished(() => rm(data_directory, { recursive: true, force: true }));
     return { kind: "sqlite", data_directory };
   },

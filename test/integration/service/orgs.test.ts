@@ -1,10 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/api-keys.ts";
@@ -13,29 +12,31 @@ import { endWithTest } from "../../support/children.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
-
-const listeningSchema = z.object({ url: z.string() });
+import { listening, runServiceCommand, storeFlags } from "../../support/service-command.ts";
+import type { Ran } from "../../support/service-command.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const auditSchema = z.object({
   items: z.array(z.object({ actor: z.string(), action: z.string(), subject_id: z.string() })),
 });
 
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+const organizationsSchema = z.object({ items: z.array(z.object({ name: z.string() })) });
 
 interface Site {
-  readonly url: string;
   /** What says where the store is. */
   readonly where: readonly string[];
   /** Runs a command beside the service. */
-  run(...words: readonly string[]): Promise<Ended>;
+  run(...words: readonly string[]): Promise<Ran>;
   status(key: string): Promise<number>;
 }
 
-async function runProgram(words: readonly string[]): Promise<Ended> {
+/** A service that runs in a process of its own, as in the field, and its store. */
+async function openSite(newStore: NewStore, resources: AsyncDisposableStack): Promise<Site> {
+  const folder = await mkdtemp(join(memoryFolder, "orgs-"));
+  resources.defer(() => rm(folder, { recursive: true, force: true }));
+  const where = storeFlags((await newStore()) ?? { kind: "sqlite", data_directory: join(folder, "data") });
+  const keyFile = join(folder, "key");
+  const words = ["serve", ...where, "--listen", "127.0.0.1:0", "--bootstrap-key-file", keyFile];
   const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "pipe"] });
   endWithTest(child);
   const output = { stdout: "", stderr: "" };
@@ -45,59 +46,61 @@ async function runProgram(words: readonly string[]): Promise<Ended> {
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     output.stderr += text;
   });
-  const [code] = await once(child, "close");
-  return { ...output, code: Number(code) };
-}
-
-/** A service that runs, and its store. */
-async function site(newStore: NewStore): Promise<Site> {
-  const folder = await mkdtemp(join(tmpdir(), "orgs-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const location = await newStore();
-  const where = location?.kind === "postgres" ? ["--database", location.url] : ["--data", join(folder, "data")];
-  const words = ["serve", ...where, "--listen", "127.0.0.1:0", "--bootstrap-key-file", join(folder, "key")];
-  const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { stdio: ["ignore", "pipe", "ignore"] });
-  endWithTest(child);
-  onTestFinished(async () => {
-    const ended = once(child, "exit");
+  const ended = once(child, "close");
+  resources.defer(async () => {
     child.kill();
     await ended;
   });
-  const [line] = await once(child.stdout.setEncoding("utf8"), "data");
-  const { url } = listeningSchema.parse(JSON.parse(String(line)));
-  expect(isApiKey((await readFile(join(folder, "key"), "utf8")).trim())).toBe(true);
+  const service = { stdout: () => output.stdout, stderr: () => output.stderr, ended };
+  const { url, key } = await listening(service, keyFile);
+  expect(isApiKey(key)).toBe(true);
   return {
-    url,
     where,
-    run: (...command) => runProgram([...command, ...where]),
-    async status(key) {
-      return (await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${key}` } })).status;
+    run: (...command) => runServiceCommand(...command, ...where),
+    async status(credential) {
+      return (await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${credential}` } })).status;
     },
   };
 }
 
 describeOnEachStore("robot-policy-service orgs and keys, beside a running service", (newStore) => {
+  const resources = new AsyncDisposableStack();
+  let site: Site;
+  beforeAll(async () => {
+    site = await openSite(newStore, resources);
+  });
+  afterAll(() => resources.disposeAsync());
+
   it("find the store by the service's configuration file, so that no password stands in the process list", async () => {
-    const { run, where, status } = await site(newStore);
-    const folder = await mkdtemp(join(tmpdir(), "orgs-config-"));
+    const { run, where, status } = site;
+    const folder = await mkdtemp(join(memoryFolder, "orgs-config-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const [flag, place = ""] = where;
     const config = join(folder, "config.yaml");
     await writeFile(join(folder, "url"), `${place}\n`);
     await writeFile(config, flag === "--data" ? `data: ${place}\n` : `database: {url_file: ${join(folder, "url")}}\n`);
-    const made = await runProgram(["keys", "create", "--label", "by file", "--config", config]);
+    const made = await runServiceCommand(
+      "keys",
+      "create",
+      "--label",
+      "by file",
+      "--org",
+      "default",
+      "--config",
+      config,
+    );
     expect(made).toMatchObject({ code: 0 });
     expect(await status(made.stdout.trim())).toBe(200);
-    expect((await run("keys", "list")).stdout).toContain("by file");
+    expect((await run("keys", "list", "--org", "default")).stdout).toContain("by file");
 
     await writeFile(config, "dta: /srv\n");
-    const refused = await runProgram(["keys", "list", "--config", config]);
+    const refused = await runServiceCommand("keys", "list", "--config", config);
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain(`${config}:1:1: error unknown_key`);
   });
 
   it("make an organization and its first key, which works at once and is refused at once", async () => {
-    const { run, status } = await site(newStore);
+    const { run, status } = site;
     const made = await run("orgs", "create", "second lab");
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^org_[0-9a-z]{26}\n$/)]);
     const organization_id = made.stdout.trim();
@@ -127,7 +130,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const audit = await run("audit", "--json");
     const entries = auditSchema.parse(JSON.parse(audit.stdout)).items;
     const own = entries
-      .filter(({ actor }) => actor === "command")
+      .filter(({ actor, subject_id }) => actor === "command" && [item?.id, organization_id].includes(subject_id))
       .map(({ action, subject_id }) => [action, subject_id]);
     expect(own.sort()).toEqual([
       ["api_key.create", item?.id],
@@ -138,11 +141,13 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
   });
 
   it("a key restricted to scopes, as JSON, may do these and no more", async () => {
-    const { run, status } = await site(newStore);
+    const { run, status } = site;
     const words = [
       "keys",
       "create",
       "--json",
+      "--org",
+      "default",
       "--label",
       "watcher",
       "--scope",
@@ -159,10 +164,16 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
   });
 
   it("say what is wrong, and change nothing", async () => {
-    const { run, where } = await site(newStore);
+    const { run, where } = site;
     const [flag = "", place = ""] = where;
     const pasted = `${flag} ${place.replace(/:[^:/@]+@/, ":PASSWORD@")}`;
     await run("orgs", "create", "taken");
+    const names = async () => {
+      const { stdout } = await run("orgs", "list", "--json");
+      return organizationsSchema.parse(JSON.parse(stdout)).items.map(({ name }) => name);
+    };
+    const before = await names();
+    expect(before).toEqual(expect.arrayContaining(["default", "taken"]));
     const label = ["--label", "x"];
     const table: readonly (readonly [words: readonly string[], code: number, message: string])[] = [
       [["orgs", "create", "taken"], 7, "organization-exists"],
@@ -188,9 +199,6 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       expect(stderr).toContain(message);
       expect(stderr).not.toMatch(/\n\s+at /);
     }
-    const list = await run("orgs", "list", "--json");
-    const organizations = z.object({ items: z.array(z.object({ name: z.string() })) }).parse(JSON.parse(list.stdout));
-    const names = organizations.items.map(({ name }) => name);
-    expect(names).toEqual(["default", "taken"]);
+    expect(await names()).toEqual(before);
   });
 });

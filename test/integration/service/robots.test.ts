@@ -1,5 +1,4 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import * as fc from "fast-check";
@@ -26,6 +25,7 @@ import type { RunningService } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { times } from "../../support/tier.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const newId = createIds(systemClock, systemRandom);
@@ -126,7 +126,7 @@ describeOnEachStore("robots", (newStore) => {
   });
 
   it("a full organization takes no new name, and every setup of those it has", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "full-"));
+    const folder = await mkdtemp(join(memoryFolder, "full-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const { store, organizations } = await backstage((await newStore()) ?? { kind: "sqlite", data_directory: folder });
     await organizations(2);

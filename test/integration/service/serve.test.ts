@@ -7,37 +7,35 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import * as z from "zod";
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createApiKey, isApiKey } from "../../../src/service/auth/api-key.ts";
 import { asNobody, canBecomeNobody, canListenToNotify, hasProgram, isRoot } from "../../support/programs.ts";
 import { openNotifySocket } from "../../support/systemd.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
+import { startServiceCommand, listening as untilListening } from "../../support/service-command.ts";
+import type { RunningServiceCommand } from "../../support/service-command.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 
-const listeningSchema = z.object({ event: z.literal("listening"), url: z.string() });
 const DIGEST = `sha256:${"0".repeat(64)}`;
 
 let folder: string;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "serve-"));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
 
-interface Program {
+/** A command of the program as a process of its own. */
+interface Program extends Pick<RunningServiceCommand, "stdout" | "stderr"> {
   readonly child: ChildProcessWithoutNullStreams;
-  readonly stdout: () => string;
-  readonly stderr: () => string;
   /** Resolves with the exit code, or the name of the signal. */
   readonly ended: Promise<number | string>;
 }
 
-const run = (...words: readonly string[]): Program => runWith({}, ...words);
-
-function runWith(environment: Readonly<Record<string, string>>, ...words: readonly string[]): Program {
+function startProgram(words: readonly string[], environment: Readonly<Record<string, string>> = {}): Program {
   const env = { ...process.env, NOTIFY_SOCKET: "", ...environment };
   const child = spawn(process.execPath, [SERVICE_PROGRAM, ...words], { env });
-  onTestFinished(() => void child.kill("SIGKILL"));
   const output = { stdout: "", stderr: "" };
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     output.stdout += text;
@@ -46,26 +44,28 @@ function runWith(environment: Readonly<Record<string, string>>, ...words: readon
     output.stderr += text;
   });
   const ended = once(child, "close").then(([code, signal]) => code ?? signal);
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
   return { child, stdout: () => output.stdout, stderr: () => output.stderr, ended };
 }
 
-const serveHere = (...words: readonly string[]) =>
-  run(
-    "serve",
-    "--data",
-    join(folder, "data"),
-    "--listen",
-    "127.0.0.1:0",
-    "--bootstrap-key-file",
-    join(folder, "key"),
-    ...words,
-  );
+const run = startServiceCommand;
 
-async function listening(program: Program): Promise<{ url: string; key: string }> {
-  await Promise.race([once(program.child.stdout, "data"), program.ended]);
-  const { url } = listeningSchema.parse(JSON.parse(program.stdout()));
-  return { url, key: (await readFile(join(folder, "key"), "utf8")).trim() };
-}
+const serveWords = (words: readonly string[]) => [
+  "serve",
+  "--data",
+  join(folder, "data"),
+  "--listen",
+  "127.0.0.1:0",
+  "--bootstrap-key-file",
+  join(folder, "key"),
+  ...words,
+];
+const serveHere = (...words: readonly string[]) => startServiceCommand(...serveWords(words));
+const serveProgram = (...words: readonly string[]) => startProgram(serveWords(words));
+const listening = (program: Parameters<typeof untilListening>[0]) => untilListening(program, join(folder, "key"));
 
 function register(url: string, key: string, name: string): Promise<Response> {
   return fetch(`${url}/v1/robots/setup`, {
@@ -85,7 +85,7 @@ async function namesAt(url: string, key: string): Promise<string[]> {
 
 describe("robot-policy-service serve", () => {
   it("prints one line, makes a key for its user alone, and stops cleanly when told to", async () => {
-    const program = serveHere();
+    const program = serveProgram();
     const { url, key } = await listening(program);
     expect(isApiKey(key)).toBe(true);
     expect((await stat(join(folder, "key"))).mode & 0o777).toBe(0o600);
@@ -99,7 +99,7 @@ describe("robot-policy-service serve", () => {
   });
 
   it("holds every acknowledged registration when it is killed in the middle", async () => {
-    const first = serveHere();
+    const first = serveProgram();
     const { url, key } = await listening(first);
     const acknowledged: string[] = [];
     const robots = Array.from({ length: 200 }, (_, index) => `r${index}`);
@@ -110,7 +110,7 @@ describe("robot-policy-service serve", () => {
     await Promise.allSettled(sent);
     expect(await first.ended).toBe("SIGKILL");
     expect(acknowledged.length).toBeGreaterThanOrEqual(50);
-    const again = await listening(serveHere());
+    const again = await listening(serveProgram());
     expect(again.key).toBe(key);
     expect(await namesAt(again.url, key)).toEqual(expect.arrayContaining(acknowledged));
   });
@@ -119,7 +119,7 @@ describe("robot-policy-service serve", () => {
     const first = serveHere();
     const before = await listening(first);
     await register(before.url, before.key, "r1");
-    first.child.kill("SIGTERM");
+    first.stop();
     await first.ended;
     const key = createApiKey(systemRandom);
     await writeFile(join(folder, "key"), ` ${key}\r\n`);
@@ -132,8 +132,8 @@ describe("robot-policy-service serve", () => {
   });
 
   it("refuses a directory another one serves, and names it", async () => {
-    await listening(serveHere());
-    const second = serveHere();
+    await listening(serveProgram());
+    const second = serveProgram();
     expect(await second.ended).toBe(1);
     expect(second.stdout()).toBe("");
     expect(second.stderr()).toContain("Another robot-policy-service runs on this data directory");
@@ -232,6 +232,9 @@ describe("robot-policy-service serve", () => {
   });
 });
 
+/** No name server is asked for it: a label has 63 characters at most (RFC 1035, 2.3.4). */
+const NO_NAME = `${"x".repeat(64)}.invalid`;
+
 describe("robot-policy-service serve --config", () => {
   const configure = async (text: string): Promise<string> => {
     const path = join(folder, "config.yaml");
@@ -251,7 +254,7 @@ describe("robot-policy-service serve --config", () => {
   });
 
   it("flags win over the file", async () => {
-    const path = await configure(`listen: nowhere.invalid:1\ndata: /proc/nowhere\nlog: { level: silent }\n`);
+    const path = await configure(`listen: ${NO_NAME}:1\ndata: /proc/nowhere\nlog: { level: silent }\n`);
     const { url } = await listening(serveHere("--config", path, "--log-level", "debug", "--no-rate-limit"));
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
@@ -312,7 +315,7 @@ describe("robot-policy-service serve --config", () => {
 
   it.each([
     ["192.0.2.1:8080", "This computer does not have that address. (192.0.2.1:8080)"],
-    ["no-such-host.invalid:8080", "(no-such-host.invalid:8080)"],
+    [`${NO_NAME}:8080`, `(${NO_NAME}:8080)`],
   ])("--check tells that %s cannot be listened on, as a start would", async (address, told) => {
     const path = await configure(usual().replace("127.0.0.1:0", address));
     const [checked, started] = [run("serve", "--check", "--config", path), run("serve", "--config", path)];
@@ -347,7 +350,7 @@ describe("robot-policy-service serve --config", () => {
     const open = serveHere("--listen", "0.0.0.0:0");
     await listening(open);
     expect(open.stderr()).toContain("listening_without_tls");
-    open.child.kill("SIGTERM");
+    open.stop();
     await open.ended;
     const path = await configure("trusted_proxies: [10.0.0.1]\n");
     const behind = serveHere("--listen", "0.0.0.0:0", "--config", path);
@@ -364,7 +367,7 @@ describe("robot-policy-service serve --models", () => {
   it("offers the catalog, and what it has become on SIGHUP; a broken one leaves the old in force", async () => {
     const path = join(folder, "models.yaml");
     await copyFile(EXAMPLE, path);
-    const program = serveHere("--models", path);
+    const program = serveProgram("--models", path);
     const { url, key } = await listening(program);
     expect(await modelsAt(url, key)).toContain('"slug":"pi0.5"');
     await writeFile(path, "models: [{ slug: X }]\n");
@@ -389,14 +392,10 @@ describe("robot-policy-service serve --models", () => {
 describe.skipIf(!canListenToNotify)("under systemd", () => {
   it("is ready once it accepts requests, gives signs of life, and says that it stops", async () => {
     await using socket = await openNotifySocket(join(folder, "notify"));
-    const program = runWith(
-      { NOTIFY_SOCKET: socket.path, WATCHDOG_USEC: "200000" },
-      "serve",
-      "--data",
-      join(folder, "data"),
-      "--listen",
-      "127.0.0.1:0",
-    );
+    const program = startProgram(["serve", "--data", join(folder, "data"), "--listen", "127.0.0.1:0"], {
+      NOTIFY_SOCKET: socket.path,
+      WATCHDOG_USEC: "200000",
+    });
     const { lines } = await socket.awaits("READY=1");
     const url = /^STATUS=Listening on (\S+)$/.exec(lines.find((line) => line.startsWith("STATUS=")) ?? "")?.[1];
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
@@ -420,7 +419,7 @@ describe("systemd/robot-policy-service.service", () => {
 
 describe("robot-policy-service audit", () => {
   it("--refused: why robots do not register", async () => {
-    const { url, key } = await listening(serveHere());
+    const { url, key } = await listening(serveProgram());
     const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
     const sent = { method: "POST", headers, body: JSON.stringify({ name: "cell-4", robot_type_id: "arm" }) };
     expect((await fetch(`${url}/v1/robots/setup`, sent)).status).toBe(422);
@@ -429,7 +428,7 @@ describe("robot-policy-service audit", () => {
       return [await program.ended, program.stdout(), program.stderr()] as const;
     };
     const told = async () => JSON.parse((await refused("--json"))[1]).items;
-    await expect.poll(told, { timeout: 20_000, interval: 500 }).toMatchObject([{ robot: "cell-4", status: 422 }]);
+    await expect.poll(told, { timeout: PATIENCE_MS, interval: 100 }).toMatchObject([{ robot: "cell-4", status: 422 }]);
     expect((await refused())[1]).toMatch(
       /^AT +ROBOT +REASON +KEY +FROM\n\S+Z +cell-4 +region: Field required; .* \(422\) +bootstrap +127\.0\.0\.1\n$/,
     );
@@ -439,7 +438,7 @@ describe("robot-policy-service audit", () => {
   });
 
   it("shows who changed what, oldest first, beside the running service", async () => {
-    const { url, key } = await listening(serveHere());
+    const { url, key } = await listening(serveProgram());
     await register(url, key, "r1");
     await register(url, key, "r2");
     const shown = run("audit", "--data", join(folder, "data"));

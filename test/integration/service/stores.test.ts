@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { sql } from "kysely";
@@ -12,6 +11,7 @@ import { BATCH_MAXIMUM, PENDING_WRITES_MAXIMUM } from "../../../src/service/stor
 import type { NewStore } from "../../support/stores.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 function add(store: Store, id: string, name = id): Promise<unknown> {
   return store.write((transaction) =>
@@ -27,7 +27,7 @@ async function idsIn(store: Store): Promise<string[]> {
 async function locationFor(newStore: NewStore): Promise<StoreLocation> {
   const location = await newStore();
   if (location !== undefined) return location;
-  const data_directory = await mkdtemp(join(tmpdir(), "store-"));
+  const data_directory = await mkdtemp(join(memoryFolder, "store-"));
   onTestFinished(() => rm(data_directory, { recursive: true, force: true }));
   return { kind: "sqlite", data_directory };
 }

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -16,6 +15,7 @@ import { endWithTest } from "../../support/children.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 import { times } from "../../support/tier.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const ROBOTS = ["r0", "r1", "r2"];
 const ROUNDS = times(1, 3);
@@ -78,7 +78,7 @@ const catalogOf = (url: string, health_url: string) =>
 
 describeOnEachStore("usage of a service that is killed", (newStore) => {
   it("every second of every deployment is in the ledger once, those of the outages too", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "usage-kill-"));
+    const folder = await mkdtemp(join(memoryFolder, "usage-kill-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const inference = await startInferenceServer();
     onTestFinished(() => inference[Symbol.asyncDispose]());
