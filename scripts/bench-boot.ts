@@ -6,7 +6,7 @@ import { bareEnvironment, createRobot, now_ms, startListener } from "./bench-rob
 import type { Bench, Row } from "./bench-row.ts";
 import { compared, limited, median, skipped } from "./bench-row.ts";
 
-const READY_LIMIT = 2.8;
+const READY_LIMIT = 2;
 const POST_LIMIT = 4;
 
 /** From exec to READY=1 when nothing changed, and from exec to the request when nothing is registered yet. */

@@ -9,9 +9,9 @@ import type { Bench, Row } from "./bench-row.ts";
 import { compared, limited, median, skipped } from "./bench-row.ts";
 
 const MEBIBYTE = 1024 * 1024;
-const ONE_FILE_LIMIT = 1.2;
-const MANY_FILES_LIMIT = 0.75;
-const PEAK_LIMIT_MB = 80;
+const ONE_FILE_LIMIT = 1.1;
+const MANY_FILES_LIMIT = 0.7;
+const PEAK_LIMIT_MB = 85;
 /** As much as 200 × 5 MiB, in as many files as a manifest may list. */
 const MOST_FILES = 64;
 const MANY_FILES_BYTES = 16 * MEBIBYTE;

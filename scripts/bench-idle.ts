@@ -9,8 +9,8 @@ import type { Bench, Row } from "./bench-row.ts";
 import { compared, limited, skipped } from "./bench-row.ts";
 import { endWithScript } from "./end-of-script.ts";
 
-const BEFORE_LIMIT = 1.4;
-const AFTER_LIMIT = 1.65;
+const BEFORE_LIMIT = 1.6;
+const AFTER_LIMIT = 1.8;
 const SWITCHES_LIMIT = 5;
 const MINUTE_MS = 60_000;
 
