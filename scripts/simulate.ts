@@ -3,11 +3,14 @@
  * and replicas of the service together.
  *
  *   node scripts/simulate.ts --seeds 500 --steps 6000 [--seed N] [--plant skip-second-stat|forget-fsync] [--all] [--minutes N]
- *   node scripts/simulate.ts --world --seeds 10000 [--seed N] [--robots 50] [--day 10] [--all] [--minutes N]
+ *   node scripts/simulate.ts --world --seeds 10000 [--seed N] [--acts 3,17] [--robots 50] [--day 10] [--plant NAME] [--all] [--minutes N]
+ *
+ * A world that fails is made smaller before it is shown: --acts says what of its plan happens.
  */
 import { parseArgs } from "node:util";
 
-import { describeFleetFailure, simulateFleet } from "../test/simulation/fleet/fleet.ts";
+import { describeFleetFailure, MISTAKES, simulateFleet } from "../test/simulation/fleet/fleet.ts";
+import { shrink } from "../test/simulation/fleet/shrink.ts";
 import { PLANTS } from "../test/simulation/plants.ts";
 import { STEPS, describeFailure, simulate } from "../test/simulation/simulation.ts";
 
@@ -22,6 +25,7 @@ const { values } = parseArgs({
     /** Of a world: how many, and simulated minutes until everything is mended. By its seed, few of both, when not given. */
     robots: { type: "string" },
     day: { type: "string" },
+    acts: { type: "string" },
     /** Go on after a failure and count them. */
     all: { type: "boolean", default: false },
     /** Instead of a number of seeds: begin no further one after so long. */
@@ -75,11 +79,22 @@ async function runRobot(seed: number): Promise<Ran> {
 }
 
 async function runWorld(seed: number): Promise<Ran> {
-  const report = await simulateFleet({
+  const mistake = MISTAKES.find((name) => name === values.plant);
+  if (values.plant !== undefined && mistake === undefined)
+    throw new Error(`No such plant; there are ${MISTAKES.join(", ")}`);
+  const options = {
     seed,
+    mistake,
     ...(values.robots === undefined ? {} : { robots: Number(values.robots) }),
     ...(values.day === undefined ? {} : { minutes: Number(values.day) }),
-  });
-  const { robots, acknowledged, acts } = report;
-  return { ...report, counts: { robots, acknowledged, ...acts }, describe: () => describeFleetFailure(report) };
+    ...(values.acts === undefined ? {} : { acts: values.acts.split(",").map(Number) }),
+  };
+  const report = await simulateFleet(options);
+  const { robots, acknowledged, acts, failure } = report;
+  const small = failure === null || values.all || values.acts !== undefined ? report : await shrink(options, report);
+  return {
+    ...report,
+    counts: { robots, acknowledged, ...acts },
+    describe: () => describeFleetFailure(small, small === report ? undefined : small.planned),
+  };
 }

@@ -120,6 +120,8 @@ export interface Surroundings {
   readonly trace: Trace;
   readonly hostname: string;
   readonly key: string;
+  /** What its agent has of the machine, to plant a mistake. */
+  mistake(machine: Machine): Machine;
   serve(request: HttpRequest): Promise<HttpAnswer | null>;
   fail(message: string): void;
 }
@@ -217,7 +219,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       incarnation.status_text = text;
       tell("onText", incarnation, "notify", text);
     };
-    return {
+    const machine: Machine = {
       clock: processClock(scheduler, wall, process, dice.fork()),
       random: { unit, bytes: (count) => Uint8Array.from({ length: count }, () => unit() * 256) },
       files: plantIn(files, options.plant ?? null),
@@ -225,6 +227,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       identity: { hostname: () => hostname, machine: async () => world.machine_id },
       notify: { ready: notify, status: notify, stopping() {}, watchdog() {}, watchdog_ms: null },
     };
+    return surroundings?.mistake(machine) ?? machine;
   }
 
   function logFor(incarnation: Incarnation) {

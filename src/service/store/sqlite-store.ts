@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { CompiledQuery, Kysely, sql } from "kysely";
+import type { Dialect } from "kysely";
 
 import { errorCode } from "../../platform/files.ts";
 import type { Files } from "../../platform/files.ts";
@@ -64,8 +65,17 @@ async function dataVersion(reader: Kysely<Tables>): Promise<string> {
 
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
 
+/** Speaks to a database; a simulated world lets time pass meanwhile. */
+export type MakeDialect = (database: DatabaseSync) => Dialect;
+
+const makeDialect: MakeDialect = (database) => new NodeSqliteDialect(database);
+
 /** The database in `directory`, made where there is none, so that what it commits is on the disk. */
-export async function openSqliteWriter(directory: string, files: Files): Promise<Kysely<Tables>> {
+export async function openSqliteWriter(
+  directory: string,
+  files: Files,
+  dialectOf: MakeDialect = makeDialect,
+): Promise<Kysely<Tables>> {
   const path = join(directory, SQLITE_FILE);
   await createPrivately(files, directory, path);
   const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
@@ -75,7 +85,7 @@ export async function openSqliteWriter(directory: string, files: Files): Promise
     database.exec("pragma synchronous = full");
     database.exec(`pragma journal_size_limit = ${LOG_BYTES}`);
     database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`);
-    return openOver(database);
+    return new Kysely<Tables>({ dialect: dialectOf(database) });
   } catch (error) {
     database.close();
     throw error;
@@ -83,18 +93,17 @@ export async function openSqliteWriter(directory: string, files: Files): Promise
 }
 
 /** The database in `directory` for queries alone. */
-export function openSqliteReader(directory: string): Kysely<Tables> {
-  return openSqliteFile(join(directory, SQLITE_FILE), { readOnly: true });
+export function openSqliteReader(directory: string, dialectOf: MakeDialect = makeDialect): Kysely<Tables> {
+  return openSqliteFile(join(directory, SQLITE_FILE), { readOnly: true }, dialectOf);
 }
 
 /** A database file that is there. */
-export function openSqliteFile(path: string, { readOnly }: { readonly readOnly: boolean }): Kysely<Tables> {
-  return openOver(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly }));
-}
-
-function openOver(database: DatabaseSync): Kysely<Tables> {
-  const dialect = new NodeSqliteDialect(database);
-  return new Kysely<Tables>({ dialect });
+export function openSqliteFile(
+  path: string,
+  { readOnly }: { readonly readOnly: boolean },
+  dialectOf: MakeDialect = makeDialect,
+): Kysely<Tables> {
+  return new Kysely<Tables>({ dialect: dialectOf(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly })) });
 }
 
 /**

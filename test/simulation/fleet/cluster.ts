@@ -26,12 +26,11 @@ export interface ClusterOptions {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly replicas: readonly Replica[];
-  onArrival(asked: Asked): void;
   /** An answer leaves a replica, whoever hears of it. */
   onAnswer(asked: Asked, answer: HttpAnswer): void;
 }
 
-export function createCluster({ scheduler, dice, replicas, onArrival, onAnswer }: ClusterOptions): Cluster {
+export function createCluster({ scheduler, dice, replicas, onAnswer }: ClusterOptions): Cluster {
   const unreachable = new Set<Replica>();
   const halfOpen = new Set<Replica>();
   return {
@@ -41,7 +40,6 @@ export function createCluster({ scheduler, dice, replicas, onArrival, onAnswer }
       const replica = dice.pick(replicas);
       if (unreachable.has(replica) || !replica.isServing) return null;
       const asked = { organization, request, arrived_ms: scheduler.now_ms, replica: replica.name };
-      onArrival(asked);
       const answer = await replica.handle(request, address);
       if (answer !== null) onAnswer(asked, answer);
       return unreachable.has(replica) || halfOpen.has(replica) ? null : answer;

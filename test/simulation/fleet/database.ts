@@ -4,16 +4,18 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { CompiledQuery } from "kysely";
-import type { KyselyPlugin } from "kysely";
 
 import { migrate } from "../../../src/service/store/migrator.ts";
 import { sqliteRunner } from "../../../src/service/store/sqlite-batch.ts";
 import { openSqliteReader, openSqliteWriter, SQLITE_FILE } from "../../../src/service/store/sqlite-store.ts";
+import type { MakeDialect } from "../../../src/service/store/sqlite-store.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { createWriter } from "../../../src/service/store/writer.ts";
 import type { WriteRunner } from "../../../src/service/store/writer.ts";
 import type { Process } from "../scheduler.ts";
 import { refuseFiles } from "./no-files.ts";
+import type { ServiceMistake } from "./service-mistakes.ts";
+import { SlowDialect } from "./slow-dialect.ts";
 
 /**
  * The database behind all replicas: the store of the service as it is, over one file. Between queries time passes, and whoever is killed
@@ -36,7 +38,7 @@ export interface ConnectionOptions {
   /** Lets time pass, as long as a query takes. */
   pause(): Promise<void>;
   /** Changes what queries ask and are answered, to plant a mistake. */
-  readonly plugins: readonly KyselyPlugin[];
+  readonly mistake: Pick<ServiceMistake, "rewrite" | "rows">;
 }
 
 export interface Connection {
@@ -103,28 +105,19 @@ export function createDatabase(bytes: Uint8Array): Database {
       return commits;
     },
     async open(options) {
-      const { process, now, pause, plugins } = options;
-      const slow: KyselyPlugin = {
-        transformQuery: ({ node }) => node,
-        async transformResult({ result }) {
-          await pause();
-          return result;
-        },
-      };
-      const writer = await openSqliteWriter(folder, refuseFiles);
-      const reader = openSqliteReader(folder);
+      const { process, now } = options;
+      const dialectOf: MakeDialect = (database) => new SlowDialect(database, options);
+      const writer = await openSqliteWriter(folder, refuseFiles, dialectOf);
+      const reader = openSqliteReader(folder, dialectOf);
+      // Kysely closes only what it has used.
+      await reader.executeQuery(DATA_VERSION);
       await takeTurn(process);
       await migrate(writer, now);
       next();
-      const withPlugins = (database: typeof reader) =>
-        [...plugins, slow].reduce((all, plugin) => all.withPlugin(plugin), database);
-      const slowReader = withPlugins(reader);
-      const queue = createWriter(inTurn(sqliteRunner(withPlugins(writer)), options));
-      // Kysely closes only what it has used.
-      await reader.executeQuery(DATA_VERSION);
+      const queue = createWriter(inTurn(sqliteRunner(writer), options));
       return {
         store: {
-          reader: slowReader,
+          reader,
           write: (job) => queue.write(job),
           async version() {
             const { rows } = await reader.executeQuery<{ data_version: number }>(DATA_VERSION);

@@ -10,6 +10,10 @@ import type { Replica } from "./replica.ts";
 export interface Disturbances {
   /** Health URLs that fail now. */
   readonly failing: ReadonlySet<string>;
+  /** The clocks of the replicas were set, so that nobody can say what time passed. */
+  readonly hasSetClocks: boolean;
+  /** A replica froze or was slow, so that what it wrote was decided long before. */
+  readonly hasHeldUp: boolean;
   kinds(replicas: readonly Replica[], cluster: Cluster): readonly Kind[];
   /** Ends all of it. */
   mend(replicas: readonly Replica[], cluster: Cluster): void;
@@ -20,6 +24,9 @@ const HEALTH_URLS: readonly string[] = MODELS.map((slug) => `https://${slug}.exa
 export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturbances {
   const failing = new Set<string>();
   const ending: Event[] = [];
+  let hasSetClocks = false;
+  let hasHeldUp = false;
+  let setBy_ms = 0;
 
   function during(duration_ms: number, what: string, begin: () => void, end: () => void): void {
     trace.note(scheduler.now_ms, `${what} for ${(duration_ms / 1000).toFixed(1)} s`, true);
@@ -27,8 +34,20 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
     ending.push(scheduler.after(duration_ms, null, `${what} ends`, end));
   }
 
+  /** What is set ahead is set back later by as much. */
+  function setClocks(replicas: readonly Replica[], by_ms: number): void {
+    for (const { wall } of replicas) wall.set(wall.offset_ms + by_ms);
+    setBy_ms += by_ms;
+  }
+
   return {
     failing,
+    get hasSetClocks() {
+      return hasSetClocks;
+    },
+    get hasHeldUp() {
+      return hasHeldUp;
+    },
     kinds(replicas, cluster) {
       const upon = (act: (replica: Replica, dice: Dice) => void) => (dice: Dice) => act(dice.pick(replicas), dice);
       return [
@@ -44,11 +63,15 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
         {
           what: "a replica freezes",
           weight: 2,
+          isUnsteady: true,
           run: upon((replica, dice) =>
             during(
               dice.between(100, 45_000),
               `${replica.name} freezes`,
-              () => replica.stop(),
+              () => {
+                hasHeldUp = true;
+                replica.stop();
+              },
               () => replica.goOn(),
             ),
           ),
@@ -56,11 +79,15 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
         {
           what: "a replica is slow",
           weight: 2,
+          isUnsteady: true,
           run: upon((replica, dice) =>
             during(
               dice.between(1000, 40_000),
               `${replica.name} is slow`,
-              () => (replica.slowness = dice.pick([5, 50, 400])),
+              () => {
+                hasHeldUp = true;
+                replica.slowness = dice.pick([5, 50, 400]);
+              },
               () => (replica.slowness = 1),
             ),
           ),
@@ -90,6 +117,26 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
           ),
         },
         {
+          // Replicas need clocks that agree: whoever sets one sets them all.
+          what: "the clocks of the service are set",
+          weight: 1,
+          isUnsteady: true,
+          run(dice) {
+            hasSetClocks = true;
+            const by_ms = dice.pick([
+              dice.between(-900, 900),
+              dice.between(-50_000, 50_000),
+              dice.between(-7_200_000, 7_200_000),
+            ]);
+            during(
+              dice.between(3000, 90_000),
+              `the clocks of the service are off by ${(by_ms / 1000).toFixed(1)} s`,
+              () => setClocks(replicas, by_ms),
+              () => setClocks(replicas, -by_ms),
+            );
+          },
+        },
+        {
           what: "an inference server fails",
           weight: 2,
           run(dice) {
@@ -107,6 +154,7 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
     mend(replicas, cluster) {
       for (const event of ending) event.cancel();
       failing.clear();
+      setClocks(replicas, -setBy_ms);
       cluster.unreachable.clear();
       cluster.halfOpen.clear();
       for (const replica of replicas) {

@@ -7,6 +7,7 @@
  *
  * `node scripts/simulate.ts --world --seed N` runs a seed again and shows its last moments.
  */
+import type { Machine } from "../../../src/platform/machine.ts";
 import { createDice } from "../dice.ts";
 import { shrugging } from "../editors.ts";
 import { preload } from "../preload.ts";
@@ -16,9 +17,14 @@ import type { Trace } from "../trace.ts";
 import { createTrace } from "../trace.ts";
 import { simulatedMinutes } from "../units.ts";
 import { createWallClock } from "../wall-clock.ts";
+import { AGENT_MISTAKES } from "./agent-mistakes.ts";
+import type { AgentMistakeName } from "./agent-mistakes.ts";
 import { createCluster } from "./cluster.ts";
 import { createDatabase } from "./database.ts";
 import { createDisturbances } from "./disturbances.ts";
+import { createLedger } from "./ledger.ts";
+import { createOperator } from "./operators.ts";
+import type { Operator } from "./operators.ts";
 import type { Kind } from "./plan.ts";
 import { drawPlan } from "./plan.ts";
 import { preparedDatabase } from "./prepared-database.ts";
@@ -26,6 +32,8 @@ import type { Replica } from "./replica.ts";
 import { createReplica } from "./replica.ts";
 import type { FleetRobot } from "./robots.ts";
 import { createFleetRobot } from "./robots.ts";
+import { NO_MISTAKE, SERVICE_MISTAKES, serviceMistake } from "./service-mistakes.ts";
+import type { ServiceMistake, ServiceMistakeName } from "./service-mistakes.ts";
 import { createTruth } from "./truth.ts";
 
 export interface FleetOptions {
@@ -34,6 +42,8 @@ export interface FleetOptions {
   readonly robots?: number;
   /** Minutes until everything is mended; by the seed, when not given. */
   readonly minutes?: number;
+  /** Made on purpose, to see that it is found. */
+  readonly mistake?: MistakeName | undefined;
   /** Indices of the acts that happen; all of them when not given. */
   readonly acts?: readonly number[];
 }
@@ -53,6 +63,15 @@ export interface FleetReport {
   readonly trace: readonly string[];
 }
 
+export type MistakeName = ServiceMistakeName | AgentMistakeName;
+
+function namesOf<Name extends string>(table: Readonly<Record<Name, unknown>>): readonly Name[] {
+  const isName = (name: string): name is Name => name in table;
+  return Object.keys(table).filter(isName);
+}
+
+export const MISTAKES: readonly MistakeName[] = [...namesOf(SERVICE_MISTAKES), ...namesOf(AGENT_MISTAKES)];
+
 /** The first thing that must not be, and the last moments before it. */
 interface Found {
   failure: string | null;
@@ -62,6 +81,13 @@ interface Found {
 /** Microtasks and a few immediates: more than any request takes between two waits. */
 const TURNS = 4;
 const REPLICAS = 2;
+/** The simulation begins half an hour before an hour is full. */
+const HOUR_NEAR_MS = simulatedMinutes(32.5);
+/** By how much clocks that agree may differ. */
+const SKEW_MS = 200;
+/** Between the moment that a period begins or ends at, and its commit: with all going well, and with processes that are slow or frozen. */
+const SLACK_MS = 2000;
+const HELD_UP_MS = 60_000;
 const LONGEST_WAIT_MS = simulatedMinutes(14);
 /** Who waits for a person is asked after this. */
 const ASKED_MS = simulatedMinutes(7);
@@ -82,15 +108,24 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     found.trace = trace.tail();
   };
   using _rejections = failOnRejection(fail);
+  const ledger = createLedger(database.truth);
   const truth = createTruth({ database: database.truth, scheduler, organizations, fail });
+  // Some days have a full hour in them, where running periods are cut.
+  const start_ms = dice.pick([0, HOUR_NEAR_MS, HOUR_NEAR_MS]);
+  const walls = Array.from({ length: REPLICAS }, () => {
+    const wall = createWallClock(scheduler);
+    wall.set(start_ms + dice.between(-SKEW_MS, SKEW_MS));
+    return wall;
+  });
   const replicas: readonly Replica[] = Array.from({ length: REPLICAS }, (_, index) =>
     createReplica({
       name: `replica ${index}`,
       scheduler,
       dice: dice.fork(),
       trace,
-      wall: createWallClock(scheduler),
+      wall: walls[index] ?? createWallClock(scheduler),
       database,
+      mistake: serviceMistakeOf(options.mistake),
       isHealthy: (url) => !disturbances.failing.has(url),
       onLog(level, text) {
         if (text.includes("sk_rps_")) fail(`a key is in the log: ${text}`);
@@ -104,7 +139,6 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     scheduler,
     dice: dice.fork(),
     replicas,
-    onArrival: (asked) => truth.arrived(asked),
     onAnswer(asked, answer) {
       trace.note(
         scheduler.now_ms,
@@ -125,16 +159,28 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       trace,
       cluster,
       truth,
-      plant: null,
+      mistake: agentMistake(options.mistake),
       fail,
     });
   });
 
+  const operators: readonly Operator[] = organizations.map((organization) =>
+    createOperator({
+      organization,
+      robots: robots.filter((robot) => robot.organization === organization),
+      scheduler,
+      cluster,
+      fail,
+    }),
+  );
+  // Only where nothing holds a replica up can it be told to the second what usage there was.
+  const isSteady = dice.chance(0.3);
   const happened: Record<string, number> = {};
   const until_ms = simulatedMinutes(options.minutes ?? dice.pick([1, 1, 2, 3]));
   const kinds: readonly Kind[] = [
     ...robots.map(({ actors }) => ({ what: "a robot's day", weight: 3, run: () => actors.act() })),
-    ...disturbances.kinds(replicas, cluster),
+    ...operators.flatMap((operator) => operator.kinds(operators)),
+    ...disturbances.kinds(replicas, cluster).filter(({ isUnsteady = false }) => !isUnsteady || !isSteady),
   ];
   const planned = drawPlan(dice.fork(), kinds, dice.pick([1500, 4000]), until_ms);
   const wanted = new Set(options.acts ?? planned.map(({ index }) => index));
@@ -149,18 +195,25 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
 
   for (const replica of replicas) replica.start();
   for (const { world, actors } of robots) {
-    scheduler.after(dice.between(0, 3000), null, `${world.hostname} is switched on`, () => world.start());
+    const at_ms = dice.chance(0.6) ? dice.between(0, 3000) : dice.between(0, until_ms);
+    scheduler.after(at_ms, null, `${world.hostname} is switched on`, () => world.start());
     actors.begin();
   }
   await runUntil(() => false, until_ms);
   trace.note(scheduler.now_ms, "everything is mended", true);
   disturbances.mend(replicas, cluster);
   for (const { actors } of robots) actors.retire();
+  for (const operator of operators) operator.mend();
   if (!(await runUntil(isSettled, ASKED_MS))) {
     for (const robot of robots) if (robot.unsettled() !== null) robot.askAll();
     if (!(await runUntil(isSettled, LONGEST_WAIT_MS - ASKED_MS))) fail(`not settled: ${unsettled() ?? ""}`);
   }
   truth.checkAcknowledged();
+  if (found.failure === null && !disturbances.hasSetClocks) {
+    const tolerance_ms = disturbances.hasHeldUp ? HELD_UP_MS : SLACK_MS;
+    const complaint = ledger.complaint(scheduler.now_ms, walls[0]?.wall_ms() ?? 0, tolerance_ms);
+    if (complaint !== null) fail(complaint);
+  }
 
   for (const { world } of robots) {
     world.supervised = false;
@@ -185,7 +238,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       const what = robot.unsettled();
       if (what !== null) return `${robot.name}: ${what}`;
     }
-    return null;
+    return truth.unsettled();
   }
 
   function isSettled(): boolean {
@@ -202,16 +255,30 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       if (database.commits === seen_commits) continue;
       seen_commits = database.commits;
       truth.look();
+      ledger.look(scheduler.now_ms);
     }
     return found.failure !== null || condition();
   }
 }
 
+function agentMistake(name: MistakeName | undefined): (machine: Machine) => Machine {
+  return name !== undefined && isAgentMistake(name) ? AGENT_MISTAKES[name] : (machine) => machine;
+}
+
+function serviceMistakeOf(name: MistakeName | undefined): ServiceMistake {
+  return name === undefined || isAgentMistake(name) ? NO_MISTAKE : serviceMistake(name);
+}
+
+function isAgentMistake(name: MistakeName): name is AgentMistakeName {
+  return name in AGENT_MISTAKES;
+}
+
 /** What a person needs to see of a failed seed. */
-export function describeFleetFailure({ seed, steps, failure, trace }: FleetReport): string {
+export function describeFleetFailure({ seed, steps, failure, trace }: FleetReport, acts?: readonly number[]): string {
+  const only = acts === undefined ? "" : ` --acts ${acts.length === 0 ? "none" : acts.join(",")}`;
   return [
     `seed ${seed}, step ${steps}: ${failure ?? "no failure"}`,
     ...trace,
-    `again: node scripts/simulate.ts --world --seed ${seed}`,
+    `again: node scripts/simulate.ts --world --seed ${seed}${only}`,
   ].join("\n");
 }

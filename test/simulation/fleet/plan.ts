@@ -12,6 +12,8 @@ export interface Act {
 export interface Kind {
   readonly what: string;
   readonly weight: number;
+  /** Afterwards nobody can say to the second when something was decided. */
+  readonly isUnsteady?: true;
   run(dice: Dice): void;
 }
 

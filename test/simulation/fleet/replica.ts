@@ -15,7 +15,6 @@ import type { WallClock } from "../wall-clock.ts";
 import { processClock } from "../wall-clock.ts";
 import type { Connection, Database } from "./database.ts";
 import type { ServiceMistake } from "./service-mistakes.ts";
-import { NO_MISTAKE } from "./service-mistakes.ts";
 import { refuseFiles } from "./no-files.ts";
 import { silentMetrics } from "./silent-metrics.ts";
 
@@ -48,7 +47,7 @@ export interface ReplicaOptions {
   readonly trace: Trace;
   readonly wall: WallClock;
   readonly database: Database;
-  readonly mistake?: ServiceMistake;
+  readonly mistake: ServiceMistake;
   /** What a probe of this URL finds. */
   isHealthy(health_url: string): boolean;
   onLog(level: "info" | "warn" | "error", text: string): void;
@@ -92,7 +91,7 @@ interface Run {
 }
 
 export function createReplica(options: ReplicaOptions): Replica {
-  const { name, scheduler, trace, wall, database, mistake = NO_MISTAKE } = options;
+  const { name, scheduler, trace, wall, database, mistake } = options;
   let run: Run | null = null;
   let hasEnded = false;
   let starts = 0;
@@ -115,7 +114,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       log: logOf(),
     });
     const now = new Date(wall.wall_ms()).toISOString();
-    const connection = await database.open({ process, now, pause, plugins: mistake.plugins });
+    const connection = await database.open({ process, now, pause, mistake });
     current.connection = connection;
     if (!process.alive) return connection.drop();
     const store = resources.use(mistake.store(connection.store));
@@ -144,11 +143,16 @@ export function createReplica(options: ReplicaOptions): Replica {
     return {
       probe: (health_url, signal) =>
         new Promise((resolve) => {
-          const answer = scheduler.after(dice.between(1, 300), process, `${name} probe`, () => {
-            resolve(
-              options.isHealthy(health_url) ? { state: "succeeded" } : { state: "failed", reason: "answered 503" },
-            );
-          });
+          const answer = scheduler.after(
+            dice.chance(0.3) ? dice.between(300, 4000) : dice.between(1, 300),
+            process,
+            `${name} probe`,
+            () => {
+              resolve(
+                options.isHealthy(health_url) ? { state: "succeeded" } : { state: "failed", reason: "answered 503" },
+              );
+            },
+          );
           const onAbort = () => {
             answer.cancel();
             resolve({ state: "abandoned" });

@@ -1,4 +1,5 @@
 import { robotSetupSchema } from "../../../src/api/robots.ts";
+import type { Machine } from "../../../src/platform/machine.ts";
 import type { Actors } from "../actors.ts";
 import { createActors } from "../actors.ts";
 import { wantedOnDisk } from "../convergence.ts";
@@ -10,7 +11,6 @@ import { durability } from "../durability.ts";
 import { honestDigests } from "../honest-digests.ts";
 import type { Patience } from "../patience.ts";
 import { patience } from "../patience.ts";
-import type { Plant } from "../plants.ts";
 import { TABLES } from "../robot-files.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
@@ -41,22 +41,22 @@ export interface FleetRobotOptions {
   readonly trace: Trace;
   readonly cluster: Cluster;
   readonly truth: Truth;
-  readonly plant: Plant | null;
+  readonly mistake: (machine: Machine) => Machine;
   fail(message: string): void;
 }
 
 export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
-  const { name, organization, address, scheduler, dice, trace, cluster, truth, plant } = options;
+  const { name, organization, address, scheduler, dice, trace, cluster, truth, mistake } = options;
   const world = createWorld(dice.below(0x1_0000_0000), {
     granularity_ms: dice.pick([1, 4, 10, 10, 1000]),
     silent_folders: dice.chance(0.15) ? [TABLES] : [],
-    plant,
     surroundings: {
       scheduler,
       trace,
       hostname: name,
       key: organization.key,
       serve: (request) => cluster.serve(organization.mark, address, request),
+      mistake,
       fail: options.fail,
     },
   });

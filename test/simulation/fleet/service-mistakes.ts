@@ -1,20 +1,194 @@
-import type { KyselyPlugin } from "kysely";
-
 import type { HttpAnswer, HttpRequest } from "../../../src/client/transport.ts";
 import type { ServiceMachine } from "../../../src/service/machine.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 
-/** A mistake in the service, made on purpose at one of the places where the simulation touches it. */
+/** A mistake in the service, made on purpose at one of the places where the simulation touches it. One for each replica. */
 export interface ServiceMistake {
-  readonly plugins: readonly KyselyPlugin[];
+  /** What a query asks instead; its parameters stay. */
+  rewrite(sql: string): string;
+  /** What it is answered instead. */
+  rows<Row>(sql: string, rows: Row[]): Row[];
   machine(machine: ServiceMachine): ServiceMachine;
   store(store: Store): Store;
   answer(answer: HttpAnswer, request: HttpRequest): HttpAnswer;
 }
 
 export const NO_MISTAKE: ServiceMistake = {
-  plugins: [],
+  rewrite: (sql) => sql,
+  rows: (_sql, rows) => rows,
   machine: (machine) => machine,
   store: (store) => store,
   answer: (answer) => answer,
 };
+
+function replacing(from: string, to: string, where: (sql: string) => boolean = () => true): Partial<ServiceMistake> {
+  return { rewrite: (sql) => (where(sql) ? sql.replaceAll(from, to) : sql) };
+}
+
+const begins = (start: string) => (sql: string) => sql.startsWith(start);
+const isOfDeployment = begins('update "deployments"');
+
+/** By name. What each does wrong is what a programmer could do wrong. */
+export const SERVICE_MISTAKES = {
+  "the organization is left out of a query": () =>
+    replacing('"organization_id" = ?', "? is not null", begins("select")),
+  "a revoked key is still valid": () => keyRows({ revoked_at: null }),
+  "the scopes of a key are ignored": () => keyRows({ scopes: null }),
+  "a registration does not replace the digest": () =>
+    replacing(
+      '"configuration_digest" = "excluded"."configuration_digest"',
+      '"configuration_digest" = "robots"."configuration_digest"',
+    ),
+  "a robot gets a new id when it registers again": () =>
+    replacing(" do update set ", ' do update set "id" = "excluded"."id", ', begins('insert into "robots"')),
+  "a period that was entered does not begin anew": () =>
+    replacing(
+      '"usage_from" = ?',
+      '"usage_from" = coalesce("usage_from", ?)',
+      (sql) => isOfDeployment(sql) && !sql.includes('"status" = ?'),
+    ),
+  "a period does not end with its deployment": () =>
+    replacing(
+      '"usage_from" = ?',
+      '"usage_from" = coalesce("usage_from", ?)',
+      (sql) => isOfDeployment(sql) && sql.includes('"status" = ?'),
+    ),
+  "a deployment that is replaced is not retired": () =>
+    replacing('"status" = ?', `"status" = coalesce(nullif(?, 'retired'), "status")`, isOfDeployment),
+  "an update of a fleet is never promoted": () =>
+    replacing(" where ", " where 0 and ", begins('update "fleets" set "generation_id"')),
+  "the claim of a replica that died is never taken over": () => replacing('"probe_expires_at" <= ?', "? is null"),
+  "the outcome of a probe is forgotten": () =>
+    replacing('"health" = ?', '"health" = coalesce("health", ?)', begins('update "endpoints"')),
+  "a write is acknowledged before it is committed": () => ({
+    store: (store) => ({
+      ...store,
+      write: (job) =>
+        new Promise((resolve, reject) => {
+          store.write(async (transaction) => resolve(await job(transaction))).catch(reject);
+        }),
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    }),
+  }),
+  "a write is rolled back and acknowledged": () => everyNth(5),
+  "a list is kept although the store changed": () => ({
+    store(store) {
+      let asked = 0;
+      let kept = "";
+      return {
+        ...store,
+        async version() {
+          asked += 1;
+          if (asked % 5 === 1) kept = await store.version();
+          return kept;
+        },
+        [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+      };
+    },
+  }),
+  "lists are kept for all organizations together": () => {
+    const kept = new Map<string, HttpAnswer>();
+    return {
+      answer(answer, { method, url }) {
+        if (method !== "GET" || !url.endsWith("/robots") || answer.status !== 200) return answer;
+        const known = kept.get(url) ?? answer;
+        kept.set(url, known);
+        return known;
+      },
+    };
+  },
+  "two answers are mixed up": () => {
+    let last: HttpAnswer | null = null;
+    return {
+      answer(answer, { url }) {
+        if (!url.endsWith("/setup") || answer.status !== 200) return answer;
+        const other = last ?? answer;
+        last = answer;
+        return other;
+      },
+    };
+  },
+  "an error repeats the key": () => ({
+    answer(answer, { headers }) {
+      if (answer.status < 400) return answer;
+      return { ...answer, body: new TextEncoder().encode(JSON.stringify({ detail: headers["authorization"] ?? "" })) };
+    },
+  }),
+  "a robot is counted twice": () => ({
+    answer(answer) {
+      const text = new TextDecoder()
+        .decode(answer.body)
+        .replaceAll(/"active":([1-9])/g, (_all, count) => `"active":${Number(count) + 1}`);
+      return { ...answer, body: new TextEncoder().encode(text) };
+    },
+  }),
+  "a task that sleeps is never woken": () => ({
+    machine: (machine) => ({
+      ...machine,
+      clock: {
+        ...machine.clock,
+        sleep: (duration_ms, signal) =>
+          duration_ms > 500 ? new Promise(() => {}) : machine.clock.sleep(duration_ms, signal),
+      },
+    }),
+  }),
+  "random bytes are not random": () => ({
+    machine: (machine) => ({ ...machine, random: { ...machine.random, bytes: (count) => new Uint8Array(count) } }),
+  }),
+  "the clock stands still": () => ({
+    machine(machine) {
+      const now_ms = machine.clock.wall_ms();
+      return { ...machine, clock: { ...machine.clock, wall_ms: () => now_ms } };
+    },
+  }),
+  "a key is in the log": () => {
+    let log: ServiceMachine["log"] | null = null;
+    return {
+      machine(machine) {
+        log = machine.log;
+        return machine;
+      },
+      answer(answer, { url, headers }) {
+        if (url.endsWith("/setup")) log?.info("robot_setup", { authorization: headers["authorization"] });
+        return answer;
+      },
+    };
+  },
+} satisfies Record<string, () => Partial<ServiceMistake>>;
+
+export type ServiceMistakeName = keyof typeof SERVICE_MISTAKES;
+
+export function serviceMistake(name: ServiceMistakeName): ServiceMistake {
+  return { ...NO_MISTAKE, ...SERVICE_MISTAKES[name]() };
+}
+
+/** Keys are found to be otherwise than they are. */
+function keyRows(other: Readonly<Record<string, unknown>>): Partial<ServiceMistake> {
+  return {
+    rows: (sql, rows) =>
+      sql.includes('from "api_keys" where "key_sha256"') ? rows.map((row) => ({ ...row, ...other })) : rows,
+  };
+}
+
+/** Every so many writes one does not happen. */
+function everyNth(count: number): Partial<ServiceMistake> {
+  let writes = 0;
+  return {
+    store: (store) => ({
+      ...store,
+      async write(job) {
+        writes += 1;
+        if (writes % count !== 0) return store.write(job);
+        const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof job>>>();
+        await store
+          .write(async (transaction) => {
+            resolve(await job(transaction));
+            throw new Error("rolled back");
+          })
+          .catch(() => {});
+        return promise;
+      },
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    }),
+  };
+}

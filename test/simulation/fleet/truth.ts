@@ -21,7 +21,6 @@ import type { Organization } from "./prepared-database.ts";
 export interface Truth {
   /** A robot sent this digest. */
   sent(name: string, digest: string): void;
-  arrived(asked: Asked): void;
   answered(asked: Asked, answer: HttpAnswer): void;
   /** Looks at the database. */
   look(): void;
@@ -29,6 +28,8 @@ export interface Truth {
   checkAcknowledged(): void;
   /** The digest that the service holds. */
   digestOf(name: string): string | null;
+  /** What the service has not brought to rest although nothing hinders it; null where nothing. */
+  unsettled(): string | null;
   readonly acknowledged: number;
 }
 
@@ -92,6 +93,16 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
   const crowded = database.prepare(
     "select robot_id from deployments where status <> 'retired' group by robot_id having count(*) > 1",
   );
+  const unmetered = database.prepare(
+    "select id, status, usage_from from deployments where (status = 'active') <> (usage_from is not null) limit 1",
+  );
+  const restless = database.prepare(
+    "select id, status, last_error_code from deployments where status in ('preparing', 'failed') limit 1",
+  );
+  const updating = database.prepare(
+    `select fleets.id from fleets join generations on generations.id = generation_id
+     where update_generation_id is not null or activated_at is null limit 1`,
+  );
   const periods = database.prepare(
     "select robot_name, quantity, period_start, period_end from usage_records order by robot_name, period_start",
   );
@@ -102,8 +113,8 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
 
   /** Only what was changed has an entry; asking again for what is so already changes nothing. */
   function mustHaveEntry({ request }: Asked, { status }: HttpAnswer): boolean {
-    if (request.method !== "POST" || status < 200 || status > 299) return false;
     const { pathname } = new URL(request.url);
+    if (request.method !== "POST" || status < 200 || status > 299) return false;
     return ["/v1/robots/setup", "/v1/fleets", "/v1/me/api-keys"].includes(pathname);
   }
 
@@ -192,6 +203,9 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
   function lookAtLedger(): void {
     const [robot] = crowded.all();
     if (robot !== undefined) fail(`a robot has two current deployments: ${JSON.stringify(robot)}`);
+    const deployment = unmetered.get();
+    if (deployment !== undefined)
+      fail(`usage runs where it should not, or does not where it should: ${JSON.stringify(deployment)}`);
     let last: z.output<typeof periodRow> | null = null;
     for (const period of z.array(periodRow).parse(periods.all())) {
       const { robot_name, period_start, period_end, quantity } = period;
@@ -210,7 +224,6 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
     sent(name, digest) {
       digests.set(name, (digests.get(name) ?? new Set()).add(digest));
     },
-    arrived() {},
     answered(asked, answer) {
       const { request, arrived_ms } = asked;
       const text = new TextDecoder().decode(answer.body);
@@ -221,6 +234,7 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
       const key = request.headers["authorization"]?.replace("Bearer ", "") ?? "";
       if ((revoked.get(key) ?? Number.POSITIVE_INFINITY) < arrived_ms && status < 300)
         fail(`${what} is answered ${status} to a key that was revoked`);
+      if (key !== "" && text.includes(key)) fail(`${what} is answered with its own key`);
       if (mustHaveEntry(asked, answer)) {
         const request_id = headers["x-request-id"] ?? "";
         if (countEntries(request_id) !== 1) fail(`${what} is acknowledged before it is in the database`);
@@ -238,6 +252,12 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
     checkAcknowledged() {
       for (const request_id of acknowledged)
         if (countEntries(request_id) === 0) fail(`a write that was acknowledged is gone (request ${request_id})`);
+    },
+    unsettled() {
+      const deployment = restless.get();
+      if (deployment !== undefined) return `a deployment does not come to rest: ${JSON.stringify(deployment)}`;
+      const update = updating.get();
+      return update === undefined ? null : `a fleet does not get its model: ${JSON.stringify(update)}`;
     },
     digestOf(name) {
       const row = one_robot.get(name);

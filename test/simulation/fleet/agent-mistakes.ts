@@ -1,0 +1,60 @@
+import type { Machine } from "../../../src/platform/machine.ts";
+import { plantIn } from "../plants.ts";
+import { PLACES } from "../robot-files.ts";
+
+/** Mistakes in the agent, made on purpose in what it has of its machine. */
+export const AGENT_MISTAKES = {
+  "the agent does not look again after it read": (machine) => ({
+    ...machine,
+    files: plantIn(machine.files, "skip-second-stat"),
+  }),
+  "the agent does not sync its state": (machine) => ({ ...machine, files: plantIn(machine.files, "forget-fsync") }),
+  "the agent takes seconds for minutes": (machine) => ({
+    ...machine,
+    clock: { ...machine.clock, monotonic_ms: () => 60 * machine.clock.monotonic_ms() },
+  }),
+  "the agent leaves nothing to chance": (machine) => ({ ...machine, random: { ...machine.random, unit: () => 0 } }),
+  "the agent never reads its key again": (machine) => {
+    let first: Uint8Array | null = null;
+    return {
+      ...machine,
+      files: {
+        ...machine.files,
+        async openForReading(path) {
+          const file = await machine.files.openForReading(path);
+          if (path !== PLACES.key) return file;
+          return {
+            ...file,
+            async read(buffer, position) {
+              const count = await file.read(buffer, position);
+              if (position > 0) return count;
+              first ??= buffer.slice(0, count);
+              buffer.set(first);
+              return first.byteLength;
+            },
+          };
+        },
+      },
+    };
+  },
+  "the agent reads a file only in part": (machine) => ({
+    ...machine,
+    files: {
+      ...machine.files,
+      async openForReading(path) {
+        const file = await machine.files.openForReading(path);
+        if (!path.endsWith("limits.yaml")) return file;
+        return {
+          ...file,
+          read: async (buffer, position) => (position > 0 ? 0 : file.read(buffer.subarray(0, 20), position)),
+        };
+      },
+    },
+  }),
+  "all agents have one name": (machine) => ({
+    ...machine,
+    identity: { ...machine.identity, hostname: () => "arm-0" },
+  }),
+} satisfies Record<string, (machine: Machine) => Machine>;
+
+export type AgentMistakeName = keyof typeof AGENT_MISTAKES;

@@ -1,0 +1,228 @@
+import * as z from "zod";
+
+import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
+import { READINESS_MODES } from "../../../src/api/fleets.ts";
+import { DEFAULT_TIMEOUTS } from "../../../src/client/transport.ts";
+import type { HttpRequest } from "../../../src/client/transport.ts";
+import type { Dice } from "../dice.ts";
+import type { Scheduler } from "../scheduler.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Kind } from "./plan.ts";
+import type { Organization } from "./prepared-database.ts";
+import { MODELS, REGION } from "./prepared-database.ts";
+import type { FleetRobot } from "./robots.ts";
+
+/** A person of an organization who works with the whole API, and with what others of theirs have made. */
+export interface Operator {
+  /** Ids of what this organization has: fleets, deployments and keys. */
+  readonly ids: Belongings;
+  kinds(others: readonly Operator[]): readonly Kind[];
+  /** Gives every robot of theirs a key that works. */
+  mend(): void;
+}
+
+interface Belongings {
+  readonly fleets: string[];
+  readonly deployments: string[];
+  /** Keys by id; those of robots, too. */
+  readonly keys: Map<string, string>;
+}
+
+export interface OperatorOptions {
+  readonly organization: Organization;
+  readonly robots: readonly FleetRobot[];
+  readonly scheduler: Scheduler;
+  readonly cluster: Cluster;
+  fail(message: string): void;
+}
+
+const WAY_MS = 60;
+const LOSS = 0.05;
+const identified = z.looseObject({ id: z.string() });
+const createdKey = z.looseObject({ id: z.string(), api_key: z.string() });
+const LISTS = [
+  "/v1/robots",
+  "/v1/robots",
+  "/v1/fleets",
+  "/v1/me/deployments",
+  "/v1/me/api-keys",
+  "/v1/me/usage",
+  "/v1/me/usage/summary",
+  `/v1/models/${MODELS[0]}`,
+  "/v1/me/audit",
+  "/v1/me/fleet-needs",
+] as const;
+
+export function createOperator({ organization, robots, scheduler, cluster, fail }: OperatorOptions): Operator {
+  const ids: Belongings = { fleets: [], deployments: [], keys: new Map() };
+  /** Keys that may only set up robots. */
+  const restricted: string[] = [];
+  let fleets_made = 0;
+
+  function wait(dice: Dice): Promise<void> {
+    return new Promise((resolve) => scheduler.after(dice.between(1, WAY_MS), null, "operator's request", resolve));
+  }
+
+  /** @returns the status and body of the answer, null where none came. */
+  async function call(
+    dice: Dice,
+    method: HttpRequest["method"],
+    path: string,
+    body?: unknown,
+    key: string = organization.key,
+  ) {
+    const json = body === undefined ? null : JSON.stringify(body);
+    const request: HttpRequest = {
+      method,
+      url: `https://policy.example${path}`,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(json === null ? {} : { "content-type": "application/json" }),
+      },
+      body: json,
+      timeouts: DEFAULT_TIMEOUTS,
+      answer_limit_bytes: 1_000_000,
+    };
+    await wait(dice);
+    if (dice.chance(LOSS)) return null;
+    const answer = await cluster.serve(organization.mark, "10.1.0.1", request);
+    await wait(dice);
+    if (answer === null || dice.chance(LOSS)) return null;
+    const { status } = answer;
+    if (key === organization.key && ![200, 201, 404, 409, 422, 503].includes(status))
+      fail(`an operator is answered ${status} to ${method} ${path}`);
+    const parsed: unknown = JSON.parse(new TextDecoder().decode(answer.body));
+    return { status, body: parsed, is_done: status < 300 };
+  }
+
+  async function createKey(dice: Dice): Promise<string | null> {
+    const scopes = dice.pick([null, ["robots:setup"], [...API_KEY_SCOPES]]);
+    const made = await call(dice, "POST", "/v1/me/api-keys", { label: "robots", scopes });
+    if (made?.is_done !== true) return null;
+    const { id, api_key } = createdKey.parse(made.body);
+    ids.keys.set(id, api_key);
+    if (scopes?.length === 1) restricted.push(api_key);
+    return api_key;
+  }
+
+  /** A new key for a robot, and the end of its old one. */
+  async function rotateKey(dice: Dice): Promise<void> {
+    const robot = robots.length === 0 ? null : dice.pick(robots);
+    const key = await createKey(dice);
+    if (robot === null || key === null) return;
+    const [old] = [...ids.keys].find(([, secret]) => secret === robot.world.key) ?? [];
+    giveKey(robot, key);
+    await wait(dice);
+    if (old !== undefined && !robots.some(({ world }) => world.key === ids.keys.get(old))) await revoke(dice, old);
+  }
+
+  function giveKey({ world, actors }: FleetRobot, key: string): void {
+    world.key = key;
+    actors.placeKey();
+  }
+
+  async function revoke(dice: Dice, id: string): Promise<void> {
+    await call(dice, "DELETE", `/v1/me/api-keys/${id}`);
+  }
+
+  async function createFleet(dice: Dice): Promise<void> {
+    fleets_made += 1;
+    const selection =
+      robots.length > 0 && dice.chance(0.5)
+        ? { robots: [dice.pick(robots).name] }
+        : { selector: { region: REGION }, membership: "snapshot" };
+    const made = await call(dice, "POST", "/v1/fleets", {
+      // Now and then one of a name that is taken.
+      name: `fleet ${dice.chance(0.1) ? 1 : fleets_made}`,
+      subject: dice.pick(MODELS),
+      selection,
+      peak_active_robots: 1,
+      readiness_mode: dice.pick(READINESS_MODES.filter((mode) => mode !== "scheduled")),
+    });
+    if (made?.is_done === true) ids.fleets.push(identified.parse(made.body).id);
+  }
+
+  async function deploy(dice: Dice): Promise<void> {
+    if (robots.length === 0) return;
+    const made = await call(dice, "POST", "/v1/me/deployments", {
+      model: dice.pick(MODELS),
+      robot: dice.pick(robots).name,
+    });
+    if (made?.is_done === true) ids.deployments.push(identified.parse(made.body).id);
+  }
+
+  /** Somebody has found the key of a robot. */
+  async function exceed(dice: Dice): Promise<void> {
+    if (restricted.length === 0) return;
+    const path = dice.pick(LISTS);
+    const answer = await call(dice, "GET", path, undefined, dice.pick(restricted));
+    if (answer?.is_done === true) fail(`a key that may only set up robots may GET ${path}`);
+  }
+
+  /** Somebody tries what belongs to others. */
+  async function intrude(dice: Dice, others: readonly Operator[]): Promise<void> {
+    const strangers = others.filter((other) => other !== operator);
+    if (strangers.length === 0) return;
+    const { fleets, deployments, keys } = dice.pick(strangers).ids;
+    const attempts = [
+      ...fleets.map((id) => ["GET", `/v1/fleets/${id}`, undefined] as const),
+      ...fleets.map((id) => ["POST", `/v1/fleets/${id}/model`, { subject: MODELS[1] }] as const),
+      ...deployments.map((id) => ["DELETE", `/v1/me/deployments/${id}`, undefined] as const),
+      ...deployments.map((id) => ["GET", `/v1/deployments/${id}`, undefined] as const),
+      ...[...keys.keys()].map((id) => ["DELETE", `/v1/me/api-keys/${id}`, undefined] as const),
+    ];
+    if (attempts.length === 0) return;
+    const [method, path, body] = dice.pick(attempts);
+    const answer = await call(dice, method, path, body);
+    if (answer?.is_done === true) fail(`${organization.mark} may ${method} ${path}, which is not theirs`);
+  }
+
+  const operator: Operator = {
+    ids,
+    kinds: (others) =>
+      (
+        [
+          ["an operator makes a key", 1, (dice) => createKey(dice)],
+          ["an operator rotates a robot's key", 2, rotateKey],
+          [
+            "an operator revokes a key",
+            1,
+            async (dice) => {
+              if (ids.keys.size > 0) await revoke(dice, dice.pick([...ids.keys.keys()]));
+            },
+          ],
+          ["an operator makes a fleet", 2, createFleet],
+          [
+            "an operator updates a fleet",
+            2,
+            async (dice) => {
+              if (ids.fleets.length === 0) return;
+              await call(dice, "POST", `/v1/fleets/${dice.pick(ids.fleets)}/model`, { subject: dice.pick(MODELS) });
+            },
+          ],
+          ["an operator deploys a model", 4, deploy],
+          [
+            "an operator retires a deployment",
+            2,
+            async (dice) => {
+              if (ids.deployments.length > 0)
+                await call(dice, "DELETE", `/v1/me/deployments/${dice.pick(ids.deployments)}`);
+            },
+          ],
+          ["an operator looks at a list", 6, (dice) => call(dice, "GET", dice.pick(LISTS))],
+          ["somebody tries more than a robot's key may", 1, exceed],
+          ["an operator tries what belongs to others", 2, (dice) => intrude(dice, others)],
+        ] satisfies readonly (readonly [string, number, (dice: Dice) => Promise<unknown>])[]
+      ).map(([what, weight, act]) => ({
+        what,
+        weight,
+        run(dice) {
+          void act(dice);
+        },
+      })),
+    mend() {
+      for (const robot of robots) giveKey(robot, organization.key);
+    },
+  };
+  return operator;
+}

@@ -1,0 +1,35 @@
+import type { FleetOptions, FleetReport } from "./fleet.ts";
+import { simulateFleet } from "./fleet.ts";
+
+/** Runs that shrinking may take. */
+const RUNS_MAXIMUM = 150;
+
+/**
+ * Makes a failing run smaller: leaves out acts, in large pieces first and then one by one, as long as what is found stays the same
+ * (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input, 2002).
+ *
+ * @returns the smallest failing run that was found, with the acts that it needs.
+ */
+export async function shrink(options: FleetOptions, failed: FleetReport): Promise<FleetReport> {
+  const kind = kindOf(failed.failure);
+  let smallest = failed;
+  let acts = failed.planned.filter((index) => options.acts?.includes(index) ?? true);
+  let runs = 0;
+  for (let size = Math.ceil(acts.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
+    for (let start = 0; start < acts.length && runs < RUNS_MAXIMUM;) {
+      const fewer = [...acts.slice(0, start), ...acts.slice(start + size)];
+      runs += 1;
+      const report = await simulateFleet({ ...options, acts: fewer });
+      if (kindOf(report.failure) === kind) {
+        acts = fewer;
+        smallest = report;
+      } else start += size;
+    }
+  }
+  return { ...smallest, planned: acts };
+}
+
+/** What was found, without what is another one each time: numbers, ids and digests. */
+function kindOf(failure: string | null): string | null {
+  return failure?.split(/[:{(]/, 1)[0]?.replaceAll(/\S*\d\S*/g, "#") ?? null;
+}
