@@ -7,6 +7,8 @@
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 
+import { debianPackage, NEWER_VERSION } from "../test/support/nspawn-package.ts";
+import { debianRoot, RELEASES } from "../test/support/nspawn-root.ts";
 import type { SiteObstacle } from "../test/support/nspawn-site.ts";
 import { findSiteObstacle } from "../test/support/nspawn-site.ts";
 import type { Check } from "./e2e-checks.ts";
@@ -21,6 +23,7 @@ Walks a robot's life under a real systemd: Debian in containers, our package in 
   --keep            with --only: hold each computer at the end of its check until Ctrl-C, to look around in it
   --json            print one JSON document
   --install-tools   apt-get install what is missing
+  --prepare         make what the checks start from and keep, root file systems and packages, and run none
 
 Exit code: 0 passed, or skipped for a reason that is printed; 1 failed; 2 wrong use.`;
 
@@ -33,6 +36,7 @@ const { values: options } = parseArgs({
     keep: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     "install-tools": { type: "boolean", default: false },
+    prepare: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
@@ -50,7 +54,8 @@ async function main(): Promise<number> {
     const names = await listChecks(options.only);
     return say(options.json ? JSON.stringify(names) : names.join("\n"));
   }
-  return obstacle === null ? walk() : skip(obstacle);
+  if (obstacle !== null) return skip(obstacle);
+  return options.prepare ? prepare() : walk();
 }
 
 /** @returns what still stands in the way. */
@@ -67,6 +72,11 @@ function skip({ what, packages }: SiteObstacle): number {
   const fix = packages.length === 0 ? null : `apt-get install ${packages.join(" ")}, or scripts/e2e --install-tools`;
   if (options.json) return say(JSON.stringify({ outcome: "skipped", why: what, fix }));
   return say(`skipped: ${what}${fix === null ? "" : `; ${fix}`}`);
+}
+
+async function prepare(): Promise<number> {
+  await Promise.all([...RELEASES.map(debianRoot), debianPackage(NEWER_VERSION)]);
+  return 0;
 }
 
 async function walk(): Promise<number> {

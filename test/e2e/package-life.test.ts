@@ -21,15 +21,13 @@ import type { RobotComputer } from "../support/nspawn-robot.ts";
 import type { Computer } from "../support/nspawn.ts";
 import { tellJournals } from "../support/nspawn-journal.ts";
 import { inventory } from "../support/nspawn-inventory.ts";
-import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
+import { debianPackage, NEWER_VERSION, PACKAGE } from "../support/nspawn-package.ts";
 import { BOOKWORM, LIMIT_MS } from "../support/nspawn-root.ts";
 import { whySkipped } from "../support/nspawn-site.ts";
 import { eventually } from "../support/robot.ts";
 import type { RobotOptions, RobotSite } from "../support/robot-site.ts";
 import { sharedRobotSite } from "../support/robot-site.ts";
 import { isLong } from "../support/tier.ts";
-
-const NEWER = "9.0.0";
 
 describe.skipIf(whySkipped !== "")(
   `the package on a robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
@@ -41,7 +39,7 @@ describe.skipIf(whySkipped !== "")(
     let before = 0;
 
     beforeAll(async () => {
-      newer = await debianPackage(NEWER);
+      newer = await debianPackage(NEWER_VERSION);
       plant = await sharedRobotSite(BOOKWORM);
     }, LIMIT_MS);
 
@@ -66,7 +64,7 @@ describe.skipIf(whySkipped !== "")(
       const former = await robot.ask(kept);
       await installPackage(robot, plant.site, newer);
       const { daemon } = await robot.until(({ state }) => state === "registered");
-      expect(daemon?.version).toBe(NEWER);
+      expect(daemon?.version).toBe(NEWER_VERSION);
       expect(await robot.ask(kept)).toBe(former);
       expect(await robot.show("Nice")).toBe("5");
       expect(await robot.show("UnitFileState")).toBe("enabled");
@@ -75,29 +73,30 @@ describe.skipIf(whySkipped !== "")(
       expect(sent()).toBe(0);
       await installPackage(robot, plant.site, plant.deb);
       const downgraded = await robot.until(({ state }) => state === "registered");
-      expect(downgraded.daemon?.version).not.toBe(NEWER);
+      expect(downgraded.daemon?.version).not.toBe(NEWER_VERSION);
       expect(sent()).toBe(0);
     });
 
-    test.each([
-      {
-        name: "disabled and stopped",
-        done: `systemctl disable --now ${UNIT}`,
-        file_state: "disabled",
-        state: "inactive",
-      },
-      { name: "stopped", done: `systemctl stop ${UNIT}`, file_state: "enabled", state: "inactive" },
-      { name: "disabled, and runs on", done: `systemctl disable ${UNIT}`, file_state: "disabled", state: "active" },
-      { name: "masked", done: `systemctl mask --now ${UNIT}`, file_state: "masked", state: "inactive" },
-    ])("what a person had $name stays so after an upgrade", async ({ done, file_state, state }) => {
+    test("what a person had disabled, stopped or masked stays so after upgrades, and after a boot", async () => {
       await using robot = await boot();
-      await robot.run(done);
-      await installPackage(robot, plant.site, newer);
-      expect(await robot.show("UnitFileState")).toBe(file_state);
-      expect(await robot.show("ActiveState")).toBe(state);
+      for (const [index, { done, ...stays }] of [
+        { done: `disable --now ${UNIT}`, file_state: "disabled", state: "inactive" },
+        { done: `enable ${UNIT}`, file_state: "enabled", state: "inactive" },
+        { done: `mask ${UNIT}`, file_state: "masked", state: "inactive" },
+        {
+          done: `unmask ${UNIT}; systemctl enable --now ${UNIT}; systemctl disable ${UNIT}`,
+          file_state: "disabled",
+          state: "active",
+        },
+      ].entries()) {
+        await robot.run(`systemctl ${done}`);
+        await installPackage(robot, plant.site, index % 2 === 0 ? newer : plant.deb);
+        const [file_state, state] = [await robot.show("UnitFileState"), await robot.show("ActiveState")];
+        expect({ file_state, state }, `systemctl ${done}`).toEqual(stays);
+      }
       await robot.shutdown();
       await robot.boot();
-      expect(await robot.show("ActiveState")).toBe("inactive".slice(file_state === "enabled" ? 2 : 0));
+      expect(await robot.show("ActiveState")).toBe("inactive");
     });
 
     test("a downgrade below the state that a newer agent wrote is refused politely, and nothing is lost", async () => {
@@ -111,7 +110,7 @@ describe.skipIf(whySkipped !== "")(
       expect(code).not.toBe(0);
       expect(stderr).toContain(`${STATE_FILE} was written by a newer agent`);
       expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
-      expect(await installedVersion(robot)).toBe(NEWER);
+      expect(await installedVersion(robot)).toBe(NEWER_VERSION);
       expect(await robot.ask(`dpkg --audit`)).toBe("");
       // And where it came past dpkg, the agent itself leaves it alone.
       const setup = await robot.agent("--setup");
@@ -137,7 +136,7 @@ describe.skipIf(whySkipped !== "")(
       const { daemon } = await robot.until(
         ({ state, registration }) => state === "registered" && registration?.configuration_digest === digest,
       );
-      expect(daemon?.version).toBe(NEWER);
+      expect(daemon?.version).toBe(NEWER_VERSION);
       expect(sent()).toBe(1);
     });
 
@@ -165,7 +164,7 @@ describe.skipIf(whySkipped !== "")(
         expect(await robot.ask("dpkg --audit")).toBe("");
         await robot.run(`systemctl start ${UNIT}`);
         const { daemon } = await robot.until((status) => status.state === "registered");
-        expect(daemon?.version, `cut where dpkg had come to ${found.at(-1)}`).toBe(NEWER);
+        expect(daemon?.version, `cut where dpkg had come to ${found.at(-1)}`).toBe(NEWER_VERSION);
         expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
         expect(sent()).toBe(0);
       }

@@ -9,6 +9,8 @@ import { execute, locked } from "./execute.ts";
 import { cacheFolder } from "./nspawn-root.ts";
 
 export const PACKAGE = "robot-policy-agent";
+/** Of the package to upgrade to. */
+export const NEWER_VERSION = "9.0.0";
 
 const root = join(import.meta.dirname, "../..");
 /** What a package is made of. */
