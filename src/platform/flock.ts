@@ -25,9 +25,8 @@ export type FlockFailure =
  */
 export async function flock(descriptor: number): Promise<Flocked> {
   const first = await runFlock(descriptor, "ignore");
-  // busybox ends with 1 for every failure, but says nothing only of a lock that is held. It is listened to the second time only: making
-  // the pipe takes longer than the rest of this.
-  return first.kind === "held" ? runFlock(descriptor, "pipe") : first;
+  // What it complains of is asked the second time only: making the pipe takes longer than the rest of this (5 ms of a boot).
+  return first.kind === "held" || first.kind === "failed" ? runFlock(descriptor, "pipe") : first;
 }
 
 function runFlock(descriptor: number, stderr: "ignore" | "pipe"): Promise<Flocked> {
@@ -48,6 +47,7 @@ function runFlock(descriptor: number, stderr: "ignore" | "pipe"): Promise<Flocke
     child.once("error", notStarted);
     child.once("close", (status, signal) => {
       if (status === 0) resolve({ kind: "locked" });
+      // busybox ends with 1 for every failure, but says nothing only of a lock that is held.
       else if (status === 1 && complaint === "") resolve({ kind: "held" });
       else resolve({ kind: "failed", reason: complaint.trim() || `flock: ${signal ?? status}` });
     });

@@ -39,6 +39,13 @@ describe("flock: with a flock(1)", () => {
       "it cannot be locked (flock: No locks available)",
     ],
     [
+      "that fails with a status of its own",
+      "echo 'flock: 3: Bad file descriptor' >&2; exit 65",
+      0o700,
+      { kind: "failed", reason: "flock: 3: Bad file descriptor" },
+      "it cannot be locked (flock: 3: Bad file descriptor)",
+    ],
+    [
       "that fails in silence",
       "exit 71",
       0o700,
