@@ -9,6 +9,8 @@ export interface InferenceServers extends AsyncDisposable {
   wearOut(): void;
   /** From now on the servers at /late answer. */
   finish(): void;
+  /** From now on they fail again. */
+  startOver(): void;
 }
 
 export async function startInferenceServers(): Promise<InferenceServers> {
@@ -25,6 +27,7 @@ export async function startInferenceServers(): Promise<InferenceServers> {
     catalog: catalogText(`http://127.0.0.1:${port}`),
     wearOut: () => (is_worn = true),
     finish: () => (is_finished = true),
+    startOver: () => (is_finished = false),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -111,6 +111,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     await late.getByText("Unhealthy").waitFor();
     await untilLive(page);
     demo.servers.finish();
+    onTestFinished(async () => {
+      demo.servers.startOver();
+      await expect.poll(() => healthyRegionsOf("ckpt_diffusion_pick_3")).not.toContain("us-west-2");
+      await expect.poll(() => healthyRegionsOf("ckpt_pi05_droid")).not.toContain("us-west-2");
+    });
     await late.getByText("Healthy", { exact: true }).waitFor();
   });
 

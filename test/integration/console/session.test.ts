@@ -10,6 +10,7 @@ import {
   WITHOUT_BROWSER,
 } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
+import { times } from "../../support/tier.ts";
 import { violations } from "./axe.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED}`, () => {
@@ -224,13 +225,18 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
       Object.defineProperty(document, "visibilityState", { get: () => window.seen });
       window.see = (state) => { window.seen = state; document.dispatchEvent(new Event("visibilitychange")); };
     `);
+    const streams: string[] = [];
+    page.context().on("request", (request) => {
+      if (request.url().includes("/console/events")) streams.push(request.url());
+    });
     await signIn(page, running, "/robots");
-    const others = Array.from({ length: 6 }, () => page.context().newPage());
+    const others = Array.from({ length: times(1, 6) }, () => page.context().newPage());
     for (const other of await Promise.all(others)) {
       await other.addInitScript("Object.defineProperty(document, 'visibilityState', { get: () => 'hidden' })");
       await other.goto(`${running.url}/robots`);
       await heading(other, "Robots");
     }
+    expect(streams).toEqual([]);
     await liveness(page, "Connecting…");
     await page.evaluate("see('visible')");
     await liveness(page, "Live");
