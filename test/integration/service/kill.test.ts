@@ -34,7 +34,7 @@ describeOnEachStore("a service killed in a storm of setups, again and again", (n
       const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
       const { url } = listeningSchema.parse(JSON.parse(line));
       const storm = startStorm({ url, key: (await readFile(key_file, "utf8")).trim() }, 16, `round${round}-`);
-      await acknowledges(storm, 200);
+      await acknowledges(storm, 100);
       child.kill("SIGKILL");
       await once(child, "close");
       await storm.stop();
@@ -42,7 +42,7 @@ describeOnEachStore("a service killed in a storm of setups, again and again", (n
     }
     await using service = await startService({ store, data_directory: folder });
     const robots = await service.robots();
-    expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * 200);
+    expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * 100);
     expect(lostBy({ acknowledged }, robots)).toEqual([]);
     expect(new Set(robots.map(({ name }) => name)).size).toBe(robots.length);
   });

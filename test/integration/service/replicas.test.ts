@@ -17,7 +17,7 @@ import { usePostgres } from "../../support/stores.ts";
 import { times } from "../../support/tier.ts";
 
 /** How often a race is run: one that can be lost is lost sooner or later. */
-const ROUNDS = times(10, 40);
+const ROUNDS = times(5, 40);
 const HOUR_MS = 3_600_000;
 
 interface World {
