@@ -1,10 +1,43 @@
 import { describe, expect, it } from "vitest";
 
 import { times } from "../../support/tier.ts";
-import { describeFleetFailure, simulateFleet } from "./fleet.ts";
+import type { MistakeName } from "./fleet.ts";
+import { describeFleetFailure, MISTAKES, simulateFleet } from "./fleet.ts";
+import { shrink } from "./shrink.ts";
 
 /** Seeds of the gate; `scripts/simulate.ts --world` runs thousands. */
 const SEEDS = times(80, 400);
+
+/** The first seed that finds each planted mistake, and what it says. None may take more than 200. */
+const FINDS: readonly (readonly [mistake: MistakeName, seed: number, failure: RegExp])[] = [
+  ["the organization is left out of a query", 1, /is told of/],
+  ["a revoked key is still valid", 4, /to a key that was revoked/],
+  ["the scopes of a key are ignored", 4, /a key that may only set up robots may/],
+  ["a registration does not replace the digest", 1, /not settled: .* the service holds/],
+  ["a robot gets a new id when it registers again", 1, /was org_.* and is org_/],
+  ["a period that was entered does not begin anew", 1, /periods of .* overlap/],
+  ["a period does not end with its deployment", 4, /usage runs where it should not/],
+  ["a deployment that is replaced is not retired", 4, /usage runs where it should not|two current deployments/],
+  ["an update of a fleet is never promoted", 25, /a fleet does not get its model/],
+  ["the outcome of a probe is forgotten", 1, /a deployment does not come to rest/],
+  ["a write is acknowledged before it is committed", 11, /acknowledged before it is in the database/],
+  ["a write is rolled back and acknowledged", 1, /acknowledged before it is in the database/],
+  ["lists are kept for all organizations together", 4, /is told of a robot of/],
+  ["two answers are mixed up", 1, /is told of a robot of/],
+  ["an error repeats the key", 1, /is answered with its own key/],
+  ["a robot is counted twice", 58, /do not sum up/],
+  ["a task that sleeps is never woken", 1, /not settled/],
+  ["random bytes are not random", 1, /acknowledged before it is in the database/],
+  ["the clock stands still", 2, /and the ledger says/],
+  ["a key is in the log", 1, /a key is in the log/],
+  ["the agent does not look again after it read", 12, /sent a state that had lasted/],
+  ["the agent does not sync its state", 2, /neither old nor new/],
+  ["the agent takes seconds for minutes", 1, /half-written/],
+  ["the agent leaves nothing to chance", 2, /tried \d+ times/],
+  ["the agent never reads its key again", 2, /not settled: .* the agent is unauthorized/],
+  ["the agent reads a file only in part", 1, /which no state of the files ever had/],
+  ["all agents have one name", 1, /a second robot would have been made/],
+];
 
 describe("simulateFleet", () => {
   it.each(Array.from({ length: SEEDS }, (_, index) => 1 + index))(
@@ -22,5 +55,22 @@ describe("simulateFleet", () => {
     expect(again).toEqual(first);
     expect(first.steps).toBeGreaterThan(1000);
     expect(other.trace_hash).not.toBe(first.trace_hash);
+  });
+
+  it.each(FINDS)("simulateFleet: finds the planted mistake that %s, with seed %i", async (mistake, seed, failure) => {
+    expect(seed).toBeLessThanOrEqual(200);
+    expect((await simulateFleet({ seed, mistake })).failure).toMatch(failure);
+  });
+
+  it("simulateFleet: every mistake that is planted is found", () => {
+    expect(FINDS.map(([mistake]) => mistake)).toEqual(MISTAKES);
+  });
+
+  it("shrink: leaves of what happened only what a failure needs", async () => {
+    const mistake = "a revoked key is still valid";
+    const failed = await simulateFleet({ seed: 4, mistake, acts: [0, 1, 2, 54, 80] });
+    const small = await shrink({ seed: 4, mistake, acts: [0, 1, 2, 54, 80] }, failed);
+    expect(small.acts).toEqual({ "an operator rotates a robot's key": 1, "an operator revokes a key": 1 });
+    expect(small.planned).toEqual([54, 80]);
   });
 });

@@ -57,7 +57,6 @@ export const SERVICE_MISTAKES = {
     replacing('"status" = ?', `"status" = coalesce(nullif(?, 'retired'), "status")`, isOfDeployment),
   "an update of a fleet is never promoted": () =>
     replacing(" where ", " where 0 and ", begins('update "fleets" set "generation_id"')),
-  "the claim of a replica that died is never taken over": () => replacing('"probe_expires_at" <= ?', "? is null"),
   "the outcome of a probe is forgotten": () =>
     replacing('"health" = ?', '"health" = coalesce("health", ?)', begins('update "endpoints"')),
   "a write is acknowledged before it is committed": () => ({
@@ -71,21 +70,6 @@ export const SERVICE_MISTAKES = {
     }),
   }),
   "a write is rolled back and acknowledged": () => everyNth(5),
-  "a list is kept although the store changed": () => ({
-    store(store) {
-      let asked = 0;
-      let kept = "";
-      return {
-        ...store,
-        async version() {
-          asked += 1;
-          if (asked % 5 === 1) kept = await store.version();
-          return kept;
-        },
-        [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-      };
-    },
-  }),
   "lists are kept for all organizations together": () => {
     const kept = new Map<string, HttpAnswer>();
     return {
