@@ -11,6 +11,9 @@ import { delimiter, join } from "node:path";
 
 import { Client } from "pg";
 
+// Has a worker that vitest ends by a signal end in order, so that "exit" comes.
+import "./children.ts";
+
 /** Debian keeps the server's programs here, out of the PATH. */
 const DEBIAN_FOLDER = "/usr/lib/postgresql";
 
@@ -69,7 +72,7 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
   if (POSTGRES_PROGRAMS === null) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
   const programs = POSTGRES_PROGRAMS;
   const user = serverUser();
-  const folder = await mkdtemp(join(tmpdir(), "postgres-"));
+  const folder = await mkdtemp(join(process.env["ROBOT_POLICY_TEST_PROGRAMS"] ?? tmpdir(), "postgres-"));
   const data = join(folder, "data");
   const password = "correct-horse-battery";
   const password_file = join(folder, "password");
@@ -128,7 +131,8 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
   };
   /** With the process of the tests, where nobody disposes of it. */
   const removeAtExit = () => {
-    if (server !== null) killFamily(server);
+    // It ends its processes and frees the shared memory of all, which a kill would leave behind.
+    server?.kill("SIGQUIT");
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
   process.once("exit", removeAtExit);
