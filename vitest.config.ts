@@ -1,3 +1,5 @@
+import { availableParallelism } from "node:os";
+
 import { defineConfig } from "vitest/config";
 
 import { PATIENCE_MS } from "./test/support/patience.ts";
@@ -18,6 +20,7 @@ export default defineConfig({
     pool: "forks",
     // One worker runs many files: loading the sources anew for each took a third of the time. So what a test sets, it sets back.
     isolate: false,
-    maxWorkers: "100%",
+    // Half of what a worker does is to wait: for programs, settle times, machines that boot.
+    maxWorkers: 2 * availableParallelism(),
   },
 });

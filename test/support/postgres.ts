@@ -91,6 +91,8 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     fsync: fsync ? "on" : "off",
     full_page_writes: fsync ? "on" : "off",
     max_connections: "200",
+    // A client that fails before it sent its password leaves its connection behind, and dropping a database waits for that.
+    authentication_timeout: "5s",
     log_min_messages: "warning",
     ...settings,
   }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
