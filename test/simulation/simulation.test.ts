@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 
+import { times } from "../support/tier.ts";
 import { PLANTS } from "./plants.ts";
 import { describeFailure, simulate } from "./simulation.ts";
 
-/** Enough to meet most of what can happen; `scripts/simulate.ts` runs thousands. */
-const SEEDS = 80;
+/** Beside the worlds of fleet/fleet.test.ts; `scripts/simulate.ts` runs thousands. */
+const SEEDS = times(40, 400);
 const FIRST_SEED = 1;
 /** Seeds that a planted mistake may take to be found. */
 const PLANT_SEEDS = 40;

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 const CHANGE_LIMIT = 2000;
 /** The journal is written in the first of them. After that a run breaks at one in so many, at others in each test. */
 const FIRST_CHANGES = 4;
-const STRIDE = times(67, 1);
+const STRIDE = times(131, 1);
 let breakings = 0;
 /** At every change. */
 const LONG_LIMIT_MS = 600_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { times } from "../../support/tier.ts";
+import { isLong, times } from "../../support/tier.ts";
 import type { MistakeName } from "./fleet.ts";
 import { describeFleetFailure, MISTAKES, simulateFleet } from "./fleet.ts";
 import { shrink } from "./shrink.ts";
@@ -39,6 +39,9 @@ const FINDS: readonly (readonly [mistake: MistakeName, seed: number, failure: Re
   ["all agents have one name", 1, /a second robot would have been made/],
 ];
 
+/** They test the simulation, not the product: a few show in the gate that it finds anything. */
+const FINDS_IN_GATE = FINDS.filter((_, index) => index % 4 === 0);
+
 describe("simulateFleet", () => {
   it.each(Array.from({ length: SEEDS }, (_, index) => 1 + index))(
     "simulateFleet: robots, replicas and the network between them fail, and nothing is lost, mixed or doubled: seed %i",
@@ -57,10 +60,13 @@ describe("simulateFleet", () => {
     expect(other.trace_hash).not.toBe(first.trace_hash);
   });
 
-  it.each(FINDS)("simulateFleet: finds the planted mistake that %s, with seed %i", async (mistake, seed, failure) => {
-    expect(seed).toBeLessThanOrEqual(200);
-    expect((await simulateFleet({ seed, mistake })).failure).toMatch(failure);
-  });
+  it.each(isLong ? FINDS : FINDS_IN_GATE)(
+    "simulateFleet: finds the planted mistake that %s, with seed %i",
+    async (mistake, seed, failure) => {
+      expect(seed).toBeLessThanOrEqual(200);
+      expect((await simulateFleet({ seed, mistake })).failure).toMatch(failure);
+    },
+  );
 
   it("simulateFleet: every mistake that is planted is found", () => {
     expect(FINDS.map(([mistake]) => mistake)).toEqual(MISTAKES);
