@@ -62,7 +62,7 @@ interface Failure {
 }
 
 async function main(): Promise<number> {
-  const tests = values.changed ? changedTests(positionals[0] ?? "main") : positionals;
+  const tests = values.changed ? changedTests(positionals[0] ?? "main") : testsIn(values.all ? ["test"] : positionals);
   if (values.help || (tests.length === 0 && !values.all && !values.changed)) {
     console.log(HELP);
     return values.help ? 0 : 2;
@@ -197,10 +197,18 @@ function startStress(): void {
 }
 
 function changedTests(revision: string): readonly string[] {
-  const names = execFileSync("git", ["diff", "--name-only", "--diff-filter=AM", revision, "--", "test"], { cwd: root });
-  return String(names)
-    .split("\n")
-    .filter((name) => name.endsWith(".test.ts"));
+  return testsOf(["diff", "--name-only", "--diff-filter=AM", revision, "--", "test"]);
+}
+
+/** The test files of files and folders. */
+function testsIn(paths: readonly string[]): readonly string[] {
+  return paths.length === 0 ? [] : testsOf(["ls-files", "--cached", "--others", "--exclude-standard", "--", ...paths]);
+}
+
+/** The test files among the names that git prints. */
+function testsOf(words: readonly string[]): readonly string[] {
+  const names = String(execFileSync("git", words, { cwd: root })).split("\n");
+  return names.filter((name) => name.endsWith(".test.ts"));
 }
 
 // The stress ends with the script.
