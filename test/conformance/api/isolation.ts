@@ -131,9 +131,10 @@ export function isolationConformance(target: () => Target): void {
 
     it("the same names belong to both", async () => {
       const before = await seen();
-      const mine = await settle(stranger);
+      const other = await target().organization();
+      const mine = await settle(other);
       for (const [kind, id] of Object.entries(mine)) expect(id).not.toBe(theirs[kind as keyof Belongings]);
-      expect((await stranger.call("getRobot", { path: { robot: "r1" } })).id).toBe(mine.robot_id);
+      expect((await other.call("getRobot", { path: { robot: "r1" } })).id).toBe(mine.robot_id);
       expect(await seen()).toEqual(before);
     });
 
