@@ -67,7 +67,7 @@ async function checkWritable(files: Files, directory: string, userId: number): P
   try {
     await access(directory, W_OK | X_OK);
   } catch (error) {
-    // A disk that takes no file keeps nobody from registering, nor does a mode that the owner can mend meanwhile.
+    // The agent registers on a read-only disk, too, and in its own directory whose mode forbids writing: the owner can mend that later.
     if (errorCode(error) === "EROFS" || (await files.stat(directory)).user_id === userId) return;
     throw error;
   }

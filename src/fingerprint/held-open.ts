@@ -6,10 +6,10 @@ import { sameStat } from "./sightings.ts";
 /**
  * Files that a program holds open for writing, as far as the system lets this user see it.
  *
- * A look that finds nobody proves that what stands there is whole, as long as the file keeps the stat that it had before the look.
+ * When a look finds no writer, and the file has the same stat after the look as before it, its content is complete.
  */
 export interface HeldOpen {
-  /** True when it is not known that nobody was writing the file in this state. */
+  /** True until a look has found that no program writes the file in this state. */
   isUnknown(path: string, stat: FileStat): boolean;
   /** Looks for writers of the files, whose stats were seen before. */
   look(targets: ReadonlyMap<string, FileStat>): Promise<void>;
@@ -39,7 +39,7 @@ const PAUSE_SHARE = 1 / 8;
 
 export function createHeldOpen(machine: { readonly files: Files; readonly clock: Clock }): HeldOpen {
   const { clock } = machine;
-  /** Files in the state in which nobody held them open. */
+  /** The stat at which a look found no writer of the file. */
   const closed = new Map<string, FileStat>();
   const holdings = new Map<string, Holding>();
 

@@ -13,7 +13,7 @@ export type Flocked =
 export type FlockFailure =
   /** flock(1) could not be started; the system's code. */
   | { readonly kind: "not-started"; readonly code: string }
-  /** The lock could not be taken, although nobody holds it; what flock(1) said. */
+  /** The lock could not be taken for another reason than that it is held; what flock(1) said. */
   | { readonly kind: "failed"; readonly reason: string };
 
 /**
