@@ -163,10 +163,23 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
         }, "six longer delays");
         expect(told?.slice(0, 6)).toEqual(["10", "20", "30", "40", "50", "50"]);
       }
-      await robot.run(`cd /usr/lib/${PACKAGE}/lib; mv kept ${PACKAGE}.cjs; rm -r ${sleep} /etc/systemd/system/${UNIT}.d
+      // By hand, in the middle of a delay.
+      await robot.write(drop_in, "[Service]\nRestartSec=1h\nRestartMaxDelaySec=1h\n");
+      await robot.run("systemctl daemon-reload");
+      const restarts = async () => robot.ask(`systemctl show -p SubState -p NRestarts ${UNIT}`);
+      const isDelayed = async () => {
+        const earlier = await restarts();
+        return (earlier.includes("SubState=auto-restart") && earlier === (await restarts())) || undefined;
+      };
+      await eventually(isDelayed, "a delay of an hour");
+      await robot.run(`cd /usr/lib/${PACKAGE}/lib; mv kept ${PACKAGE}.cjs; rm -r /etc/systemd/system/${UNIT}.d
         systemctl daemon-reload; systemctl restart ${UNIT}`);
-      expect(await robot.show("NRestarts")).toBe("0");
       await robot.until(({ state }) => state === "registered");
+      const invocation = await robot.show("InvocationID");
+      expect(await robot.ask(`journalctl -o cat --no-pager _SYSTEMD_INVOCATION_ID=${invocation}`)).not.toMatch(
+        /^slept/m,
+      );
+      await robot.run(`rm ${sleep}`);
     });
 
     test("43: systemd finds nothing to warn of, and little that is exposed", async ({ annotate }) => {
