@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 
 import { defineConfig } from "vitest/config";
 
+import { LongestFirst } from "./test/support/longest-first.ts";
 import { PATIENCE_MS } from "./test/support/patience.ts";
 import { SlowestFiles } from "./test/support/slowest-files.ts";
 
@@ -12,6 +13,7 @@ export default defineConfig({
     setupFiles: ["test/support/show-outputs.ts"],
     // The default's list of every test that took a while is longer than what it tells.
     reporters: [["default", { summary: false }], new SlowestFiles()],
+    sequence: { sequencer: LongestFirst },
     slowTestThreshold: 5000,
     // One limit for a state that must come; a test may wait for several.
     expect: { poll: { timeout: PATIENCE_MS } },

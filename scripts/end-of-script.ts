@@ -4,12 +4,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 
-const children = new Set<ChildProcess>();
+const children = new Map<ChildProcess, () => void>();
 const paths = new Set<string>();
 
-/** Kills the process in the end, if it still runs. */
-export function endWithScript(child: ChildProcess): void {
-  children.add(child);
+/** Kills the process in the end, if it still runs; `kill` says how where that is not enough, as for a group of processes. */
+export function endWithScript(child: ChildProcess, kill: () => void = () => child.kill("SIGKILL")): void {
+  children.set(child, kill);
   child.once("exit", () => children.delete(child));
 }
 
@@ -26,7 +26,7 @@ export function scratchFolder(prefix: string, parent = tmpdir()): string {
 }
 
 process.once("exit", () => {
-  for (const child of children) child.kill("SIGKILL");
+  for (const kill of children.values()) kill();
   // A child that is about to die may still make a file.
   for (const path of paths) rmSync(path, { recursive: true, force: true, maxRetries: 10 });
 });

@@ -7,7 +7,8 @@
 import type { ChildProcess } from "node:child_process";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, openSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
@@ -110,16 +111,18 @@ function inRandomOrder(tests: readonly string[]): readonly string[] {
 
 /** @returns the failures of one run of the tests, in the order of `seed`; none when it is cut off at the end of its time. */
 async function runOnce(tests: readonly string[], seed: number, endsAtMs: number): Promise<readonly Failure[]> {
-  const report = join(scratchFolder("flake-"), "report.json");
-  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--reporter=json", `--outputFile=${report}`];
+  const folder = scratchFolder("flake-");
+  const [report, log] = [join(folder, "report.json"), join(folder, "log")];
+  const reporters = ["--reporter=json", `--outputFile=${report}`, "--reporter=default", "--silent=passed-only"];
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", ...reporters];
   const order = ["--sequence.shuffle.files", "--sequence.shuffle.tests", `--sequence.seed=${seed}`];
   // A group of its own, to be stopped and continued with the programs that tests start.
   const child = spawn(process.execPath, [...vitest, ...order, ...tests], {
     cwd: root,
     detached: true,
-    stdio: "ignore",
+    stdio: ["ignore", openSync(log, "w"), "inherit"],
   });
-  endWithScript(child);
+  endWithScript(child, () => signalGroup(child, "SIGKILL"));
   const pausing = new AbortController();
   if (!values.quiet) void pauseAtRandom(child, pausing.signal);
   const ended = once(child, "exit");
@@ -128,8 +131,16 @@ async function runOnce(tests: readonly string[], seed: number, endsAtMs: number)
   if (isCutOff) signalGroup(child, "SIGKILL");
   const [exitCode] = await ended;
   if (isCutOff) return [];
-  if (existsSync(report)) return readFailures(report, seed);
-  return [{ test: "vitest", seed, message: `ended with ${exitCode} and without a report` }];
+  const isWhole = existsSync(report);
+  const failures = isWhole
+    ? readFailures(report, seed)
+    : [{ test: "vitest", seed, message: `ended with ${exitCode} and without a report` }];
+  if (failures.length > 0) {
+    const kept = join(tmpdir(), `flake-${seed}.log`);
+    copyFileSync(log, kept);
+    console.log(`seed ${seed}: ${failures.length} failures; what the tests and their programs printed: ${kept}`);
+  }
+  return failures;
 }
 
 /** Resolves with whether the moment, of the monotonic clock, comes before the end. */
