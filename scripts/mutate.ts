@@ -226,13 +226,16 @@ function readImports(): ReadonlyMap<string, ReadonlySet<string>> {
   return importers;
 }
 
-/** The test files that import a file, directly or not, those with the fewest steps between first. */
+/** The test files that import a file, directly or not: those with the fewest steps between first, of these the tests of its room. */
 function nearestTests(path: string, importers: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const room = path.split("/")[1] ?? "";
+  const byRoom = (one: string, other: string) =>
+    Number(other.includes(`/${room}/`)) - Number(one.includes(`/${room}/`)) || (one < other ? -1 : 1);
   const tests: string[] = [];
   const seen = new Set([path]);
   for (let ring = [path]; ring.length > 0 && tests.length < Number(values.tests);) {
     ring = ring.flatMap((name) => [...(importers.get(name) ?? [])]).filter((name) => !seen.has(name) && seen.add(name));
-    tests.push(...ring.filter((name) => name.endsWith(".test.ts")).toSorted());
+    tests.push(...ring.filter((name) => name.endsWith(".test.ts")).toSorted(byRoom));
   }
   return tests.slice(0, Number(values.tests));
 }

@@ -268,6 +268,12 @@ describe("a login", () => {
     expect(await site.later("logout")).toMatchObject({ exit_code: 0, out: "Nobody is signed in to lab.\n" });
   });
 
+  it("is ended by logout --json, which says so", async () => {
+    const site = await signedIn();
+    const { out } = await site.later("logout", "--json");
+    expect(JSON.parse(out)).toEqual({ context: "lab", ended: true, forgotten: true });
+  });
+
   it("is not ended by a logout from another address, nor from one that nobody knows", async () => {
     const site = await signedIn();
     const { exit_code, err } = await site.later("logout", "--url", "https://other.example");

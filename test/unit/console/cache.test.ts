@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import { invalidate, invalidateAll, known, reload, watch } from "../../../src/service/console/browser/data/cache.ts";
+import { forgetAll, invalidate, invalidateAll, known, reload, watch } from "../../../src/service/console/browser/data/cache.ts";
 import type { Page } from "./page.ts";
 import { openPage } from "./page.ts";
 
@@ -104,6 +104,15 @@ describe("what the page knows", () => {
     invalidate(["robots"]);
     expect(page.timers()).toBe(1);
     away();
+    expect(page.timers()).toBe(0);
+  });
+
+  it("is not asked for once it is forgotten", async () => {
+    const page = openPage();
+    const { asked } = look(page);
+    await asked()[0]?.answer([]);
+    invalidate(["robots"]);
+    forgetAll();
     expect(page.timers()).toBe(0);
   });
 
