@@ -1,5 +1,6 @@
 import type { ProcessContext } from "../../src/cli/process-context.ts";
 import { createTerminal } from "../../src/cli/terminal.ts";
+import type { LogStream } from "../../src/platform/log-output.ts";
 import type { Questions } from "../../src/platform/questions.ts";
 import { showOnFailure } from "./outputs.ts";
 
@@ -19,6 +20,10 @@ export interface Surroundings {
   readonly signal?: AbortSignal;
   /** Called with everything that is written, as it is written. */
   readonly onOutput?: (text: string) => void;
+  /** The log is a part of what it writes; it goes to the stderr of this process when not. */
+  readonly isLogShown?: boolean;
+  /** Given what SIGHUP calls. */
+  readonly onHangup?: (callback: () => void) => void;
 }
 
 /**
@@ -38,6 +43,8 @@ export async function runInProcess(
     answers,
     signal = new AbortController().signal,
     onOutput,
+    isLogShown = false,
+    onHangup = () => {},
   } = surroundings;
   let out = "";
   let err = "";
@@ -64,13 +71,26 @@ export async function runInProcess(
     readInput: async (limit_bytes) => (Buffer.byteLength(input) > limit_bytes ? "too-large" : input),
     environment,
     signal,
-    stderr: process.stderr,
-    onHangup() {},
+    stderr: isLogShown ? logStream(stderr) : process.stderr,
+    onHangup,
     process_id: process.pid,
     user_id: process.getuid?.() ?? 0,
   });
   endShowing();
   return { exit_code, out, err };
+}
+
+/** A log is written to a file at once, and to a terminal through the stream. */
+function logStream(stderr: { write(text: string): void }): LogStream {
+  return {
+    isTTY: true,
+    writableLength: 0,
+    once() {},
+    write(text) {
+      stderr.write(text);
+      return true;
+    },
+  };
 }
 
 /** A person who has made up their mind. The questions are on stderr, as they are at a terminal. */

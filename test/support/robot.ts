@@ -1,20 +1,19 @@
-import type { ChildProcess } from "node:child_process";
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { request as sendRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 
-import type { StatusDocument } from "../../src/agent/status.ts";
-import { askDaemon } from "../../src/agent/control-client.ts";
 import { runAgentProgram } from "../../src/cli/run-agent-program.ts";
-import { endWithTest, startProgram } from "./children.ts";
+import { endWithTest } from "./children.ts";
+import type { Daemon, DaemonProcess } from "./daemon.ts";
+import { startDaemon, startDaemonProcess } from "./daemon.ts";
 import { runInProcess } from "./in-process.ts";
 import { showOnFailure } from "./outputs.ts";
 import { PATIENCE_MS } from "./patience.ts";
 import { AGENT_PROGRAM, COMPILE_CACHE } from "./programs-built.ts";
+
+export { eventually } from "./eventually.ts";
 
 /** Short, so that tests are; long enough to see that it is waited for. */
 export const SETTLE_MS = 150;
@@ -55,7 +54,10 @@ export interface Robot extends AsyncDisposable {
     environment?: Readonly<Record<string, string>>,
     through?: readonly string[],
   ): Promise<CommandResult>;
-  start(environment?: Readonly<Record<string, string>>, through?: readonly string[]): Promise<Daemon>;
+  /** Starts the daemon in this process. */
+  start(environment?: Readonly<Record<string, string>>): Promise<Daemon>;
+  /** The same in a process of its own: for what becomes of processes, and for other users, disks and limits. */
+  startProcess(environment?: Readonly<Record<string, string>>, through?: readonly string[]): Promise<DaemonProcess>;
   /** `sha256sum … | cut -c1-64 | sha256sum` over the files as they are now. */
   digest(): Promise<string>;
 }
@@ -64,27 +66,6 @@ export interface CommandResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-}
-
-/** `robot-policy-agent run` as a process. */
-export interface Daemon extends AsyncDisposable {
-  readonly child: ChildProcess;
-  readonly process_id: number;
-  /** Everything it wrote, mostly its log. */
-  output(): string;
-  /** Its log lines of one event so far, parsed. */
-  logged(event: string): readonly Readonly<Record<string, unknown>>[];
-  /** The same once there is one: its status may tell of what happened before its log does. */
-  untilLogged(event: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
-  status(): Promise<StatusDocument>;
-  /** The answer of its control socket as it stands. */
-  ask(method: "GET" | "POST", path: string): Promise<string>;
-  /** Has it look at everything once more: what it has not sent after that, it does not send until something changes. */
-  lookAgain(): Promise<void>;
-  /** Resolves with the first status for which the condition holds. */
-  until(condition: (status: StatusDocument) => boolean | Promise<boolean>): Promise<StatusDocument>;
-  /** Resolves with the exit code, or the signal's name. */
-  stop(signal?: NodeJS.Signals): Promise<number | string>;
 }
 
 export async function createRobot(options: RobotOptions): Promise<Robot> {
@@ -126,8 +107,13 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
     run: ([command = "", ...args], environment = {}) => runAgent([command, ...folders, ...args], environment),
     runProcess: ([command = "", ...args], environment = {}, through = []) =>
       runToEnd([...through, process.execPath, AGENT_PROGRAM, command, ...folders, ...args], environment),
-    start: (environment = {}, through = []) =>
-      startDaemon([...through, process.execPath, AGENT_PROGRAM, "run", ...folders], robot.socket_path, environment),
+    start: async (environment = {}) => startDaemon(folders, robot.socket_path, environment),
+    startProcess: async (environment = {}, through = []) =>
+      startDaemonProcess(
+        [...through, process.execPath, AGENT_PROGRAM, "run", ...folders],
+        robot.socket_path,
+        environment,
+      ),
     digest: () => digestByCoreutils(paths),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
@@ -157,18 +143,6 @@ export function configurationOf(options: RobotOptions, robot: Pick<Robot, "key_p
   ].join("\n");
 }
 
-/** Resolves once the condition holds; looks again at intervals that grow with the wait, for a bounded time. */
-export async function eventually<T>(look: () => Promise<T | undefined>, awaited: string): Promise<T> {
-  const startedMs = performance.now();
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    const waitedMs = performance.now() - startedMs;
-    if (waitedMs > PATIENCE_MS) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${awaited}`);
-    await sleep(Math.min(20 + waitedMs / 10, 200));
-  }
-}
-
 /** Edits a file in place; what is replaced must be there. */
 export async function replaceIn(path: string, from: string, to: string): Promise<void> {
   const text = await readFile(path, "utf8");
@@ -182,74 +156,6 @@ export async function replaceIn(path: string, from: string, to: string): Promise
  */
 export async function writeAtOnce(path: string, content: string | Uint8Array): Promise<void> {
   writeFileSync(path, content);
-}
-
-async function startDaemon(
-  words: readonly string[],
-  socket_path: string,
-  environment: Readonly<Record<string, string>>,
-): Promise<Daemon> {
-  const { child, output, ended } = startProgram(words, environment);
-  const ask = async () => {
-    const end = child.exitCode ?? child.signalCode;
-    if (end !== null) throw new Error(`the daemon ended with ${end}: ${output()}`);
-    const answer = await askDaemon(socket_path, "GET", "/status", new AbortController().signal);
-    return answer.kind === "answer" ? (answer.body as StatusDocument) : undefined;
-  };
-  const daemon: Daemon = {
-    child,
-    process_id: child.pid ?? 0,
-    output,
-    logged: (event) => parseLog(output()).filter((line) => line["event"] === event),
-    async untilLogged(event) {
-      await eventually(async () => daemon.logged(event)[0], `a log line ${event}`);
-      return daemon.logged(event);
-    },
-    ask: (method, path) => askSocket(socket_path, method, path),
-    async lookAgain() {
-      await askSocket(socket_path, "POST", "/reload");
-    },
-    status: () => eventually(ask, "an answer of the daemon"),
-    async until(condition) {
-      let last: StatusDocument | undefined;
-      try {
-        return await eventually(async () => {
-          last = await ask();
-          return last !== undefined && (await condition(last)) ? last : undefined;
-        }, "the awaited status");
-      } catch (error) {
-        throw new Error(`${String(error)}\nlast status: ${JSON.stringify(last, null, 2)}`, { cause: error });
-      }
-    },
-    async stop(signal = "SIGTERM") {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      return ended;
-    },
-    async [Symbol.asyncDispose]() {
-      await daemon.stop("SIGKILL");
-    },
-  };
-  return daemon;
-}
-
-function parseLog(output: string): readonly Readonly<Record<string, unknown>>[] {
-  return output
-    .split("\n")
-    .filter((line) => line.startsWith("{") && line.endsWith("}"))
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
-}
-
-function askSocket(socketPath: string, method: string, path: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const request = sendRequest({ socketPath, method, path, agent: false }, (response) => {
-      let body = "";
-      response.setEncoding("utf8").on("data", (text: string) => {
-        body += text;
-      });
-      response.on("end", () => resolve(body));
-    });
-    request.on("error", reject).end();
-  });
 }
 
 /** `robot-policy-agent WORDS` in this process. */

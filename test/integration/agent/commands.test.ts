@@ -283,7 +283,7 @@ describe("on a robot in order", () => {
     expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
     const stranger = await robot.runProcess(["--setup"], {}, asNobody);
     expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("[daemon-denied]")]);
-    await daemon.stop("SIGTERM");
+    await daemon.stop();
     const alone = await robot.runProcess(["--setup"], {}, member);
     expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
   });

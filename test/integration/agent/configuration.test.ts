@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 
 import { startFaultProxy } from "../../support/fault-proxy.ts";
 import type { Robot } from "../../support/robot.ts";
+import type { Daemon } from "../../support/daemon.ts";
 import { eventually, replaceIn, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 
@@ -180,9 +181,9 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
 });
 
 describe.concurrent("scenario 30: a good edit takes over", () => {
-  const ways: readonly [string, string, (robot: Robot, kill: () => void) => Promise<void> | void][] = [
+  const ways: readonly [string, string, (robot: Robot, daemon: Daemon) => Promise<void> | void][] = [
     ["by itself", "{settle_ms: 150}", () => {}],
-    ["by SIGHUP", "{settle_ms: 150, resync_s: 3600}", (_robot, kill) => kill()],
+    ["by SIGHUP", "{settle_ms: 150, resync_s: 3600}", (_robot, daemon) => daemon.hangUp()],
     [
       "by reload, which answers when it is in force",
       "{settle_ms: 150, resync_s: 3600}",
@@ -198,7 +199,7 @@ describe.concurrent("scenario 30: a good edit takes over", () => {
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     await replaceIn(robot.config_path, "region: eu-central-1", "region: eu-west-1");
-    await takeOver(robot, () => void daemon.child.kill("SIGHUP"));
+    await takeOver(robot, daemon);
     await proxy.arrived(2);
     expect(setupBodies(proxy.requests).at(-1)).toMatchObject({ region: "eu-west-1" });
     await expectOneRobot(scene, daemon);

@@ -11,7 +11,7 @@ import type { RobotSetup } from "../../../src/api/robots.ts";
 import type { Contract } from "../../../src/manifest/custom/contract.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import { customManifest } from "../../support/custom-manifest.ts";
-import type { Daemon } from "../../support/robot.ts";
+import type { Daemon } from "../../support/daemon.ts";
 import { replaceIn, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, savedRegistration } from "../../support/scene.ts";

@@ -14,7 +14,8 @@ import {
   isRoot,
   withOwnMounts,
 } from "../../support/programs.ts";
-import type { Daemon, Robot } from "../../support/robot.ts";
+import type { Daemon } from "../../support/daemon.ts";
+import type { Robot } from "../../support/robot.ts";
 import { replaceIn } from "../../support/robot.ts";
 import { createScene, expectOneRobot, savedRegistration, storedRobots, sentDigests } from "../../support/scene.ts";
 import type { Scene } from "../../support/scene.ts";
@@ -48,7 +49,7 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
       const environment = { STATE: robot.state_directory };
       // A disk of 64 KiB that only this daemon sees.
       const mount = `mount -t tmpfs -o size=64k,mode=700 none "$STATE"`;
-      await using daemon = await robot.start(environment, inShell(withOwnMounts, `${mount}; ${spoil}`));
+      await using daemon = await robot.startProcess(environment, inShell(withOwnMounts, `${mount}; ${spoil}`));
       await expectUnsaved(scene, daemon, code);
       expect(await daemon.untilLogged("state-not-saved")).toHaveLength(1);
       const setup = await robot.run(["status"]);
@@ -98,11 +99,11 @@ describe(
       const { proxy, robot } = scene;
       await give(robot);
       {
-        await using daemon = await robot.start({}, through);
+        await using daemon = await robot.startProcess({}, through);
         await expectUnsaved(scene, daemon, /EACCES/);
         await daemon.stop("SIGKILL");
       }
-      await using daemon = await robot.start({}, through);
+      await using daemon = await robot.startProcess({}, through);
       await expectUnsaved(scene, daemon, /EACCES/);
       expect(proxy.requests).toHaveLength(2);
 
@@ -112,7 +113,7 @@ describe(
       expect(await daemon.untilLogged("state-saved")).toHaveLength(1);
       await daemon.stop();
 
-      await using third = await robot.start({}, through);
+      await using third = await robot.startProcess({}, through);
       await expectOneRobot(scene, third);
       expect(proxy.requests).toHaveLength(2);
     });

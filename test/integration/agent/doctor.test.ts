@@ -510,14 +510,14 @@ describe("the way to the service", () => {
     await using scene = await createScene({ service: "  allow_insecure: true" });
     const { robot, proxy } = scene;
     const elsewhere = { HTTP_PROXY: "http://127.0.0.1:1" };
-    await using daemon = await robot.start();
+    await using daemon = await robot.startProcess();
     await daemon.until(({ state }) => state === "registered");
     const { code, warned, check } = await diagnose(robot, elsewhere);
     expect({ code, warned }).toEqual({ code: 0, warned: ["proxy"] });
     expect(check("proxy")?.remedy).toContain("service.proxy");
     await daemon.stop();
 
-    await using lost = await robot.start(elsewhere);
+    await using lost = await robot.startProcess(elsewhere);
     await lost.until(({ state }) => state === "registered" || state === "unreachable");
     const behind = await diagnose(robot);
     expect({ code: behind.code, failed: behind.failed }).toEqual({ code: 4, failed: ["tcp"] });
@@ -726,7 +726,7 @@ describe("state, disk, inotify, daemon", () => {
   test.skipIf(!canLimitInotify)("inotify: an agent that polls, though this user need not", async () => {
     await using scene = await createScene();
     const limited = inShell(withOwnLimits, "echo 0 >/proc/sys/user/max_inotify_watches");
-    await using daemon = await scene.robot.start({}, limited);
+    await using daemon = await scene.robot.startProcess({}, limited);
     await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "polling");
     const { code, warned, check } = await diagnose(scene.robot);
     expect({ code, warned }).toEqual({ code: 0, warned: ["inotify"] });
@@ -737,7 +737,7 @@ describe("state, disk, inotify, daemon", () => {
     await using scene = await createScene();
     const { robot } = scene;
     const closed = inShell(withOwnMounts, `mount -t tmpfs -o ro none ${robot.state_directory}`);
-    await using daemon = await robot.start({}, closed);
+    await using daemon = await robot.startProcess({}, closed);
     await daemon.until(({ state }) => state === "registered");
     const { code, failed, check } = await diagnose(robot);
     expect({ code, failed }).toEqual({ code: 1, failed: ["disk"] });

@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { NOBODY_ID, asNobody, canBecomeNobody, hasProgram, isRoot } from "../../support/programs.ts";
-import type { Daemon, Robot } from "../../support/robot.ts";
+import type { Daemon } from "../../support/daemon.ts";
+import type { Robot } from "../../support/robot.ts";
 import { manifestOf, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
@@ -29,7 +30,7 @@ describe("scenario 27: a configuration file that is", () => {
     path = scene.robot.path("calibration/arm.yaml");
     // root may read everything, so the daemon runs as somebody else where that can be.
     if (canBecomeNobody) await giveToNobody(scene.robot);
-    daemon = await scene.robot.start({}, canBecomeNobody ? asNobody : []);
+    daemon = await scene.robot.startProcess({}, canBecomeNobody ? asNobody : []);
     await expectOneRobot(scene, daemon);
   });
 
@@ -277,7 +278,7 @@ describe("scenario 20: the digest", () => {
   test("is the daemon's too: reordered lines of the manifest register again, other labels do not", async () => {
     await using scene = await createScene({ files: { "a.yaml": "a: 1\n", "b.yaml": "b: 1\n" } });
     const { proxy, robot } = scene;
-    await using daemon = await robot.start({ LC_ALL: "tr_TR.UTF-8" });
+    await using daemon = await robot.startProcess({ LC_ALL: "tr_TR.UTF-8" });
     await expectOneRobot(scene, daemon);
     const labelled = robot.paths.map((path, index) => `\n  - {label: file ${index}, path: ${path}}`).join("");
     await writeAtOnce(

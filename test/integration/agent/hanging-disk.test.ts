@@ -33,7 +33,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     await using scene = await sceneOnDrive();
     const { robot, proxy } = scene;
     await using drive = await mountDrive(robot);
-    await using daemon = await robot.start({}, drive.words);
+    await using daemon = await robot.startProcess({}, drive.words);
     await daemon.until(({ state }) => state === "registered");
     await drive.hang();
     const { summary, healthy } = await daemon.until(isWaiting);
@@ -57,7 +57,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     const { robot } = scene;
     await mkdir(robot.path("drive"));
     await using drive = await mountDrive(robot);
-    await using daemon = await robot.start({}, drive.words);
+    await using daemon = await robot.startProcess({}, drive.words);
     await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "events");
     const [enter, ...words] = [...drive.words, "mount", "--bind", robot.path("drive"), robot.path("local")] as const;
     await run(enter ?? "", words);
@@ -70,7 +70,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     await using scene = await sceneOnDrive();
     const { robot } = scene;
     await using drive = await mountDrive(robot);
-    await using daemon = await robot.start({}, drive.words);
+    await using daemon = await robot.startProcess({}, drive.words);
     await daemon.until(({ state }) => state === "registered");
     await drive.hang();
     await daemon.until(isWaiting);
@@ -84,7 +84,7 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     const { robot } = scene;
     await using drive = await mountDrive(robot);
     await drive.hang();
-    await using daemon = await robot.start({}, drive.words);
+    await using daemon = await robot.startProcess({}, drive.words);
     await daemon.until(isWaiting);
     drive.answer();
     await expectOneRobot(scene, daemon);

@@ -63,7 +63,7 @@ test(
     {
       // Whatever else is different on it: a copy is not asked for more.
       await replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 7");
-      await using daemon = await robot.start({}, copy);
+      await using daemon = await robot.startProcess({}, copy);
       const { healthy, summary } = await daemon.until(({ state }) => state === "other-machine");
       expect(healthy).toBe(false);
       expect(summary).toContain("robot-policy-agent rebind");
@@ -86,7 +86,7 @@ test(
     expect(proxy.requests).toHaveLength(1);
 
     await replaceIn(robot.config_path, "name: arm-7", "name: arm-8");
-    await using daemon = await robot.start({}, copy);
+    await using daemon = await robot.startProcess({}, copy);
     await daemon.until(({ state }) => state === "other-machine");
     const rebind = await robot.runProcess(["rebind"], {}, copy);
     expect([rebind.code, rebind.stdout]).toEqual([
@@ -127,7 +127,7 @@ test(
     expect([renamed.code, renamed.stderr]).toEqual([7, expect.stringContaining("this is not the same robot")]);
     await replaceIn(robot.config_path, "other-{hostname}", "{hostname}");
 
-    await using daemon = await robot.start({}, repaired);
+    await using daemon = await robot.startProcess({}, repaired);
     await daemon.until(({ state }) => state === "other-machine");
     const rebind = await robot.runProcess(["rebind", "--same-robot", "--json"], {}, repaired);
     expect(rebind.code).toBe(0);
@@ -219,7 +219,7 @@ test("rebind beside the agent, one of them killed at any moment: the old registr
     ["command", 10],
   ] as const) {
     const next = `${name}x`;
-    await using daemon = await robot.start();
+    await using daemon = await robot.startProcess();
     await replaceIn(robot.config_path, `name: ${name}\n`, `name: ${next}\n`);
     await daemon.until(({ state }) => state === "other-name");
     await using command = startCommand(robot, ["rebind"]);
@@ -306,7 +306,7 @@ test.concurrent("scenario 15: a second daemon on the same state: exits 1, says s
 test.concurrent("scenario 15: a dozen daemons started at once: one runs, the others exit", async () => {
   await using stack = new AsyncDisposableStack();
   const scene = stack.use(await createScene());
-  const daemons = await Promise.all(Array.from({ length: 12 }, () => scene.robot.start()));
+  const daemons = await Promise.all(Array.from({ length: 12 }, () => scene.robot.startProcess()));
   for (const daemon of daemons) stack.use(daemon);
   const running = () => daemons.filter(({ child }) => child.exitCode === null);
   await eventually(async () => running().length <= 1 || undefined, "a single daemon");
@@ -327,7 +327,7 @@ test.concurrent("scenario 15: --setup beside the daemon goes through it", async 
   expect(setup.code).toBe(0);
   expect(JSON.parse(setup.stdout)).toMatchObject({
     state: "registered",
-    daemon: { process_id: daemon.process_id, registrations: (before?.registrations ?? 0) + 1 },
+    daemon: { process_id: process.pid, registrations: (before?.registrations ?? 0) + 1 },
   });
   expect(proxy.requests).toHaveLength(2);
   expect((await robot.run(["--setup", "--if-changed"])).code).toBe(0);

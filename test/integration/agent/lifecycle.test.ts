@@ -25,7 +25,7 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
     const { proxy, robot, service } = scene;
     proxy.inject(fault);
     {
-      await using daemon = await robot.start();
+      await using daemon = await robot.startProcess();
       await proxy.arrived(1);
       await eventually(async () => storedRobots(service).length === committed || undefined, "the commit");
       const asked_ms = performance.now();
@@ -33,7 +33,7 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
       expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
     }
     expect(existsSync(robot.socket_path)).toBe(false);
-    await using daemon = await robot.start();
+    await using daemon = await robot.startProcess();
     await expectOneRobot(scene, daemon);
     await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(2);
@@ -44,14 +44,14 @@ test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as we
   await using scene = await createScene({ watch: "{settle_ms: 20000}" });
   const { proxy, robot } = scene;
   await proxy.refuse();
-  await using settling = await robot.start();
+  await using settling = await robot.startProcess();
   await settling.until(({ state }) => state === "settling");
   const asked_ms = performance.now();
   expect(await settling.stop("SIGTERM")).toBe(0);
   expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
 
   await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("20000", "100"));
-  await using backing_off = await robot.start();
+  await using backing_off = await robot.startProcess();
   await backing_off.until(({ state }) => state === "unreachable");
   const asked_again_ms = performance.now();
   expect(await backing_off.stop("SIGINT")).toBe(0);
@@ -62,7 +62,7 @@ test("scenario 37: SIGHUP from the first moment that the program can catch it, m
   await using scene = await createScene();
   const { proxy, robot } = scene;
   proxy.inject({ kind: "hold" });
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   // Before its handlers stand, a Node process cannot but end: node(1) sets every signal back to its default at start.
   await eventually(async () => (await catches(daemon.process_id, 1)) || undefined, "the handler");
   let sent = 0;
@@ -87,7 +87,7 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   const versions = new Set([await robot.digest()]);
   // How long a registration takes on this machine, from the first instruction of the program: the moments are parts of it.
   const started_ms = performance.now();
-  await using undisturbed = await robot.start();
+  await using undisturbed = await robot.startProcess();
   await proxy.arrived(1);
   const registering_ms = performance.now() - started_ms;
   await expectOneRobot(scene, undisturbed);
@@ -95,7 +95,7 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   const last = times(8, 20);
   for (let round = 0; round <= last; round += 1) {
     const count = proxy.requests.length;
-    await using daemon = await robot.start();
+    await using daemon = await robot.startProcess();
     // From its first instruction to well after its registration, and the last one in the middle of it.
     const moment = round < last ? sleep((registering_ms * 2 * round) / last) : proxy.arrived(count + 1);
     const killed = moment.then(() => daemon.stop("SIGKILL"));
@@ -106,7 +106,7 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   }
   for (const digest of sentDigests(proxy)) expect(versions).toContain(digest);
 
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   expect(new Set((await scene.service.robots()).map(({ id }) => id)).size).toBe(1);
 });
@@ -115,12 +115,12 @@ test("an unchanged boot after kill -9: no request, and the left-over control soc
   await using scene = await createScene();
   const { proxy, robot } = scene;
   {
-    await using daemon = await robot.start();
+    await using daemon = await robot.startProcess();
     await expectOneRobot(scene, daemon);
     expect(await daemon.stop("SIGKILL")).toBe("SIGKILL");
   }
   expect(existsSync(robot.socket_path)).toBe(true);
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   const status = await expectOneRobot(scene, daemon);
   expect(status.daemon).toMatchObject({ process_id: daemon.process_id, attempts: 0 });
   expect((await robot.run(["status"])).code).toBe(0);
@@ -133,14 +133,14 @@ test("a torn state file is put aside, not believed: registers again, one robot",
   const { proxy, robot } = scene;
   const state_path = `${robot.state_directory}/registration.json`;
   {
-    await using daemon = await robot.start();
+    await using daemon = await robot.startProcess();
     await expectOneRobot(scene, daemon);
     await daemon.stop();
   }
   const whole = await readFile(state_path);
   await writeAtOnce(state_path, whole.subarray(0, whole.byteLength / 2));
   await writeAtOnce(`${state_path}.new`, "left by a power cut");
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   expect(proxy.requests).toHaveLength(2);
   expect(existsSync(`${state_path}.damaged`)).toBe(true);
@@ -160,7 +160,7 @@ test.concurrent("a control socket that cannot be opened at the start is opened l
   const { robot } = scene;
   await rm(robot.runtime_directory, { recursive: true });
   await writeFile(robot.runtime_directory, "in the way");
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await daemon.untilLogged("registered");
   await daemon.untilLogged("control-socket-failed");
   await rm(robot.runtime_directory);

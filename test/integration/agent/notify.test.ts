@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import type { FaultProxy } from "../../support/fault-proxy.ts";
 import { canListenToNotify } from "../../support/programs.ts";
-import type { Daemon } from "../../support/robot.ts";
+import type { Daemon } from "../../support/daemon.ts";
 import { eventually, replaceIn } from "../../support/robot.ts";
 import { createScene, expectOneRobot, storedRobots } from "../../support/scene.ts";
 import { openNotifySocket } from "../../support/systemd.ts";
@@ -32,7 +32,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
       const { proxy, robot, service } = scene;
       await breakNetwork(proxy);
       await using systemd = await openNotifySocket(robot.path("notify"));
-      await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path });
+      await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
       await systemd.awaits("READY=1");
       expect(storedRobots(service)).toEqual([]);
       await afterReady(proxy, daemon);
@@ -53,7 +53,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     await using scene = await createScene();
     const { robot } = scene;
     await using systemd = await openNotifySocket(robot.path("notify"));
-    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path });
+    await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
     await systemd.awaits("STATUS=Registered as arm-7");
     const since = systemd.received.length;
     await replaceIn(robot.manifest_path, "left.yaml", "lost.yaml");
@@ -70,7 +70,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     await proxy.refuse();
     await using systemd = await openNotifySocket(robot.path("notify"));
     // Long enough that what a busy machine adds to each is little beside it.
-    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "2000000" });
+    await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "2000000" });
     await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 3);
     const pings = () => systemd.received.filter(({ lines }) => lines.includes("WATCHDOG=1")).map(({ at_ms }) => at_ms);
     await eventually(async () => pings().length > 3 || undefined, "four pings");
@@ -97,7 +97,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     const { robot, service } = scene;
     await replaceIn(robot.config_path, "region:", "regoin:");
     await using systemd = await openNotifySocket(robot.path("notify"));
-    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "600000" });
+    await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "600000" });
     await systemd.awaits("READY=1");
     await systemd.awaits("STATUS=Configuration is invalid; robot-policy-agent check says why: ");
     for (let pings = 0; pings < 3; pings += 1) await systemd.awaits("WATCHDOG=1", systemd.received.length);
@@ -115,7 +115,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     const { robot } = scene;
     await replaceIn(robot.config_path, "region:", "regoin:");
     await using systemd = await openNotifySocket(robot.path("notify"));
-    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path });
+    await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
     await systemd.awaits("READY=1");
     expect(await daemon.stop()).toBe(0);
   });
@@ -124,7 +124,11 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     await using scene = await createScene();
     const { robot } = scene;
     await using systemd = await openNotifySocket(robot.path("notify"));
-    await using daemon = await robot.start({ NOTIFY_SOCKET: systemd.path, WATCHDOG_USEC: "100000", WATCHDOG_PID: "1" });
+    await using daemon = await robot.startProcess({
+      NOTIFY_SOCKET: systemd.path,
+      WATCHDOG_USEC: "100000",
+      WATCHDOG_PID: "1",
+    });
     await systemd.awaits("STATUS=Registered as arm-7");
     await expectOneRobot(scene, daemon);
     expect(systemd.received.filter(({ lines }) => lines.includes("WATCHDOG=1"))).toEqual([]);
@@ -133,7 +137,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
 
 test.concurrent("without NOTIFY_SOCKET all of it is left out", async () => {
   await using scene = await createScene();
-  await using daemon = await scene.robot.start({ WATCHDOG_USEC: "100000" });
+  await using daemon = await scene.robot.startProcess({ WATCHDOG_USEC: "100000" });
   await expectOneRobot(scene, daemon);
   expect(await daemon.stop()).toBe(0);
 });

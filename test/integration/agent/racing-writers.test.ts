@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import type { FaultProxy } from "../../support/fault-proxy.ts";
-import type { Daemon } from "../../support/robot.ts";
+import type { Daemon, DaemonProcess } from "../../support/daemon.ts";
 import { eventually, replaceIn } from "../../support/robot.ts";
 import { createScene, expectOneRobot, sentDigests } from "../../support/scene.ts";
 import { isLong, times } from "../../support/tier.ts";
@@ -55,7 +55,7 @@ test.concurrent("scenario 23: 24 MiB rewritten in place, over and over: no diges
     watch: `{settle_ms: ${SETTLE_MS}, resync_s: 5}`,
   });
   const { proxy, robot } = scene;
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const observed = observe(daemon);
   const whole = new Set([digestOf(contentOf(0))]);
@@ -96,7 +96,7 @@ test.concurrent("scenario 23: two small files written in chunks, one after the o
     watch: `{settle_ms: ${SETTLE_MS}, resync_s: 5}`,
   });
   const { proxy, robot } = scene;
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const observed = observe(daemon);
   const existed = new Set([digestOf(first(0), second(0))]);
@@ -127,7 +127,7 @@ test
     async ({ expect }) => {
       await using scene = await createScene();
       const { proxy, robot } = scene;
-      await using daemon = await robot.start();
+      await using daemon = await robot.startProcess();
       await expectOneRobot(scene, daemon);
       for (let version = 0; version < 16; version += 1) {
         await writeFile(
@@ -153,7 +153,7 @@ test("an edit of the configuration while a large file is being hashed is not los
     watch: `{settle_ms: ${SETTLE_MS}, resync_s: 3600}`,
   });
   const { proxy, robot } = scene;
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const read_bytes = await bytesRead(daemon);
   // Sparse: half a second of hashing, and nothing to write.
@@ -170,7 +170,7 @@ test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the las
   const contentOf = (version: number) => JSON.stringify({ version, padding: "x".repeat(500) });
   await using scene = await createScene({ files: { "arm.json": contentOf(0) } });
   const { proxy, robot } = scene;
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const { daemon: before } = await daemon.status();
   const started_ms = performance.now();
@@ -207,7 +207,7 @@ function expectRateCapped({ requests }: FaultProxy): void {
 }
 
 /** What the process has read from files so far (proc_pid_io(5)). */
-async function bytesRead(daemon: Daemon): Promise<number> {
+async function bytesRead(daemon: DaemonProcess): Promise<number> {
   return Number(/^rchar: (\d+)$/m.exec(await readFile(`/proc/${daemon.process_id}/io`, "utf8"))?.[1]);
 }
 

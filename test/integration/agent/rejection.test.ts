@@ -71,7 +71,7 @@ describe.concurrent("scenario 8: refused once, tried again only after", () => {
     expect(failure?.reason).toBe(`http-${status}`);
     expect(Date.parse(failure?.next_attempt_at ?? "") - Date.now()).toBeGreaterThan(50 * 60_000);
     // Neither a look at everything nor a touched file is a reason to ask again.
-    daemon.child.kill("SIGHUP");
+    daemon.hangUp();
     await daemon.untilLogged("reload");
     await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(1);

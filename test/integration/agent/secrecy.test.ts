@@ -47,7 +47,7 @@ test("scenario 16: a canary key shows in argv, debug log, status, metrics, state
   const faults = echoing(key);
   for (const fault of faults) proxy.inject(fault);
 
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await daemon.until(({ daemon: counts }) => (counts?.attempts ?? 0) >= 1);
   for (const [index] of faults.entries()) {
     seen.set(`status after answer ${index}`, await daemon.ask("GET", "/status"));
@@ -133,7 +133,7 @@ test("scenario 16: a proxy's password and the key stay out of a failing proxy's 
   forward.inject({ kind: "answer", status: 407, body: `${password} ${service.key}` }, Number.POSITIVE_INFINITY);
   const address = forward.url.replace("http://", `http://robot:${password}@`);
   await replaceIn(robot.config_path, "  key_file:", `  proxy: ${address}\n  key_file:`);
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   const { failure } = await daemon.until(({ state }) => state === "unreachable");
   expect(failure?.reason).toBe("proxy");
   const { stdout, stderr } = await robot.run(["status"]);

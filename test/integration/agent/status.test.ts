@@ -69,7 +69,7 @@ describe("scenario 32: with the daemon down", () => {
   test("after it registered and was killed: what is registered, and that the disk has moved on since", async () => {
     await using scene = await createScene();
     const { robot } = scene;
-    const daemon = await robot.start();
+    const daemon = await robot.startProcess();
     const { registration } = await expectOneRobot(scene, daemon);
     await daemon.stop("SIGKILL");
     await writeAtOnce(robot.path("left.yaml"), "offset: 2\n");

@@ -34,7 +34,7 @@ describe(
       await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
       const { proxy, robot } = scene;
       const file = `/proc/sys/user/${limit}`;
-      await using daemon = await robot.start({}, inShell(withOwnLimits, `echo 0 >${file}`));
+      await using daemon = await robot.startProcess({}, inShell(withOwnLimits, `echo 0 >${file}`));
       await expectOneRobot(scene, daemon);
       const { watching } = await daemon.until((status) => status.watching?.mode === "polling");
       expect(watching?.reason).toMatch(remedy);
@@ -59,7 +59,10 @@ describe(
     test("in the middle of the work: a folder that comes later and cannot be watched", async () => {
       await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 3600, poll_s: 1}" });
       const { robot } = scene;
-      await using daemon = await robot.start({}, inShell(withOwnLimits, "echo 1 >/proc/sys/user/max_inotify_watches"));
+      await using daemon = await robot.startProcess(
+        {},
+        inShell(withOwnLimits, "echo 1 >/proc/sys/user/max_inotify_watches"),
+      );
       await expectOneRobot(scene, daemon);
       expect((await daemon.status()).watching?.mode).toBe("events");
       await mkdir(robot.path("later"));
@@ -91,7 +94,7 @@ test(
       manifestOf(robot.paths.map((path) => path.replace("/shared/", "/mounted/"))),
     );
     await using filesystem = await mountSilently(robot.path("shared"), robot.path("mounted"));
-    await using daemon = await robot.start({}, ["nsenter", "--mount", `--target=${filesystem.process_id}`]);
+    await using daemon = await robot.startProcess({}, ["nsenter", "--mount", `--target=${filesystem.process_id}`]);
     const { watching } = await expectOneRobot(scene, daemon);
     expect(watching).toMatchObject({ mode: "polling", reason: expect.stringContaining("reports no changes") });
 
@@ -133,7 +136,7 @@ test.concurrent("a folder removed and made again, often with the same inode: wha
     watch: `{settle_ms: ${settle_ms}, resync_s: 3600}`,
   });
   const { proxy, robot } = scene;
-  await using daemon = await robot.start();
+  await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   for (let round = 0; round < 25; round += 1) {
     await rm(robot.path("calibration"), { recursive: true, force: true });

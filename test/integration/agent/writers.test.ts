@@ -9,7 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import type { FaultProxy } from "../../support/fault-proxy.ts";
 import { startFaultProxy } from "../../support/fault-proxy.ts";
-import type { Daemon, Robot } from "../../support/robot.ts";
+import type { Daemon } from "../../support/daemon.ts";
+import type { Robot } from "../../support/robot.ts";
 import { SETTLE_MS, createRobot, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import type { RunningService } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";

@@ -535,7 +535,7 @@ test.skipIf(!canGrant)(
     const { code } = await runGrant({}, [path]);
     expect(code).toBe(0);
 
-    await using daemon = await robot.start({}, asNobody);
+    await using daemon = await robot.startProcess({}, asNobody);
     await daemon.until(({ state, watching }) => state === "registered" && watching?.mode === "events");
     as(ANN_ID, `umask 077; echo '{"a": 1}' >'${path}'`);
     const { watching } = await expectOneRobot(scene, daemon);
