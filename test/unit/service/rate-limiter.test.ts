@@ -81,10 +81,9 @@ describe("createRateLimiter", () => {
   it("tells in headers what is left, and in seconds when all of it is there again", () => {
     const limiter = createRateLimiter(limits, handClock());
     const client = limiter.identify("Bearer a", "10.0.0.1");
-    const headersOf = () => limiter.onAuthenticated(client).headers;
-    expect([headersOf(), headersOf()]).toEqual([
-      { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=1;t=1' },
-      { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=0;t=2' },
+    expect([limiter.onAuthenticated(client), limiter.onAuthenticated(client)]).toEqual([
+      { state: "allowed", headers: { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=1;t=1' } },
+      { state: "allowed", headers: { "ratelimit-policy": '"credential";q=2;w=2', ratelimit: '"credential";r=0;t=2' } },
     ]);
   });
 
