@@ -185,6 +185,21 @@ describe("reconcile-deployments", () => {
     expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
   });
 
+  it("leaves a deployment its endpoint when that leaves the catalog", async () => {
+    await using parts = await openServiceParts();
+    await parts.addModel("pi");
+    await parts.register("r1");
+    await deployed(parts, "pi", "r1");
+    const withdrawn = { withdrawn_at: parts.at(), health: "failing" } as const;
+    await parts.store.write((transaction) => transaction.updateTable("endpoints").set(withdrawn).execute());
+    const task = createReconcileDeployments(parts.context);
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "failed", last_error_code: "endpoint_failing" });
+    await setHealth(parts, "healthy");
+    await run(task);
+    expect(await deploymentOf(parts)).toEqual({ status: "active", last_error_code: null });
+  });
+
   it("judges a robot again under its lock: what it registered as meanwhile counts", async () => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { health: "unknown" });
