@@ -1,6 +1,6 @@
 import { CompiledQuery, Kysely } from "kysely";
 import { Pool, types } from "pg";
-import type { PoolConfig } from "pg";
+import type { PoolClient, PoolConfig } from "pg";
 
 import type { Clock } from "../../platform/clock.ts";
 import type { migrate } from "./migrator.ts";
@@ -41,6 +41,7 @@ export async function openPostgresStore(
     const pool = new Pool({ ...CONNECTION, connectionString: withPlainSslMode(url), ...settings });
     // A connection that waited for its next use broke; the pool has dropped it.
     pool.on("error", ({ message }) => log.warn("database_connection_lost", { reason: message }));
+    pool.on("connect", survive);
     return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
   };
   {
@@ -82,7 +83,16 @@ export function openPatiently(url: string, clock: Pick<Clock, "monotonic_ms">): 
   const pool = new Pool({ ...CONNECTION, ...PATIENCE, connectionString: withPlainSslMode(url), max: 1 });
   // Whoever uses the connection next is told.
   pool.on("error", () => {});
+  pool.on("connect", survive);
   return new Kysely<Tables>({ dialect: new NodePostgresDialect(pool, clock) });
+}
+
+/**
+ * Keeps an error that nobody listens for from ending the process: the pool stops listening a moment before the one who takes the connection
+ * begins, and the end of a connection may come in between. Their query fails then.
+ */
+function survive(connection: PoolClient): void {
+  connection.on("error", () => {});
 }
 
 /**

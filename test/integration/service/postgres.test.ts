@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -26,7 +29,7 @@ let postgres: Postgres;
 let folder: string;
 beforeAll(async () => {
   // Looking for a ring of locks costs this time in each: dozens of them have to be through before anybody's patience ends.
-  if (!WITHOUT_POSTGRES) postgres = await startPostgres({ fsync: true, settings: { deadlock_timeout: "20ms" } });
+  if (!WITHOUT_POSTGRES) postgres = await startPostgres({ settings: { deadlock_timeout: "20ms" } });
 });
 afterAll(() => postgres?.[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -186,6 +189,31 @@ describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
     expect(problem).toMatchObject({ code: "database-unreachable", fix: expect.stringContaining(fix) });
     expect(JSON.stringify(problem)).not.toContain(url.password);
     expect(problem?.where).toBe(`postgres://robots@${url.host}${url.pathname}`);
+  });
+});
+
+describe("a connection that the server ends in the moment it is made", () => {
+  const message = (type: string, content: Buffer) => {
+    const head = Buffer.alloc(5);
+    head.write(type);
+    head.writeInt32BE(content.length + 4, 1);
+    return Buffer.concat([head, content]);
+  };
+  const authenticated = message("R", Buffer.alloc(4));
+  const ready = message("Z", Buffer.from("I"));
+  const terminated = message("E", Buffer.from("SFATAL\0C57P01\0Mterminating connection\0\0"));
+
+  it("is a store that is unavailable, and nothing worse", async () => {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.once("data", () => socket.end(Buffer.concat([authenticated, ready, terminated])));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const opened = openStore({ kind: "postgres", url: `postgres://robots@127.0.0.1:${port}/robots` }, testMachine);
+    await expect(opened).rejects.toThrow(StoreUnavailableError);
   });
 });
 
