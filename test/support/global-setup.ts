@@ -1,13 +1,19 @@
-/** Builds the programs once for all test files, into a folder of this run. */
+/** Builds the programs once for all test files, into a folder of this run, and makes the folder of its databases. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+import { memoryFolder } from "./memory.ts";
+
+/** What the PostgreSQL servers of all workers take at most. Containers often have 64 MiB of shared memory. */
+const CLUSTERS_BYTES = 2 ** 31;
 
 const root = join(import.meta.dirname, "../..");
 
 /** Of this run. mkdtemp makes it ours alone; tests run programs as other users, too. */
 let folder: string | undefined;
+let clusters: string | undefined;
 
 export function setup(): void {
   folder = mkdtempSync(join(tmpdir(), "robot-policy-programs-"));
@@ -17,8 +23,12 @@ export function setup(): void {
   if (status !== 0) throw new Error("The programs cannot be built");
   process.env["ROBOT_POLICY_TEST_PROGRAMS"] = folder;
   process.env["NODE_COMPILE_CACHE"] = join(folder, "compiled");
+  const { bavail, bsize } = statfsSync(memoryFolder);
+  clusters = mkdtempSync(join(bavail * bsize > CLUSTERS_BYTES ? memoryFolder : folder, "robot-policy-postgres-"));
+  chmodSync(clusters, 0o755);
+  process.env["ROBOT_POLICY_TEST_CLUSTERS"] = clusters;
 }
 
 export function teardown(): void {
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  for (const path of [clusters, folder]) if (path !== undefined) rmSync(path, { recursive: true, force: true });
 }

@@ -4,10 +4,11 @@ import type { ChildProcess } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chown, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { delimiter, dirname, join } from "node:path";
 
 import { Client } from "pg";
 
@@ -72,17 +73,9 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
   if (POSTGRES_PROGRAMS === null) throw new Error("PostgreSQL is not installed: apt-get install postgresql");
   const programs = POSTGRES_PROGRAMS;
   const user = serverUser();
-  const folder = await mkdtemp(join(process.env["ROBOT_POLICY_TEST_PROGRAMS"] ?? tmpdir(), "postgres-"));
+  const folder = await newFolder(fsync ? tmpdir() : (RUN_FOLDER ?? tmpdir()), user);
   const data = join(folder, "data");
-  const password = "correct-horse-battery";
-  const password_file = join(folder, "password");
-  await writeFile(password_file, password, { mode: 0o600 });
-  if (user !== null) for (const path of [folder, password_file]) await chown(path, user.uid, user.gid);
-  const initialize = ["--pgdata", data, "--username", "robots", "--pwfile", password_file, "--auth", "scram-sha-256"];
-  await runToEnd(join(programs, "initdb"), [...initialize, "--no-sync", "--encoding", "UTF8", ...LOCALE], {
-    ...user,
-    cwd: folder,
-  });
+  await initialize(data, programs, user);
   const port = await freePort();
   const flags = Object.entries({
     listen_addresses: "127.0.0.1",
@@ -99,7 +92,7 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
   let server: ChildProcess | null = null;
   let databases = 0;
 
-  const urlOf = (database: string) => `postgres://robots:${password}@127.0.0.1:${port}/${database}`;
+  const urlOf = (database: string) => `postgres://robots:${PASSWORD}@127.0.0.1:${port}/${database}`;
   const connect = async (url: string) => {
     const client = new Client({ connectionString: url });
     // Ended with the server, in tests that end the server.
@@ -116,11 +109,10 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
     server = child;
     await ready(child);
   };
-  const end = async (signal: (child: ChildProcess) => void) => {
-    if (server === null) return;
+  const end = async (signal: (pid: number) => unknown) => {
+    if (server?.pid === undefined) return;
     const ended = once(server, "exit");
-    signal(server);
-    await ended;
+    await Promise.all([signal(server.pid), ended]);
     server = null;
   };
   const administer = async (statements: readonly string[]) => {
@@ -141,24 +133,57 @@ export async function startPostgres({ fsync = false, settings = {} }: PostgresOp
   await start();
   return {
     port,
-    password,
+    password: PASSWORD,
     connect,
     start,
     async createDatabase(options = "") {
       databases += 1;
       const name = `test_${databases}`;
-      await administer([`create database ${name} ${options}`]);
+      // Where nothing is synced, to copy files is cheaper than to log their pages.
+      await administer([`create database ${name} ${options}${fsync ? "" : " strategy file_copy"}`]);
       return urlOf(name);
     },
     dropDatabases: (urls) => administer(urls.map((url) => `drop database ${databaseOf(url)} with (force)`)),
-    stop: () => end((child) => child.kill("SIGINT")),
+    stop: () => end((pid) => process.kill(pid, "SIGINT")),
     kill: () => end(killFamily),
     async [Symbol.asyncDispose]() {
       process.off("exit", removeAtExit);
-      await end((child) => child.kill("SIGQUIT"));
+      await end((pid) => process.kill(pid, "SIGQUIT"));
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+const PASSWORD = "correct-horse-battery";
+/** Where clusters of this run are: in memory where there is enough of it. Scripts have none. */
+const RUN_FOLDER = process.env["ROBOT_POLICY_TEST_CLUSTERS"];
+
+/** Makes a data directory. In a run of the tests it is a copy of one that is made once: initdb takes longer than most tests. */
+async function initialize(data: string, programs: string, user: ServerUser | null): Promise<void> {
+  if (RUN_FOLDER === undefined) return runInitdb(data, programs, user);
+  const original = join(RUN_FOLDER, "initialized");
+  if (!existsSync(original)) {
+    const folder = await newFolder(RUN_FOLDER, user);
+    await runInitdb(join(folder, "data"), programs, user);
+    // Fails where another worker was faster: its own is as good.
+    await rename(folder, original).catch(() => rm(folder, { recursive: true }));
+  }
+  await runToEnd("cp", ["--archive", join(original, "data"), data], {});
+}
+
+async function runInitdb(data: string, programs: string, user: ServerUser | null): Promise<void> {
+  const password_file = `${data}-password`;
+  await writeFile(password_file, PASSWORD, { mode: 0o600 });
+  if (user !== null) await chown(password_file, user.uid, user.gid);
+  const words = ["--pgdata", data, "--username", "robots", "--pwfile", password_file, "--auth", "scram-sha-256"];
+  const cwd = dirname(data);
+  await runToEnd(join(programs, "initdb"), [...words, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
+}
+
+async function newFolder(parent: string, user: ServerUser | null): Promise<string> {
+  const folder = await mkdtemp(join(parent, "postgres-"));
+  if (user !== null) await chown(folder, user.uid, user.gid);
+  return folder;
 }
 
 /** Name of the database of a URL. */
@@ -177,8 +202,13 @@ function findPrograms(): string | null {
   return folders.find((folder) => ["initdb", "postgres"].every((name) => existsSync(join(folder, name)))) ?? null;
 }
 
+interface ServerUser {
+  readonly uid: number;
+  readonly gid: number;
+}
+
 /** PostgreSQL refuses to run as root; null for this user, who is not. */
-function serverUser(): { readonly uid: number; readonly gid: number } | null {
+function serverUser(): ServerUser | null {
   if (process.getuid?.() !== 0) return null;
   for (const name of ["postgres", "nobody"]) {
     const entry = readFileSync("/etc/passwd", "utf8").match(new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, "m"));
@@ -212,15 +242,23 @@ function ready(child: ChildProcess): Promise<void> {
   });
 }
 
-/** The server's processes are in sessions of their own, so that no signal reaches all of them. */
-function killFamily(child: ChildProcess): void {
-  const { pid } = child;
-  if (pid === undefined) return;
+/** The server's processes are in sessions of their own, so that no signal reaches all of them. Resolves when they are gone. */
+async function killFamily(pid: number): Promise<void> {
   // Stopped, it starts no further ones meanwhile.
   process.kill(pid, "SIGSTOP");
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  for (const each of children === "" ? [] : children.split(" ")) killNow(Number(each));
-  killNow(pid);
+  const family = [...(children === "" ? [] : children.split(" ").map(Number)), pid];
+  for (const each of family) killNow(each);
+  // The server does not start again while one of them holds its shared memory.
+  while (family.some(isRunning)) await setTimeout(5);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
 }
 
 function killNow(pid: number): void {
