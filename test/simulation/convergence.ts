@@ -1,4 +1,8 @@
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+
+import { parse } from "yaml";
+import * as z from "zod";
 
 import { loadRegistration } from "../../src/agent/registration.ts";
 import type { RobotSetup } from "../../src/api/robots.ts";
@@ -6,8 +10,6 @@ import { systemError } from "./disk.ts";
 import { HOSTNAME, PLACES } from "./robot-files.ts";
 import { digestOf } from "./timeline.ts";
 import type { World } from "./world.ts";
-import { createHash } from "node:crypto";
-import { parse } from "yaml";
 
 /** A refused registration is tried again after an hour and a tenth; that is the longest that anybody has to wait. */
 const LONGEST_WAIT_MS = 70 * 60_000;
@@ -66,10 +68,8 @@ function isSettled(world: World): string | null {
 
 /** What the robot should be registered as, read off the disk without the agent's code. */
 export function wantedOnDisk(world: World): RobotSetup {
-  const { robot } = parse(textOf(world, PLACES.configuration)) as {
-    robot: { region: string; site: string; labels: Record<string, string> };
-  };
-  const { robot_type_id } = parse(textOf(world, PLACES.manifest)) as { robot_type_id: string };
+  const { robot } = configurationOf(world.disk.read(PLACES.configuration));
+  const { robot_type_id } = manifestOf(world.disk.read(PLACES.manifest));
   const configuration_digest = digestOnDisk(world) ?? "";
   return {
     name: world.hostname,
@@ -82,12 +82,27 @@ export function wantedOnDisk(world: World): RobotSetup {
 }
 
 function digestOnDisk(world: World): string | null {
-  const { configuration_files } = parse(textOf(world, PLACES.manifest)) as { configuration_files: string[] };
-  return digestOf(configuration_files.map((path) => createHash("sha256").update(world.disk.read(path)).digest("hex")));
+  const { configuration_files } = manifestOf(world.disk.read(PLACES.manifest));
+  return digestOf(configuration_files.map((path) => sha256Of(world.disk.read(path))));
 }
 
-function textOf(world: World, path: string): string {
-  return new TextDecoder().decode(world.disk.read(path));
+const configurationSchema = z.object({
+  robot: z.object({ region: z.string(), site: z.string(), labels: z.record(z.string(), z.string()) }),
+});
+const manifestSchema = z.object({ robot_type_id: z.string(), configuration_files: z.array(z.string()) });
+
+const configurationOf = onceFor((bytes) => configurationSchema.parse(parse(new TextDecoder().decode(bytes))));
+const manifestOf = onceFor((bytes) => manifestSchema.parse(parse(new TextDecoder().decode(bytes))));
+const sha256Of = onceFor((bytes) => createHash("sha256").update(bytes).digest("hex"));
+
+/** Worlds ask after every step, and another content of a file is another array. */
+function onceFor<T>(derive: (bytes: Uint8Array) => T): (bytes: Uint8Array) => T {
+  const known = new WeakMap<Uint8Array, T>();
+  return (bytes) => {
+    const value = known.get(bytes) ?? derive(bytes);
+    known.set(bytes, value);
+    return value;
+  };
 }
 
 /** The state file by the agent's own reader, of the disk as it is at this moment. */

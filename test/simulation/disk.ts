@@ -12,6 +12,8 @@ import type { Dice } from "./dice.ts";
 export interface Disk {
   /** @throws a system error, as every method here does. */
   look(path: string, follow?: boolean): Inode;
+  /** @returns null where there is nothing. */
+  lookFor(path: string): Inode | null;
   read(path: string): Uint8Array;
   exists(path: string): boolean;
   list(path: string): readonly string[];
@@ -87,6 +89,8 @@ export interface DiskOptions {
   readonly granularity_ms: number;
 }
 
+type ErrorCode = "ENOENT" | "ENOTDIR" | "ELOOP";
+
 const LINK_LIMIT = 40;
 const NOTHING = new Uint8Array();
 export const ROOT_USER = 0;
@@ -145,31 +149,38 @@ export function createDisk(options: DiskOptions): Disk {
     return ctime_ns;
   }
 
-  function walk(path: string, follow: boolean): Inode {
-    let pending = path.split("/").filter((name) => name !== "");
+  /** @returns the inode, or the code of the error that the kernel answers. */
+  function find(path: string, follow: boolean): Inode | ErrorCode {
+    // The next name is the last one.
+    const pending = path.split("/").toReversed();
     let inode = root;
     let links = 0;
-    while (pending.length > 0) {
-      const [name = "", ...rest] = pending;
-      pending = rest;
-      if (inode.kind !== "directory") throw systemError("ENOTDIR", path);
+    for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+      if (name === "") continue;
+      if (inode.kind !== "directory") return "ENOTDIR";
+      if (name === ".") continue;
       if (name === "..") {
         inode = inode.parent ?? root;
         continue;
       }
-      if (name === ".") continue;
       const entry = inode.entries.get(name);
-      if (entry === undefined) throw systemError("ENOENT", path);
-      if (entry.kind !== "link" || (rest.length === 0 && !follow)) {
+      if (entry === undefined) return "ENOENT";
+      if (entry.kind !== "link" || (pending.length === 0 && !follow)) {
         inode = entry;
         continue;
       }
       links += 1;
-      if (links > LINK_LIMIT) throw systemError("ELOOP", path);
+      if (links > LINK_LIMIT) return "ELOOP";
       if (entry.target.startsWith("/")) inode = root;
-      pending = [...entry.target.split("/").filter((part) => part !== ""), ...rest];
+      pending.push(...entry.target.split("/").toReversed());
     }
     return inode;
+  }
+
+  function walk(path: string, follow: boolean): Inode {
+    const found = find(path, follow);
+    if (typeof found === "string") throw systemError(found, path);
+    return found;
   }
 
   function folderOf(path: string): { directory: Inode; name: string } {
@@ -203,19 +214,16 @@ export function createDisk(options: DiskOptions): Disk {
   const disk: Disk = {
     onChange() {},
     look: (path, follow = true) => walk(path, follow),
+    lookFor(path) {
+      const found = find(path, true);
+      return typeof found === "string" ? null : found;
+    },
     read(path) {
       const inode = walk(path, true);
       if (inode.kind === "directory") throw systemError("EISDIR", path);
       return inode.bytes;
     },
-    exists(path) {
-      try {
-        walk(path, true);
-        return true;
-      } catch {
-        return false;
-      }
-    },
+    exists: (path) => disk.lookFor(path) !== null,
     list: (path) => [...walk(path, true).entries.keys()],
     create(path, kind, create_options = {}) {
       const { directory, name } = folderOf(path);

@@ -4,7 +4,7 @@ import { times } from "../support/tier.ts";
 import { PLANTS } from "./plants.ts";
 import { describeFailure, simulate } from "./simulation.ts";
 
-/** Beside the worlds of fleet/fleet.test.ts; `scripts/simulate.ts` runs thousands. */
+/** Beside the worlds of fleet/; `scripts/simulate.ts` runs thousands. */
 const SEEDS = times(40, 400);
 const FIRST_SEED = 1;
 /** Seeds that a planted mistake may take to be found. */
@@ -31,10 +31,14 @@ describe("simulate", () => {
     },
   );
 
-  it.each(REGRESSIONS)("simulate: seed %i, which found %s", async (seed) => {
-    const report = await simulate({ seed });
-    if (report.failure !== null) expect.fail(describeFailure(report));
-  });
+  // The first ones ran already.
+  it.each(REGRESSIONS.filter(([seed]) => seed >= FIRST_SEED + SEEDS))(
+    "simulate: seed %i, which found %s",
+    async (seed) => {
+      const report = await simulate({ seed });
+      if (report.failure !== null) expect.fail(describeFailure(report));
+    },
+  );
 
   it("simulate: the same seed gives the same trace, another one another", async () => {
     const first = await simulate({ seed: 77, steps: 2000 });

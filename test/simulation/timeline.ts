@@ -44,12 +44,8 @@ export function createTimeline(disk: Disk): Timeline {
   }
 
   function inodeAt(path: string): Inode | null {
-    try {
-      const inode = disk.look(path);
-      return inode.kind === "file" && (inode.mode & 0o004) !== 0 ? inode : null;
-    } catch {
-      return null;
-    }
+    const inode = disk.lookFor(path);
+    return inode?.kind === "file" && (inode.mode & 0o004) !== 0 ? inode : null;
   }
 
   return {

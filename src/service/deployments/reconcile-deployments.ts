@@ -5,7 +5,12 @@ import { createFailingItems } from "../failing-items.ts";
 import { letOthersIn } from "../let-others-in.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import type { DeploymentFacts } from "../store/deployment-facts.ts";
-import { findContract, findDeploymentFacts, listDeploymentFacts } from "../store/deployment-facts.ts";
+import {
+  DEPLOYMENTS_AT_A_TIME,
+  findContract,
+  findDeploymentFacts,
+  listDeploymentFacts,
+} from "../store/deployment-facts.ts";
 import { lockDeployment } from "../store/deployments.ts";
 import { bringProbesForward } from "../store/endpoints.ts";
 import type { Reader } from "../store/store.ts";
@@ -16,8 +21,6 @@ import { obstacleOf } from "./obstacle.ts";
 import type { Moment, Target } from "./transition.ts";
 import { moveDeployment } from "./transition.ts";
 
-/** Deployments looked at in one query. */
-const BATCH = 500;
 /** Moves under way at a time: they share commits, and leave room for requests in between. */
 const MOVES_MAXIMUM = 64;
 const NAME = "reconcile-deployments";
@@ -73,7 +76,7 @@ async function sweep(
   const found = new Map<string, Compatibility>();
   for (let after = ""; !signal.aborted;) {
     await letOthersIn();
-    const batch = await listDeploymentFacts(store.reader, after, BATCH);
+    const batch = await listDeploymentFacts(store.reader, after);
     const due: Due[] = [];
     for (const facts of batch) {
       await failing.judged.attempt(facts.id, async () => {
@@ -91,7 +94,7 @@ async function sweep(
       );
     }
     const last = batch.at(-1);
-    if (last === undefined || batch.length < BATCH) break;
+    if (last === undefined || batch.length < DEPLOYMENTS_AT_A_TIME) break;
     after = last.id;
   }
   return found;

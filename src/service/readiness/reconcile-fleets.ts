@@ -3,6 +3,7 @@ import { letOthersIn } from "../let-others-in.ts";
 import type { FleetKey } from "../store/fleets.ts";
 import {
   activateGeneration,
+  FLEETS_AT_A_TIME,
   findFleetFacts,
   listFleetsToReconcile,
   lockFreeFleet,
@@ -16,8 +17,6 @@ import { assessActive, assessUpdate, neededEndpoints } from "./assessment.ts";
 import { updateBlocker } from "./derive-fleet.ts";
 import type { FleetFacts, GenerationFacts } from "./fleet-facts.ts";
 
-/** Fleets looked at in one query. */
-const FLEETS_AT_A_TIME = 100;
 const NAME = "reconcile-fleets";
 /** Updates that are blocked are looked at again each time, and each look reads all members. */
 const REST_RATIO = 10;
@@ -87,7 +86,7 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Readines
     async run(signal) {
       let after: string | null = null;
       while (!signal.aborted) {
-        const keys: readonly FleetKey[] = await listFleetsToReconcile(store.reader, after, FLEETS_AT_A_TIME);
+        const keys: readonly FleetKey[] = await listFleetsToReconcile(store.reader, after);
         for (const key of keys) {
           await letOthersIn();
           if (!signal.aborted) await failing.attempt(key.id, () => reconcile(key));

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { EndpointHealth, Tables } from "./tables.ts";
 
@@ -26,10 +27,20 @@ export interface DeploymentFacts extends Pick<
   readonly endpoint_withdrawn_at: string | null;
 }
 
-/** Current deployments of all organizations, in the order of their ids, at most `rows` after the id `after`. */
-export function listDeploymentFacts(reader: Reader, after: string, rows: number): Promise<DeploymentFacts[]> {
-  return factsOf(reader).where("deployments.id", ">", after).orderBy("deployments.id").limit(rows).execute();
+/** Deployments looked at in one query. */
+export const DEPLOYMENTS_AT_A_TIME = 500;
+
+/** Current deployments of all organizations, in the order of their ids, at most `DEPLOYMENTS_AT_A_TIME` after the id `after`. */
+export function listDeploymentFacts(reader: Reader, after: string): Promise<readonly DeploymentFacts[]> {
+  return selectAfter(reader, { after });
 }
+
+const selectAfter = prepare<{ readonly after: string }, DeploymentFacts>((database, parameter) =>
+  factsOf(database)
+    .where("deployments.id", ">", parameter("after"))
+    .orderBy("deployments.id")
+    .limit(DEPLOYMENTS_AT_A_TIME),
+);
 
 /** The same of one deployment; undefined once it is retired. */
 export function findDeploymentFacts(

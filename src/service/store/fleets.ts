@@ -3,6 +3,7 @@ import type { Transaction } from "kysely";
 import type { FleetFacts } from "../readiness/fleet-facts.ts";
 import { loadFleetFacts } from "./fleet-facts.ts";
 import type { PageRange } from "./page-range.ts";
+import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -37,13 +38,20 @@ export async function findFleetFacts(
 /** Where a fleet is, for those who look after the fleets of all organizations. */
 export type FleetKey = Pick<Tables["fleets"], "id" | "organization_id">;
 
+/** Fleets looked at in one query. */
+export const FLEETS_AT_A_TIME = 100;
+
 /**
  * Fleets with a generation that may be ready to become active: it was not before, and an endpoint of its checkpoint is healthy.
  *
  * @param after id of the last fleet of the batch before; null for the first.
  */
-export function listFleetsToReconcile(reader: Reader, after: string | null, rows: number): Promise<FleetKey[]> {
-  return reader
+export function listFleetsToReconcile(reader: Reader, after: string | null): Promise<readonly FleetKey[]> {
+  return selectToReconcile(reader, { after: after ?? "" });
+}
+
+const selectToReconcile = prepare<{ readonly after: string }, FleetKey>((database, parameter) =>
+  database
     .selectFrom("fleets")
     .select(["fleets.id", "fleets.organization_id"])
     .where(({ exists, selectFrom }) =>
@@ -57,11 +65,10 @@ export function listFleetsToReconcile(reader: Reader, after: string | null, rows
           .where("endpoints.health", "=", "healthy"),
       ),
     )
-    .where("fleets.id", ">", after ?? "")
+    .where("fleets.id", ">", parameter("after"))
     .orderBy("fleets.id")
-    .limit(rows)
-    .execute();
-}
+    .limit(FLEETS_AT_A_TIME),
+);
 
 /** A fleet, locked for a change of its generations. */
 export function lockFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {

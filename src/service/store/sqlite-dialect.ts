@@ -1,12 +1,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 
-import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, ValueNode } from "kysely";
 import type {
   CompiledQuery,
   DatabaseConnection,
   Dialect,
   Driver,
   Kysely,
+  LimitNode,
   QueryResult,
   SelectModifierNode,
   TransactionSettings,
@@ -41,11 +42,11 @@ export class NodeSqliteDialect implements Dialect {
   }
 
   createQueryCompiler(): SqliteQueryCompiler {
-    return new LocklessSqliteCompiler();
+    return new NodeSqliteCompiler();
   }
 
   createAdapter(): TransactionalSqliteAdapter {
-    return new TransactionalSqliteAdapter();
+    return SQLITE_ADAPTER;
   }
 
   createIntrospector(database: Kysely<unknown>): SqliteIntrospector {
@@ -53,10 +54,17 @@ export class NodeSqliteDialect implements Dialect {
   }
 }
 
-/** A write transaction holds the whole database, so that there is no row to lock in it, and none to skip. */
-class LocklessSqliteCompiler extends SqliteQueryCompiler {
+class NodeSqliteCompiler extends SqliteQueryCompiler {
+  /** A write transaction holds the whole database, so that there is no row to lock in it, and none to skip. */
   protected override visitSelectModifier(node: SelectModifierNode): void {
     if (node.modifier === undefined || !ROW_LOCKS.has(node.modifier)) super.visitSelectModifier(node);
+  }
+
+  /** As text: SQLite plans a statement with `limit ?` anew at each run, because the plan may depend on the value. That doubles a short query. */
+  protected override visitLimit(node: LimitNode): void {
+    const rows = ValueNode.is(node.limit) ? node.limit.value : null;
+    if (Number.isSafeInteger(rows)) this.append(`limit ${String(rows)}`);
+    else super.visitLimit(node);
   }
 }
 
@@ -66,6 +74,9 @@ class TransactionalSqliteAdapter extends SqliteAdapter {
     return true;
   }
 }
+
+/** One for all databases, which share their prepared queries by it (prepared.ts). */
+const SQLITE_ADAPTER = new TransactionalSqliteAdapter();
 
 class NodeSqliteDriver implements Driver {
   readonly #database: DatabaseSync;

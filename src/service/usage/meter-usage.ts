@@ -4,13 +4,11 @@ import type { OperationContext } from "../operations/operation.ts";
 import { updateDeployment } from "../store/deployments.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Began } from "../store/usage.ts";
-import { closePeriod, lockPeriods } from "../store/usage.ts";
+import { closePeriod, lockPeriods, PERIODS_AT_A_TIME } from "../store/usage.ts";
 import type { Task } from "../task.ts";
 import type { UsageTime } from "./period.ts";
 import { latestBelieved, wholeHour, wholeSecond } from "./period.ts";
 
-/** Periods cut in one transaction. */
-const BATCH = 100;
 const INTERVAL_MS = 30_000;
 
 /**
@@ -20,10 +18,9 @@ const INTERVAL_MS = 30_000;
  */
 export function createMeterUsage({ store, newId, usageClock }: Context): Task {
   async function cutAll(cut: Cut, signal: AbortSignal): Promise<void> {
-    let count = BATCH;
-    while (count === BATCH && !signal.aborted) {
-      const ids = Array.from({ length: BATCH }, () => newId("use"));
-      count = await store.write((transaction) => cutPeriods(transaction, cut, ids));
+    let count = PERIODS_AT_A_TIME;
+    while (count === PERIODS_AT_A_TIME && !signal.aborted) {
+      count = await store.write((transaction) => cutPeriods(transaction, cut, () => newId("use")));
     }
   }
 
@@ -63,14 +60,12 @@ function cutsAt(now: UsageTime): readonly Cut[] {
 async function cutPeriods(
   transaction: Transaction<Tables>,
   { began, end, next_from }: Cut,
-  ids: readonly string[],
+  newUsageId: () => string,
 ): Promise<number> {
-  const running = await lockPeriods(transaction, began, ids.length);
-  for (const [index, deployment] of running.entries()) {
-    const usage_id = ids[index];
-    if (usage_id === undefined) break;
+  const running = await lockPeriods(transaction, began);
+  for (const deployment of running) {
     const usage_until = await closePeriod(transaction, deployment, end);
-    await updateDeployment(transaction, deployment, { usage_from: next_from, usage_id, usage_until });
+    await updateDeployment(transaction, deployment, { usage_from: next_from, usage_id: newUsageId(), usage_until });
   }
   return running.length;
 }

@@ -122,6 +122,15 @@ describe("store.write", () => {
     );
     expect(await locked).toHaveLength(1);
   });
+
+  it("asks with the number of rows in the text, so that SQLite plans the query once", async () => {
+    await using store = await open();
+    await add(store, "org_1");
+    await add(store, "org_2");
+    const query = store.reader.selectFrom("organizations").select("id").orderBy("id").limit(1);
+    expect(query.compile()).toMatchObject({ sql: expect.stringMatching(/ limit 1$/), parameters: [] });
+    expect(await query.execute()).toEqual([{ id: "org_1" }]);
+  });
 });
 
 describe("createWriter", () => {
