@@ -89,12 +89,13 @@ describe("waitUntilEnded", () => {
     expect(told()).toBe("a\nconnection refused; asking on\n");
   });
 
-  it("waits as long as a busy service asks", async () => {
+  it("waits at least as long as a busy service asks", async () => {
     const { context, service, pauses } = open();
     const busy: CallResult<Look> = { ...forbidden, status: 503, retry_after_ms: 7000 };
     const steps = answers(busy, look("a", { exit_code: EXIT.ok, problem: null }));
     expect(await waitUntilEnded(service, { look: steps, timeout_ms: 60_000, later: "" }, context)).toBe(0);
-    expect(pauses).toEqual([7000]);
+    expect(pauses).toHaveLength(1);
+    expect(pauses[0]).toBeGreaterThanOrEqual(7000);
   });
 
   it("ends at once with what does not pass by itself", async () => {
