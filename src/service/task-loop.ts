@@ -7,7 +7,7 @@ import type { Task } from "./task.ts";
 export interface TaskLoop extends AsyncDisposable {
   /** Begins with a run of every task. Once only. */
   start(): void;
-  /** Has every task run soon. Nudges that come together, or during a run, bring one more run. */
+  /** Has every task run soon that does not ignore it. Nudges that come together, or during a run, bring one more run. */
   nudge(): void;
 }
 
@@ -28,13 +28,14 @@ export function createTaskLoop(
 ): TaskLoop {
   const stopping = new AbortController();
   const runners = tasks.map((task) => createRunner(task, machine, stopping.signal));
+  const nudged = runners.filter((_runner, index) => tasks[index]?.ignoresNudges !== true);
   let ended: Promise<unknown> = Promise.resolve();
   return {
     start() {
       ended = Promise.all(runners.map((runner) => runner.runUntilStopped()));
     },
     nudge() {
-      for (const runner of runners) runner.nudge();
+      for (const runner of nudged) runner.nudge();
     },
     async [Symbol.asyncDispose]() {
       stopping.abort();

@@ -8,6 +8,8 @@ export interface Task {
   readonly name: string;
   /** Longest time between two runs; a nudge brings the next one forward. */
   readonly interval_ms: number;
+  /** For what requests do not make due: nudges bring no run forward. */
+  readonly ignoresNudges?: boolean;
   /** After a run, so many times as long as it took belong to requests, however often it is nudged; none when not given. */
   readonly rest_ratio?: number;
   /** One run. A failure is logged and the next run comes as usual. */

@@ -14,6 +14,7 @@ export function createPruneLogins({ store, machine: { clock } }: Pick<OperationC
   return {
     name: "prune-logins",
     interval_ms: INTERVAL_MS,
+    ignoresNudges: true,
     async run(signal) {
       const now_ms = clock.wall_ms();
       const now = new Date(now_ms).toISOString();

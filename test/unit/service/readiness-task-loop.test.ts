@@ -103,6 +103,19 @@ describe("createTaskLoop", () => {
     runs[2]?.resolve();
   });
 
+  it("a task that ignores nudges waits for the end of its interval", async () => {
+    let runs = 0;
+    await using world = setUpDisposable(async () => void (runs += 1), { ignoresNudges: true });
+    world.loop.start();
+    await world.asleep().toEqual([NUDGE_GAP_MS]);
+    world.loop.nudge();
+    await world.pass();
+    await world.asleep().toEqual([1000 - NUDGE_GAP_MS]);
+    world.loop.nudge();
+    await world.asleep().toEqual([1000 - NUDGE_GAP_MS]);
+    expect(runs).toBe(1);
+  });
+
   it.each([
     ["a short run leaves nudges be", 1, NUDGE_GAP_MS],
     ["one that took long is followed by its rest", 30, 300],
