@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createServer, request as sendRequest } from "node:http";
+import { Agent, createServer, request as sendRequest } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 /** What stands in front of replicas: gives each request to the next of them, whatever connection it came on. */
@@ -11,13 +11,14 @@ export interface RoundRobin extends AsyncDisposable {
 
 /** Passes requests and answers through byte for byte, their headers as they were spelled. */
 export async function startRoundRobin(replicas: readonly string[]): Promise<RoundRobin> {
+  const agent = new Agent({ keepAlive: true });
   const counts = replicas.map(() => 0);
   let turn = 0;
   const server = createServer((incoming, outgoing) => {
     const index = turn % replicas.length;
     turn += 1;
     counts[index] = (counts[index] ?? 0) + 1;
-    forward(new URL(replicas[index] ?? ""), incoming, outgoing);
+    forward(new URL(replicas[index] ?? ""), agent, incoming, outgoing);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -30,18 +31,19 @@ export async function startRoundRobin(replicas: readonly string[]): Promise<Roun
       const closed = once(server, "close");
       server.close();
       server.closeAllConnections();
+      agent.destroy();
       await closed;
     },
   };
 }
 
 /** The request whole first, as proxies do that buffer: a replica that refuses it half-way is heard all the same. */
-function forward({ hostname, port }: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
+function forward({ hostname, port }: URL, agent: Agent, incoming: IncomingMessage, outgoing: ServerResponse): void {
   const { method = "GET", url = "/", rawHeaders } = incoming;
   const chunks: Buffer[] = [];
   incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
   incoming.on("end", () => {
-    const upstream = sendRequest({ hostname, port, method, path: url, headers: rawHeaders, agent: false });
+    const upstream = sendRequest({ hostname, port, method, path: url, headers: rawHeaders, agent });
     upstream.on("response", (answer) => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
       answer.pipe(outgoing);

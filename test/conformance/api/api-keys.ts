@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
 import { register } from "./robots.ts";
 import type { Target } from "./target.ts";
-import { SOON } from "./waiting.ts";
+import { soon } from "./waiting.ts";
 
 export function apiKeysConformance(target: () => Target): void {
   describe("API keys", () => {
@@ -99,7 +99,7 @@ export function apiKeysConformance(target: () => Target): void {
         // Where the machine was so busy that it may have come too late, this key shows nothing.
         if (Date.now() >= Date.parse(expires_at)) continue;
         expect(status).toBe(200);
-        await expect.poll(async () => (await holder.send("listRobots")).status, SOON).toBe(401);
+        await soon(async () => expect((await holder.send("listRobots")).status).toBe(401));
         expect(await holder.refused("Unauthorized", "listRobots")).toContain("expired");
         return;
       }

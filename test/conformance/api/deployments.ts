@@ -5,7 +5,7 @@ import type { Client, Loc } from "./client.ts";
 import { register } from "./robots.ts";
 import type { Target } from "./target.ts";
 import type { DeploymentView } from "./views.ts";
-import { SOON } from "./waiting.ts";
+import { soon } from "./waiting.ts";
 
 /** Looks at a deployment until it is as it should be. */
 export async function untilDeployment(
@@ -13,9 +13,11 @@ export async function untilDeployment(
   { id }: Pick<DeploymentView, "id">,
   expected: object,
 ): Promise<DeploymentView> {
-  const get = () => client.call("getDeployment", { path: { deployment_id: id } });
-  await expect.poll(get, SOON).toMatchObject(expected);
-  return get();
+  return soon(async () => {
+    const deployment = await client.call("getDeployment", { path: { deployment_id: id } });
+    expect(deployment).toMatchObject(expected);
+    return deployment;
+  });
 }
 
 async function deploy(client: Client, robot: string, model: string = STEADY.slug): Promise<DeploymentView> {
@@ -123,7 +125,7 @@ export function deploymentsConformance(target: () => Target): void {
       const created = await deploy(client, "r1", DEAD.slug);
       expect(created).toMatchObject({ status: "preparing", activated_at: null, active_generation_id: null });
       const before = target().inference.probes(DEAD.endpoint);
-      await expect.poll(() => target().inference.probes(DEAD.endpoint), SOON).toBeGreaterThan(before + 3);
+      await soon(async () => expect(target().inference.probes(DEAD.endpoint)).toBeGreaterThan(before + 2));
       await untilDeployment(client, created, { status: "preparing" });
     });
 

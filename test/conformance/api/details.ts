@@ -8,7 +8,7 @@ import { fleetOf, untilFleet, windowOf, withRobots } from "./fleets.ts";
 import { DIGEST, register, setupOf } from "./robots.ts";
 import type { Target } from "./target.ts";
 import type { FleetView } from "./views.ts";
-import { SOON } from "./waiting.ts";
+import { soon } from "./waiting.ts";
 
 const OTHER_DIGEST = `sha256:${"1".repeat(64)}`;
 const NOBODY = "fleet_00000000000000000000000000";
@@ -109,7 +109,7 @@ export function detailsConformance(target: () => Target): void {
       const told = expect.stringMatching(
         /^The endpoint in us-west-2 has been unhealthy since \d{4}-\d\d-\d\dT[\d:.]+Z: .*503.*\.$/,
       );
-      await expect.poll(reasons, SOON).toEqual([told, told]);
+      await soon(async () => expect(await reasons()).toEqual([told, told]));
       const { endpoints } = await detailsOf(client, fleet);
       expect(endpoints).toMatchObject([
         { region: REGION, status: "unhealthy", detail: expect.stringContaining("503") },
@@ -240,11 +240,13 @@ export function detailsConformance(target: () => Target): void {
         return robots.map(({ fits, reason }) => [fits, reason]);
       };
       // Until its endpoint was looked at.
-      await expect.poll(judged, SOON).toEqual([
-        [true, null],
-        [false, `${PICKY.checkpoint} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`],
-        [false, `${PICKY.checkpoint} has no endpoint in the robot's region ${OTHER_REGION}.`],
-      ]);
+      await soon(async () =>
+        expect(await judged()).toEqual([
+          [true, null],
+          [false, `${PICKY.checkpoint} needs a robot of type ${ROBOT_TYPE}; the robot is wheelbarrow.`],
+          [false, `${PICKY.checkpoint} has no endpoint in the robot's region ${OTHER_REGION}.`],
+        ]),
+      );
     });
 
     it("a robot that fits a model whose endpoint fails is told what it would wait for", async () => {
@@ -254,7 +256,7 @@ export function detailsConformance(target: () => Target): void {
         return robots.map(({ fits, reason }) => [fits, reason]);
       };
       const reason = expect.stringMatching(/^The endpoint in us-west-2 has been unhealthy since .*503.*\.$/);
-      await expect.poll(judged, SOON).toEqual([[true, reason]]);
+      await soon(async () => expect(await judged()).toEqual([[true, reason]]));
     });
 
     it("of more robots than are read at a time: all, each once", async () => {

@@ -5,7 +5,7 @@ import type { Client, Loc } from "./client.ts";
 import { register, setupOf } from "./robots.ts";
 import type { Target } from "./target.ts";
 import type { FleetView } from "./views.ts";
-import { SOON } from "./waiting.ts";
+import { soon } from "./waiting.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -35,9 +35,11 @@ export async function withRobots(target: Target): Promise<Client> {
 
 /** Looks at a fleet until it is as it should be. */
 export async function untilFleet(client: Client, { id }: FleetView, expected: object): Promise<FleetView> {
-  const get = () => client.call("getFleet", { path: { fleet_id: id } });
-  await expect.poll(get, SOON).toMatchObject(expected);
-  return get();
+  return soon(async () => {
+    const fleet = await client.call("getFleet", { path: { fleet_id: id } });
+    expect(fleet).toMatchObject(expected);
+    return fleet;
+  });
 }
 
 export const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
@@ -258,8 +260,8 @@ export function fleetsConformance(target: () => Target): void {
     it("a fleet whose endpoint never answered is preparing, and its robots wait", async () => {
       const client = await withRobots(target());
       const fleet = await client.call("createFleet", { body: fleetOf("f", { subject: DEAD.slug }) });
-      const probes = target().inference.probes(DEAD.endpoint);
-      await expect.poll(() => target().inference.probes(DEAD.endpoint), SOON).toBeGreaterThan(probes + 3);
+      const before = target().inference.probes(DEAD.endpoint);
+      await soon(async () => expect(target().inference.probes(DEAD.endpoint)).toBeGreaterThan(before + 2));
       expect(await client.call("getFleet", { path: { fleet_id: fleet.id } })).toMatchObject({
         status: "preparing",
         blocker: null,

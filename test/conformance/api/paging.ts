@@ -6,7 +6,7 @@ import { allOperations } from "./client.ts";
 import { register } from "./robots.ts";
 import type { Target } from "./target.ts";
 import { answers } from "./views.ts";
-import { SOON } from "./waiting.ts";
+import { soon } from "./waiting.ts";
 
 /** Items of a list made beforehand. */
 const COUNT = 5;
@@ -39,7 +39,7 @@ const LISTS: readonly List[] = [
     async fill(client) {
       await register(client, names);
       for (const robot of names) await client.call("createDeployment", { body: { model: STEADY.slug, robot } });
-      await expect.poll(async () => (await client.call("listUsage")).items.length, SOON).toBe(COUNT);
+      await soon(async () => expect((await client.call("listUsage")).items).toHaveLength(COUNT));
     },
   },
   {

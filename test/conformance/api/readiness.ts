@@ -4,7 +4,7 @@ import { IDLE, LOSSY, OTHER_REGION, ROBOT_TYPE, WALKED, WARMING } from "./catalo
 import { fleetOf, untilFleet } from "./fleets.ts";
 import { register } from "./robots.ts";
 import type { Target } from "./target.ts";
-import { SOON } from "./waiting.ts";
+import { soon } from "./waiting.ts";
 
 export function readinessConformance(target: () => Target): void {
   describe("readiness", () => {
@@ -46,12 +46,10 @@ export function readinessConformance(target: () => Target): void {
       for (let round = 0; round < 2; round += 1) {
         const before = inference.probes(LOSSY.endpoint);
         inference.lose(LOSSY.endpoint, 1);
-        await expect
-          .poll(async () => {
-            statuses.add((await client.call("getFleet", { path: { fleet_id: fleet.id } })).status);
-            return inference.probes(LOSSY.endpoint);
-          }, SOON)
-          .toBeGreaterThan(before + 3);
+        await soon(async () => {
+          statuses.add((await client.call("getFleet", { path: { fleet_id: fleet.id } })).status);
+          expect(inference.probes(LOSSY.endpoint)).toBeGreaterThan(before + 2);
+        });
       }
       expect([...statuses]).toEqual(["ready"]);
     });
@@ -81,7 +79,7 @@ export function readinessConformance(target: () => Target): void {
         body: fleetOf("f", { subject: WARMING.slug, peak_active_robots: 2 }),
       });
       const before = inference.probes(WARMING.endpoint);
-      await expect.poll(() => inference.probes(WARMING.endpoint), SOON).toBeGreaterThan(before + 1);
+      await soon(async () => expect(inference.probes(WARMING.endpoint)).toBeGreaterThan(before + 1));
       await untilFleet(client, fleet, { status: "preparing", robots: { waiting: 2 } });
       inference.heal(WARMING.endpoint);
       await untilFleet(client, fleet, { status: "ready", robots: { ready: 2, waiting: 0 } });

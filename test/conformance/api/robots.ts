@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 import { describe, expect, it } from "vitest";
 
 import { OTHER_REGION, REGION, ROBOT_TYPE } from "./catalog.ts";
@@ -19,7 +21,7 @@ export async function register(client: Client, names: readonly string[], rest: M
   const views: RobotView[] = [];
   for (const name of names) {
     // Which of two replicas was first within a millisecond, nobody can tell.
-    for (const last_ms = Date.now(); Date.now() === last_ms;);
+    for (const last_ms = Date.now(); Date.now() === last_ms;) await setTimeout(1);
     views.push((await client.call("setupRobot", { body: setupOf(name, rest) })).robot);
   }
   return views;

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import { sharedPostgres } from "../../support/postgres.ts";
-import { startReplicas } from "../../support/replicas.ts";
+import { QUICK, startReplicas } from "../../support/replicas.ts";
 import { startRoundRobin } from "../../support/round-robin.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
 import { catalogText, FAILING_AT_FIRST, IDLE, LOSSY, WARMING } from "./catalog.ts";
@@ -12,7 +12,10 @@ import type { Target } from "./target.ts";
 import { memoryFolder } from "../../support/memory.ts";
 
 /** One for each test, and some for the tests of several. */
-const ORGANIZATIONS = 1000;
+const ORGANIZATIONS = 550;
+
+/** A dozen endpoints are expected all the time, and the probes of each take a dozen statements: more of them would be most of the work. */
+const READINESS = { ...QUICK, expected_ms: 400, tick_ms: 50 };
 
 /** One process on SQLite. */
 export async function startOnSqlite(): Promise<Target> {
@@ -38,6 +41,7 @@ async function startTarget(store: StoreLocation, count: number, remove: () => Pr
         store,
         count,
         catalog: catalogText(inference, [LOSSY, IDLE, WARMING]),
+        readiness: READINESS,
         organizations: ORGANIZATIONS,
       }),
     );

@@ -4,7 +4,7 @@ import { DEAD, PICKY, STEADY } from "./catalog.ts";
 import { untilDeployment } from "./deployments.ts";
 import { register } from "./robots.ts";
 import type { Target } from "./target.ts";
-import { SOON } from "./waiting.ts";
+import { soon } from "./waiting.ts";
 
 export function usageConformance(target: () => Target): void {
   describe("usage", () => {
@@ -18,7 +18,7 @@ export function usageConformance(target: () => Target): void {
       const deployment = await client.call("createDeployment", { body: { model: STEADY.oldest, robot: "r1" } });
       const active = await untilDeployment(client, deployment, { status: "active" });
       const total = async () => (await client.call("listUsage")).items.reduce((sum, { quantity }) => sum + quantity, 0);
-      await expect.poll(total, SOON).toBeGreaterThanOrEqual(2);
+      await soon(async () => expect(await total()).toBeGreaterThanOrEqual(2));
       const { retired_at } = await client.call("retireDeployment", { path: { deployment_id: deployment.id } });
       const { items } = await client.call("listUsage");
       for (const item of items) {
@@ -54,8 +54,12 @@ export function usageConformance(target: () => Target): void {
       await register(client, ["r1"]);
       const first = await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r1" } });
       await untilDeployment(client, first, { status: "active" });
-      await expect.poll(async () => (await client.call("listUsage")).items.at(-1)?.quantity, SOON).toBeGreaterThan(0);
-      const running = (await client.call("listUsage")).items.map(({ id }) => id);
+      const { items } = await soon(async () => {
+        const usage = await client.call("listUsage");
+        expect(usage.items.at(-1)?.quantity).toBeGreaterThan(0);
+        return usage;
+      });
+      const running = items.map(({ id }) => id);
       await client.call("createDeployment", { body: { model: PICKY.slug, robot: "r1" } });
       const closed = (await client.call("listUsage")).items.filter(({ deployment_id }) => deployment_id === first.id);
       expect(closed.map(({ id }) => id)).toEqual(running);
