@@ -51,6 +51,7 @@ export function trackFiles(files: Files, clock: Clock): PendingFiles {
       directoryId: (path) => track(path, files.directoryId(path)),
       directoryIdNow: (path) => files.directoryIdNow(path),
       readLink: (path) => track(path, files.readLink(path)),
+      readLinkNow: (path) => files.readLinkNow(path),
       openForReading: async (path) => trackReadable(path, await track(path, files.openForReading(path))),
       createExclusive: async (path, mode, owner) =>
         trackWritable(path, await track(path, files.createExclusive(path, mode, owner))),

@@ -49,6 +49,8 @@ export interface Files {
   /** As `directoryId`, in one synchronous system call. */
   directoryIdNow(path: string): string;
   readLink(path: string): Promise<string>;
+  /** As `readLink`, in one synchronous system call. */
+  readLinkNow(path: string): string;
   /** Opens without blocking, so that a FIFO without a writer cannot hang the caller. */
   openForReading(path: string): Promise<ReadableFile>;
   /** Creates the file with exactly `mode`, for `owner` where this user may give it away; fails with EEXIST when it is there. */
@@ -97,6 +99,7 @@ export const systemFiles: Files = {
   directoryId: async (path) => identify(await stat(path, { bigint: true })),
   directoryIdNow: (path) => identify(fs.statSync(path, { bigint: true })),
   readLink: (path) => readLink(path),
+  readLinkNow: (path) => fs.readlinkSync(path),
   async openForReading(path) {
     const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     return {

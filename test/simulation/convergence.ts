@@ -123,6 +123,9 @@ function loadState({ disk }: World): ReturnType<typeof loadRegistration> {
         throw systemError("ENOSYS", "check");
       },
       readLink: refuse,
+      readLinkNow() {
+        throw systemError("ENOSYS", "check");
+      },
       async openForReading(path) {
         const { bytes, ...inode } = disk.look(path);
         return {

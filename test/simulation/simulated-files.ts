@@ -125,6 +125,12 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
   /** The simulated disk never gives an inode number out twice. */
   const identify = (path: string) => String(describe(disk.look(path)).inode);
 
+  function targetOf(path: string): string {
+    const inode = disk.look(path, false);
+    if (inode.kind !== "link") throw systemError("EINVAL", path);
+    return inode.target;
+  }
+
   return {
     stat: (path) => operate(`stat ${path}`, () => describe(disk.look(path))),
     linkStat: (path) => operate(`lstat ${path}`, () => describe(disk.look(path, false))),
@@ -141,12 +147,11 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       failNowAndThen();
       return identify(path);
     },
-    readLink: (path) =>
-      operate(`readlink ${path}`, () => {
-        const inode = disk.look(path, false);
-        if (inode.kind !== "link") throw systemError("EINVAL", path);
-        return inode.target;
-      }),
+    readLink: (path) => operate(`readlink ${path}`, () => targetOf(path)),
+    readLinkNow(path) {
+      failNowAndThen();
+      return targetOf(path);
+    },
     async openForReading(path) {
       const inode = await operate(`open ${path}`, () => {
         const opened = openInode(path);

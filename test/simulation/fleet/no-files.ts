@@ -18,6 +18,7 @@ export const refuseFiles: Files = {
   directoryId: refuse,
   directoryIdNow: refuseNow,
   readLink: refuse,
+  readLinkNow: refuseNow,
   openForReading: refuse,
   createExclusive: (path) => Promise.reject(systemError("EEXIST", path)),
   rename: refuse,

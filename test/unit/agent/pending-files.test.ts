@@ -32,6 +32,7 @@ function silentDisk() {
     directoryId: never,
     directoryIdNow: () => "",
     readLink: never,
+    readLinkNow: refuse,
     openForReading: async () => readable,
     createExclusive: async () => writable,
     rename: never,
