@@ -1,6 +1,6 @@
 /** Builds the programs once for all test files, into a folder of this run, and makes the folder of its databases. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -22,7 +22,11 @@ export function setup(): void {
   const { status } = spawnSync(process.execPath, words, { stdio: "inherit" });
   if (status !== 0) throw new Error("The programs cannot be built");
   process.env["ROBOT_POLICY_TEST_PROGRAMS"] = folder;
-  process.env["NODE_COMPILE_CACHE"] = join(folder, "compiled");
+  const compiled = join(folder, "compiled");
+  mkdirSync(compiled);
+  // Node keeps a folder of its own there for each user.
+  chmodSync(compiled, 0o1777);
+  process.env["NODE_COMPILE_CACHE"] = compiled;
   const { bavail, bsize } = statfsSync(memoryFolder);
   clusters = mkdtempSync(join(bavail * bsize > CLUSTERS_BYTES ? memoryFolder : folder, "robot-policy-postgres-"));
   chmodSync(clusters, 0o755);

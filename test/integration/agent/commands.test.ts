@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
-import { chmod, mkdir, readFile, rm, truncate } from "node:fs/promises";
+import { chmod, mkdir, mkdtempDisposable, readFile, rm, truncate } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -31,6 +32,10 @@ function shownBy({ code, stdout, stderr }: CommandResult, { robot, proxy }: Pick
     .replaceAll(/SHA256 +/g, "SHA256  ");
 }
 
+async function showOn(scene: Scene, args: readonly string[]): Promise<string> {
+  return shownBy(await scene.robot.run(args), scene);
+}
+
 /** Every entry below a folder with what shows that it was touched. */
 function treeOf(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -47,7 +52,7 @@ describe("on a robot in order", () => {
     scene = await createScene();
   });
   afterAll(() => scene[Symbol.asyncDispose]());
-  const show = async (...args: string[]) => shownBy(await scene.robot.run(args), scene);
+  const show = (...args: string[]) => showOn(scene, args);
 
   test("check: says what would be registered", async () => {
     expect(await show("check")).toMatchInlineSnapshot(`
@@ -182,45 +187,6 @@ describe("on a robot in order", () => {
     expect(proxy.requests).toEqual([]);
   });
 
-  test("--setup: registers; --if-changed then only asks the service, and without it the same is sent again", async () => {
-    const { proxy } = scene;
-    expect(await show("--setup")).toMatchInlineSnapshot(`
-      "Registered arm-7 as rob_… at http://service
-      Configuration sha256:dffadf…
-      --- exit 0
-      "
-    `);
-    expect(proxy.requests.length).toBe(1);
-    expect(await show("--setup", "--if-changed")).toMatchInlineSnapshot(`
-      "Already registered: arm-7 as rob_… at http://service
-      Configuration sha256:dffadf…
-      --- exit 0
-      "
-    `);
-    expect(await show("--setup", "--if-changed", "--dry-run")).toContain(
-      "Would send nothing, unless the service lost it: POST",
-    );
-    expect(proxy.requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
-    const unchanged = JSON.parse((await scene.robot.run(["--setup", "--if-changed", "--json"])).stdout);
-    expect(unchanged).toMatchObject({ state: "registered", healthy: true, registered_now: false });
-    const again = JSON.parse((await scene.robot.run(["--setup", "--json"])).stdout);
-    expect(again).toMatchObject({ schema_version: 1, state: "registered", healthy: true, registered_now: true });
-    expect(sentDigests(proxy)).toHaveLength(2);
-    expect(await show("status")).toMatchInlineSnapshot(`
-      "○ The agent is not running
-      robot       arm-7 (rob_…)
-      type        yam.bimanual-joint-position.v1
-      service     http://service
-      registered  <time>  sha256:dffadf…
-      on disk     the same
-      --- stderr
-      error: the agent is not running; changes are not noticed [not-running]
-        → start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service
-      --- exit 1
-      "
-    `);
-  });
-
   test("reload: with nobody there to reload", async () => {
     expect(await show("reload")).toMatchInlineSnapshot(`
       "--- stderr
@@ -230,82 +196,129 @@ describe("on a robot in order", () => {
       "
     `);
   });
+});
 
-  test("with the daemon: status, reload and --setup go through it, a second daemon is refused", async () => {
-    const { robot } = scene;
-    await using daemon = await robot.start();
-    await daemon.until(({ state }) => state === "registered");
-    expect(await show("status")).toContain("confirmed   not since the agent started; next check <time>\n");
-    await daemon.ask("POST", "/confirm");
-    expect(await show("status")).toMatchInlineSnapshot(`
-      "● Registered as arm-7
-      robot       arm-7 (rob_…)
-      type        yam.bimanual-joint-position.v1
-      service     http://service
-      registered  <time>  sha256:dffadf…
-      confirmed   <time>
-      on disk     the same
-      watching    1 folder by events
-      --- exit 0
-      "
-    `);
-    expect(await show("reload")).toMatchInlineSnapshot(`
-      "Reloaded
-      --- exit 0
-      "
-    `);
-    expect(await show("--setup")).toMatch(/^Registered arm-7 as rob_…/);
-    expect((await daemon.status()).daemon?.attempts).toBe(1);
-    // It has nothing to ask the service for.
-    expect(await show("--setup", "--if-changed")).toMatch(/^Already registered: arm-7 as rob_…/);
-    const unchanged = JSON.parse((await robot.run(["--setup", "--if-changed", "--json"])).stdout);
-    expect(unchanged).toMatchObject({ state: "registered", registered_now: false });
-    expect((await daemon.status()).daemon?.attempts).toBe(1);
-    expect(shownBy(await robot.runProcess(["run"]), scene)).toMatchInlineSnapshot(`
-      "--- stderr
-      error: another agent works on this state directory (/robot/state) [already-running]
-        → see it with: robot-policy-agent status
-      --- exit 1
-      "
-    `);
-  });
+test("--setup: registers; --if-changed then only asks the service, and without it the same is sent again", async () => {
+  await using scene = await createScene();
+  const show = (...args: string[]) => showOn(scene, args);
+  const { proxy } = scene;
+  expect(await show("--setup")).toMatchInlineSnapshot(`
+    "Registered arm-7 as rob_… at http://service
+    Configuration sha256:dffadf…
+    --- exit 0
+    "
+  `);
+  expect(proxy.requests.length).toBe(1);
+  expect(await show("--setup", "--if-changed")).toMatchInlineSnapshot(`
+    "Already registered: arm-7 as rob_… at http://service
+    Configuration sha256:dffadf…
+    --- exit 0
+    "
+  `);
+  expect(await show("--setup", "--if-changed", "--dry-run")).toContain(
+    "Would send nothing, unless the service lost it: POST",
+  );
+  expect(proxy.requests.map(({ method }) => method)).toEqual(["POST", "GET"]);
+  const unchanged = JSON.parse((await scene.robot.run(["--setup", "--if-changed", "--json"])).stdout);
+  expect(unchanged).toMatchObject({ state: "registered", healthy: true, registered_now: false });
+  const again = JSON.parse((await scene.robot.run(["--setup", "--json"])).stdout);
+  expect(again).toMatchObject({ schema_version: 1, state: "registered", healthy: true, registered_now: true });
+  expect(sentDigests(proxy)).toHaveLength(2);
+  expect(await show("status")).toMatchInlineSnapshot(`
+    "○ The agent is not running
+    robot       arm-7 (rob_…)
+    type        yam.bimanual-joint-position.v1
+    service     http://service
+    registered  <time>  sha256:dffadf…
+    on disk     the same
+    --- stderr
+    error: the agent is not running; changes are not noticed [not-running]
+      → start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service
+    --- exit 1
+    "
+  `);
+});
 
-  test.skipIf(!canBecomeNobody)("--setup of a member of the agent's group, who may not open its state", async () => {
-    const { robot } = scene;
-    const member = ["setpriv", "--reuid=65534", "--regid=0", "--clear-groups"];
-    await chmod(robot.folder, 0o755);
-    await using daemon = await robot.start();
-    await daemon.until(({ state }) => state === "registered");
-    const through = await robot.runProcess(["--setup"], {}, member);
-    expect([through.code, through.stderr]).toEqual([0, ""]);
-    expect(through.stdout).toMatch(/^Registered arm-7/);
-    const rebound = await robot.runProcess(["rebind"], {}, member);
-    expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
-    const stranger = await robot.runProcess(["--setup"], {}, asNobody);
-    expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("[daemon-denied]")]);
-    await daemon.stop();
-    const alone = await robot.runProcess(["--setup"], {}, member);
-    expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
-  });
+test("with the daemon: status, reload and --setup go through it, a second daemon is refused", async () => {
+  await using scene = await createScene();
+  const show = (...args: string[]) => showOn(scene, args);
+  const { robot } = scene;
+  expect((await robot.run(["--setup"])).code).toBe(0);
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "registered");
+  expect(await show("status")).toContain("confirmed   not since the agent started; next check <time>\n");
+  await daemon.ask("POST", "/confirm");
+  expect(await show("status")).toMatchInlineSnapshot(`
+    "● Registered as arm-7
+    robot       arm-7 (rob_…)
+    type        yam.bimanual-joint-position.v1
+    service     http://service
+    registered  <time>  sha256:dffadf…
+    confirmed   <time>
+    on disk     the same
+    watching    1 folder by events
+    --- exit 0
+    "
+  `);
+  expect(await show("reload")).toMatchInlineSnapshot(`
+    "Reloaded
+    --- exit 0
+    "
+  `);
+  expect(await show("--setup")).toMatch(/^Registered arm-7 as rob_…/);
+  expect((await daemon.status()).daemon?.attempts).toBe(1);
+  // It has nothing to ask the service for.
+  expect(await show("--setup", "--if-changed")).toMatch(/^Already registered: arm-7 as rob_…/);
+  const unchanged = JSON.parse((await robot.run(["--setup", "--if-changed", "--json"])).stdout);
+  expect(unchanged).toMatchObject({ state: "registered", registered_now: false });
+  expect((await daemon.status()).daemon?.attempts).toBe(1);
+  expect(shownBy(await robot.runProcess(["run"]), scene)).toMatchInlineSnapshot(`
+    "--- stderr
+    error: another agent works on this state directory (/robot/state) [already-running]
+      → see it with: robot-policy-agent status
+    --- exit 1
+    "
+  `);
+});
 
-  test("rebind: keeps the old registration aside; a second time there is nothing to do", async () => {
-    expect((await scene.robot.run(["--setup"])).code).toBe(0);
-    expect(await show("rebind")).toMatchInlineSnapshot(`
-      "Unbound from arm-7 (kept as /robot/state/registration.json.rebound). The next start or --setup registers this machine.
-      --- exit 0
-      "
-    `);
-    expect(await show("rebind")).toMatchInlineSnapshot(`
-      "Nothing to rebind: this machine has no registration.
-      --- exit 0
-      "
-    `);
-    expect(JSON.parse((await scene.robot.run(["rebind", "--json"])).stdout)).toEqual({
-      rebound: false,
-      kept: null,
-      was: null,
-      status: null,
-    });
+test.skipIf(!canBecomeNobody)("--setup of a member of the agent's group, who may not open its state", async () => {
+  await using scene = await createScene();
+  const { robot } = scene;
+  const member = ["setpriv", "--reuid=65534", "--regid=0", "--clear-groups"];
+  await chmod(robot.folder, 0o755);
+  await using daemon = await robot.start();
+  await daemon.until(({ state }) => state === "registered");
+  const through = await robot.runProcess(["--setup"], {}, member);
+  expect([through.code, through.stderr]).toEqual([0, ""]);
+  expect(through.stdout).toMatch(/^Registered arm-7/);
+  const rebound = await robot.runProcess(["rebind"], {}, member);
+  expect([rebound.code, rebound.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
+  const stranger = await robot.runProcess(["--setup"], {}, asNobody);
+  expect([stranger.code, stranger.stderr]).toEqual([1, expect.stringContaining("[daemon-denied]")]);
+  await daemon.stop();
+  const alone = await robot.runProcess(["--setup"], {}, member);
+  expect([alone.code, alone.stderr]).toEqual([1, expect.stringContaining("[state-unusable]")]);
+});
+
+test("rebind: keeps the old registration aside; a second time there is nothing to do", async () => {
+  await using scene = await createScene();
+  const show = (...args: string[]) => showOn(scene, args);
+  expect((await scene.robot.run(["--setup"])).code).toBe(0);
+  expect(await show("rebind")).toMatchInlineSnapshot(`
+    "Unbound from arm-7 (kept as /robot/state/registration.json.rebound). The next start or --setup registers this machine.
+    --- exit 0
+    "
+  `);
+  expect(await show("rebind")).toMatchInlineSnapshot(`
+    "Nothing to rebind: this machine has no registration.
+    --- exit 0
+    "
+  `);
+  expect(JSON.parse((await scene.robot.run(["rebind", "--json"])).stdout)).toEqual({
+    rebound: false,
+    kept: null,
+    was: null,
+    status: null,
   });
 });
 
@@ -827,11 +840,11 @@ describe("init", () => {
     ["--region", "https://user:pw@x", "region"],
     ["--ca-file", "/etc/\u0007ca.pem", "ca"],
   ])("init: %s %j is refused before anything is written", async (flag, value) => {
-    await using scene = await createScene();
-    const result = await scene.robot.run(["init", flag, value, "--dir", scene.robot.path("etc")]);
+    await using folder = await mkdtempDisposable(join(tmpdir(), "init-"));
+    const result = await runAgent(["init", flag, value, "--dir", join(folder.path, "etc")]);
     expect([result.code, result.stdout]).toEqual([2, ""]);
     expect(result.stderr).toMatch(/error: .+ \[bad-answer\]\n {2}→ correct the flag/);
-    expect(readdirSync(scene.robot.folder)).not.toContain("etc");
+    expect(readdirSync(folder.path)).toEqual([]);
   });
 
   test.each([

@@ -228,8 +228,10 @@ describe("scenario 20: the digest", () => {
   };
   const LOCALES = ["C", "C.UTF-8", "tr_TR.UTF-8", "de_DE.UTF-8", "ja_JP.EUC-JP"];
 
-  async function digestOf(robot: Robot, environment: Readonly<Record<string, string>> = {}): Promise<string> {
-    const { code, stdout, stderr } = await robot.runProcess(["digest", "--json"], environment);
+  async function digestOf(robot: Robot, locale?: Readonly<Record<string, string>>): Promise<string> {
+    const words = ["digest", "--json"];
+    const run = locale === undefined ? robot.run(words) : robot.runProcess(words, locale);
+    const { code, stdout, stderr } = await run;
     expect([code, stderr]).toEqual([0, ""]);
     return (JSON.parse(stdout) as { digest: string }).digest;
   }

@@ -33,7 +33,7 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
       expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
     }
     expect(existsSync(robot.socket_path)).toBe(false);
-    await using daemon = await robot.startProcess();
+    await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(2);
@@ -106,7 +106,7 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   }
   for (const digest of sentDigests(proxy)) expect(versions).toContain(digest);
 
-  await using daemon = await robot.startProcess();
+  await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   expect(new Set((await scene.service.robots()).map(({ id }) => id)).size).toBe(1);
 });
@@ -133,14 +133,14 @@ test("a torn state file is put aside, not believed: registers again, one robot",
   const { proxy, robot } = scene;
   const state_path = `${robot.state_directory}/registration.json`;
   {
-    await using daemon = await robot.startProcess();
+    await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     await daemon.stop();
   }
   const whole = await readFile(state_path);
   await writeAtOnce(state_path, whole.subarray(0, whole.byteLength / 2));
   await writeAtOnce(`${state_path}.new`, "left by a power cut");
-  await using daemon = await robot.startProcess();
+  await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   expect(proxy.requests).toHaveLength(2);
   expect(existsSync(`${state_path}.damaged`)).toBe(true);
@@ -160,7 +160,7 @@ test.concurrent("a control socket that cannot be opened at the start is opened l
   const { robot } = scene;
   await rm(robot.runtime_directory, { recursive: true });
   await writeFile(robot.runtime_directory, "in the way");
-  await using daemon = await robot.startProcess();
+  await using daemon = await robot.start();
   await daemon.untilLogged("registered");
   await daemon.untilLogged("control-socket-failed");
   await rm(robot.runtime_directory);

@@ -137,7 +137,7 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
 
 test.concurrent("without NOTIFY_SOCKET all of it is left out", async () => {
   await using scene = await createScene();
-  await using daemon = await scene.robot.startProcess({ WATCHDOG_USEC: "100000" });
+  await using daemon = await scene.robot.start({ WATCHDOG_USEC: "100000" });
   await expectOneRobot(scene, daemon);
   expect(await daemon.stop()).toBe(0);
 });
