@@ -39,7 +39,7 @@ const UNIT_FILE = `/usr/local/lib/systemd/system/${UNIT}`;
 
 describe.skipIf(whySkipped !== "")(
   `install without a package manager, step by step, under systemd ${BOOKWORM.systemd}${whySkipped}`,
-  { timeout: LIMIT_MS },
+  { timeout: LIMIT_MS, shuffle: false },
   () => {
     const resources = new AsyncDisposableStack();
     let site: Site;

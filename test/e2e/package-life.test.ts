@@ -1,8 +1,9 @@
 /** 41: the package is upgraded, downgraded, interrupted, removed and purged, on a robot that works meanwhile. */
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { fletcher64 } from "../../src/agent/fletcher64.ts";
 import { SCHEMA_VERSION } from "../../src/agent/registration.ts";
@@ -28,6 +29,9 @@ import { eventually } from "../support/robot.ts";
 import type { RobotOptions, RobotSite } from "../support/robot-site.ts";
 import { sharedRobotSite } from "../support/robot-site.ts";
 import { isLong } from "../support/tier.ts";
+
+/** Of each of three files that an agent is to hash for a while; the disk has holes in their place. */
+const LARGE_BYTES = 200_000_000;
 
 describe.skipIf(whySkipped !== "")(
   `the package on a robot under systemd ${BOOKWORM.systemd}${whySkipped}`,
@@ -56,88 +60,125 @@ describe.skipIf(whySkipped !== "")(
     const sent = () => plant.service.requests.length - before;
     const installedVersion = (robot: Computer) => robot.ask(`dpkg-query --show --showformat='\${Version}' ${PACKAGE}`);
 
-    test("an upgrade keeps state, configuration and a person's drop-in; the new program runs, and sends nothing", async () => {
-      await using robot = await boot();
-      await robot.write(`/etc/systemd/system/${UNIT}.d/mine.conf`, "[Service]\nNice=5\n");
-      await robot.run(`echo '# mine' >>${CONFIGURATION_FILE}; systemctl daemon-reload`);
-      const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
-      const former = await robot.ask(kept);
-      await installPackage(robot, plant.site, newer);
-      const { daemon } = await robot.until(({ state }) => state === "registered");
-      expect(daemon?.version).toBe(NEWER_VERSION);
-      expect(await robot.ask(kept)).toBe(former);
-      expect(await robot.show("Nice")).toBe("5");
-      expect(await robot.show("UnitFileState")).toBe("enabled");
-      expect(await robot.show("NeedDaemonReload")).toBe("no");
-      expect(await robot.failedUnits()).toBe("");
-      expect(sent()).toBe(0);
-      await installPackage(robot, plant.site, plant.deb);
-      const downgraded = await robot.until(({ state }) => state === "registered");
-      expect(downgraded.daemon?.version).not.toBe(NEWER_VERSION);
-      expect(sent()).toBe(0);
-    });
+    describe("step by step", { shuffle: false }, () => {
+      const resources = new AsyncDisposableStack();
+      let robot: RobotComputer;
 
-    test("what a person had disabled, stopped or masked stays so after upgrades, and after a boot", async () => {
-      await using robot = await boot();
-      for (const [index, { done, ...stays }] of [
-        { done: `disable --now ${UNIT}`, file_state: "disabled", state: "inactive" },
-        { done: `enable ${UNIT}`, file_state: "enabled", state: "inactive" },
-        { done: `mask ${UNIT}`, file_state: "masked", state: "inactive" },
-        {
-          done: `unmask ${UNIT}; systemctl enable --now ${UNIT}; systemctl disable ${UNIT}`,
-          file_state: "disabled",
-          state: "active",
-        },
-      ].entries()) {
-        await robot.run(`systemctl ${done}`);
-        await installPackage(robot, plant.site, index % 2 === 0 ? newer : plant.deb);
-        const [file_state, state] = [await robot.show("UnitFileState"), await robot.show("ActiveState")];
-        expect({ file_state, state }, `systemctl ${done}`).toEqual(stays);
-      }
-      await robot.shutdown();
-      await robot.boot();
-      expect(await robot.show("ActiveState")).toBe("inactive");
-    });
+      beforeAll(async () => {
+        robot = resources.use(await boot());
+      }, LIMIT_MS);
 
-    test("a downgrade below the state that a newer agent wrote is refused politely, and nothing is lost", async () => {
-      await using robot = await boot();
-      await installPackage(robot, plant.site, newer);
-      await robot.run(`systemctl stop ${UNIT}`);
-      await robot.write(STATE_FILE, asNewerState(await robot.ask(`cat ${STATE_FILE}`)));
-      const state = await robot.ask(`sha256sum ${STATE_FILE}`);
-      await carryOver(robot, plant.site, plant.deb);
-      const { code, stderr } = await robot.run(`dpkg --install /root/${PACKAGE}.deb`, { may_fail: true });
-      expect(code).not.toBe(0);
-      expect(stderr).toContain(`${STATE_FILE} was written by a newer agent`);
-      expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
-      expect(await installedVersion(robot)).toBe(NEWER_VERSION);
-      expect(await robot.ask(`dpkg --audit`)).toBe("");
-      // And where it came past dpkg, the agent itself leaves it alone.
-      const setup = await robot.agent("--setup");
-      expect(setup.stderr).toContain("written by a newer agent");
-      expect(setup.code).toBe(1);
-      expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
-      expect(sent()).toBe(0);
-    });
+      beforeEach(async () => {
+        await plant.service.allLogged();
+        before = plant.service.requests.length;
+      });
 
-    test("an upgrade while much is hashed: the new agent does it again and registers the right digest", async () => {
-      await using robot = await boot();
-      // Not .yaml: whoever writes zeroes there is thought to be still writing.
-      const large = "/opt/yam/configs/mesh.bin";
-      await robot.run(
-        `for part in 1 2 3; do truncate -s 300M ${large}$part; echo "  - ${large}$part" >>${MANIFEST_FILE}; done`,
-      );
-      await robot.until(({ state }) => state !== "registered");
-      await installPackage(robot, plant.site, newer);
-      const { stdout } = await robot.run(
-        `sha256sum ${ROBOT_FILES.join(" ")} ${large}1 ${large}2 ${large}3 | cut -c1-64 | sha256sum`,
-      );
-      const digest = `sha256:${stdout.slice(0, 64)}`;
-      const { daemon } = await robot.until(
-        ({ state, registration }) => state === "registered" && registration?.configuration_digest === digest,
-      );
-      expect(daemon?.version).toBe(NEWER_VERSION);
-      expect(sent()).toBe(1);
+      afterAll(() => resources.disposeAsync());
+
+      test("an upgrade keeps state, configuration and a person's drop-in; the new program runs, and sends nothing", async () => {
+        await robot.write(`/etc/systemd/system/${UNIT}.d/mine.conf`, "[Service]\nNice=5\n");
+        await robot.run(`echo '# mine' >>${CONFIGURATION_FILE}; systemctl daemon-reload`);
+        const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
+        const former = await robot.ask(kept);
+        await installPackage(robot, plant.site, newer);
+        const { daemon } = await robot.until(({ state }) => state === "registered");
+        expect(daemon?.version).toBe(NEWER_VERSION);
+        expect(await robot.ask(kept)).toBe(former);
+        expect(await robot.show("Nice")).toBe("5");
+        expect(await robot.show("UnitFileState")).toBe("enabled");
+        expect(await robot.show("NeedDaemonReload")).toBe("no");
+        expect(await robot.failedUnits()).toBe("");
+        expect(sent()).toBe(0);
+      });
+
+      test("a downgrade below the state that a newer agent wrote is refused politely, and nothing is lost", async () => {
+        await robot.run(`systemctl stop ${UNIT}`);
+        await robot.run(`cp --preserve ${STATE_FILE} /root/state`);
+        await robot.write(STATE_FILE, asNewerState(await robot.ask(`cat ${STATE_FILE}`)));
+        const state = await robot.ask(`sha256sum ${STATE_FILE}`);
+        await carryOver(robot, plant.site, plant.deb);
+        const { code, stderr } = await robot.run(`dpkg --install /root/${PACKAGE}.deb`, { may_fail: true });
+        expect(code).not.toBe(0);
+        expect(stderr).toContain(`${STATE_FILE} was written by a newer agent`);
+        expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
+        expect(await installedVersion(robot)).toBe(NEWER_VERSION);
+        expect(await robot.ask(`dpkg --audit`)).toBe("");
+        // And where it came past dpkg, the agent itself leaves it alone.
+        const setup = await robot.agent("--setup");
+        expect(setup.stderr).toContain("written by a newer agent");
+        expect(setup.code).toBe(1);
+        expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
+        expect(sent()).toBe(0);
+        await robot.run(`mv /root/state ${STATE_FILE}; systemctl start ${UNIT}`);
+      });
+
+      test("a downgrade to an agent that reads the state goes on without a request", async () => {
+        await installPackage(robot, plant.site, plant.deb);
+        const { daemon } = await robot.until(({ state }) => state === "registered");
+        expect(daemon?.version).not.toBe(NEWER_VERSION);
+        expect(sent()).toBe(0);
+      });
+
+      test("an upgrade while much is hashed: the new agent does it again and registers the right digest", async () => {
+        // Not .yaml: whoever writes zeroes there is thought to be still writing.
+        const large = [1, 2, 3].map((part) => `/opt/yam/configs/mesh.bin${part}`);
+        await carryOver(robot, plant.site, newer);
+        await robot.run(`cp ${MANIFEST_FILE} /root/manifest
+          for file in ${large.join(" ")}; do truncate -s ${LARGE_BYTES} $file; echo "  - $file" >>${MANIFEST_FILE}; done`);
+        await robot.until(({ state }) => state !== "registered");
+        await robot.run(`dpkg --install /root/${PACKAGE}.deb`);
+        const small = await robot.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64`);
+        const zeroes = createHash("sha256").update(Buffer.alloc(LARGE_BYTES)).digest("hex");
+        const lines = [small, ...large.map(() => zeroes), ""].join("\n");
+        const digest = `sha256:${createHash("sha256").update(lines).digest("hex")}`;
+        const { daemon } = await robot.until(
+          ({ state, registration }) => state === "registered" && registration?.configuration_digest === digest,
+        );
+        expect(daemon?.version).toBe(NEWER_VERSION);
+        await plant.service.allLogged();
+        expect(sent()).toBe(1);
+        await robot.run(`cp /root/manifest ${MANIFEST_FILE}; rm ${large.join(" ")}`);
+        const former = await robot.digest();
+        await robot.until(({ registration }) => registration?.configuration_digest === former);
+      });
+
+      test("what a person had disabled, stopped or masked stays so after upgrades, and after a boot", async () => {
+        for (const [index, { done, ...stays }] of [
+          { done: `disable --now ${UNIT}`, file_state: "disabled", state: "inactive" },
+          { done: `enable ${UNIT}`, file_state: "enabled", state: "inactive" },
+          { done: `mask ${UNIT}`, file_state: "masked", state: "inactive" },
+          {
+            done: `unmask ${UNIT}; systemctl enable --now ${UNIT}; systemctl disable ${UNIT}`,
+            file_state: "disabled",
+            state: "active",
+          },
+        ].entries()) {
+          await robot.run(`systemctl ${done}`);
+          await installPackage(robot, plant.site, index % 2 === 0 ? plant.deb : newer);
+          const [file_state, state] = [await robot.show("UnitFileState"), await robot.show("ActiveState")];
+          expect({ file_state, state }, `systemctl ${done}`).toEqual(stays);
+        }
+        await robot.shutdown();
+        await robot.boot();
+        expect(await robot.show("ActiveState")).toBe("inactive");
+      });
+
+      test("remove stops it and keeps configuration, key and state; installed again, it goes on without a request", async () => {
+        await robot.run(`systemctl enable --now ${UNIT}`);
+        const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
+        const former = await robot.ask(kept);
+        await robot.run(`dpkg --remove ${PACKAGE}`);
+        expect(await robot.ask(kept)).toBe(former);
+        expect(await robot.ask(`ls -l /proc/*/exe 2>/dev/null | grep -F ${PACKAGE} || echo none`)).toBe("none");
+        expect(await robot.failedUnits()).toBe("");
+        await robot.shutdown();
+        await robot.boot();
+        expect(await robot.failedUnits()).toBe("");
+        await installPackage(robot, plant.site, plant.deb);
+        await robot.until(({ state }) => state === "registered");
+        expect(sent()).toBe(0);
+        await robot.run(`dpkg --remove ${PACKAGE}; dpkg --remove ${PACKAGE}`);
+      });
     });
 
     test("the power is cut in the middle of an upgrade: dpkg mends it, and the robot is what it was", async ({
@@ -169,23 +210,6 @@ describe.skipIf(whySkipped !== "")(
         expect(sent()).toBe(0);
       }
       await annotate(`dpkg found after the cuts: ${found.join("; ")}`);
-    });
-
-    test("remove stops it and keeps configuration, key and state; installed again, it goes on without a request", async () => {
-      await using robot = await boot();
-      const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
-      const former = await robot.ask(kept);
-      await robot.run(`dpkg --remove ${PACKAGE}`);
-      expect(await robot.ask(kept)).toBe(former);
-      expect(await robot.ask(`ls -l /proc/*/exe 2>/dev/null | grep -F ${PACKAGE} || echo none`)).toBe("none");
-      expect(await robot.failedUnits()).toBe("");
-      await robot.shutdown();
-      await robot.boot();
-      expect(await robot.failedUnits()).toBe("");
-      await installPackage(robot, plant.site, plant.deb);
-      await robot.until(({ state }) => state === "registered");
-      expect(sent()).toBe(0);
-      await robot.run(`dpkg --remove ${PACKAGE}; dpkg --remove ${PACKAGE}`);
     });
 
     test("purge leaves nothing of a whole life: no file, no user, no unit", async () => {

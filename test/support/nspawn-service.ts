@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import * as z from "zod";
 
 import { endWithTest } from "./children.ts";
+import { eventually } from "./eventually.ts";
 import { childrenOf, SERVICE_HOSTNAME, SITE_ADDRESS } from "./nspawn-site.ts";
 import type { Site } from "./nspawn-site.ts";
 import { SERVICE_PROGRAM } from "./programs-built.ts";
@@ -20,6 +21,8 @@ export interface SiteService extends AsyncDisposable {
   readonly ca: string;
   /** Requests of robots answered so far, oldest first. */
   readonly requests: readonly LoggedRequest[];
+  /** Resolves when `requests` has all that were answered until now: each comes there by the log, a moment after its answer. */
+  readonly allLogged: () => Promise<void>;
   /** What is in its store. */
   robots(): Promise<{ name: string; configuration_digest: string }[]>;
   /** One request with its first key. */
@@ -32,6 +35,8 @@ export interface SiteService extends AsyncDisposable {
 }
 
 const FOLDER = "/run/service";
+/** A method that no robot uses: the log is in the order of the answers. */
+const MARK = "HEAD";
 
 const requestSchema = z.object({ event: z.literal("request"), method: z.string(), path: z.string(), status: z.int() });
 
@@ -63,11 +68,14 @@ export async function startSiteService(site: Site): Promise<SiteService> {
   endWithTest(child);
   const ended = once(child, "close");
   const requests: LoggedRequest[] = [];
+  let marks = 0;
   let log = "";
   createInterface({ input: child.stderr }).on("line", (line) => {
     log += `${line}\n`;
     const request = requestSchema.safeParse(parsed(line));
-    if (request.success) requests.push(request.data);
+    if (!request.success) return;
+    if (request.data.method === MARK) marks += 1;
+    else requests.push(request.data);
   });
   const listening = await Promise.race([once(child.stdout, "data"), ended.then(() => null)]);
   if (listening === null) throw new Error(`The service did not start: ${log}`);
@@ -87,6 +95,13 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     key,
     ca,
     requests,
+    async allLogged() {
+      const earlier = marks;
+      await site.run(["openssl", "s_client", "-quiet", "-connect", `${SITE_ADDRESS}:443`], {
+        input: `${MARK} /v1/robots HTTP/1.0\r\n\r\n`,
+      });
+      await eventually(async () => marks > earlier || undefined, "the log to come to this moment");
+    },
     robots,
     async send(method, path, body) {
       const { stdout } = await site.run([process.execPath, "--input-type=module", "-"], {
