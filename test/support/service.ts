@@ -73,7 +73,7 @@ async function makeEmptyStore(): Promise<Uint8Array> {
   await using folder = await mkdtempDisposable(join(memoryFolder, "policy-service-"));
   const store = await openStore({ kind: "sqlite", data_directory: folder.path }, testMachine);
   await store[Symbol.asyncDispose]();
-  return readFile(join(folder.path, SQLITE_FILE));
+  return await readFile(join(folder.path, SQLITE_FILE));
 }
 
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
