@@ -12,6 +12,8 @@ import { components, LINK_LIMIT, Trail } from "./trail.ts";
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_WRONLY, O_CREAT, O_EXCL } = constants;
 
 const PIECE_BYTES = 1024 * 1024;
+/** What a file may grow while it is read. */
+const GROWTH_BYTES = 16 * 1024;
 
 /**
  * Opens the tree under `root`.
@@ -93,7 +95,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
       await using file = await openFile(await destination(path));
       // A limit is not a size: what is read is small, most of the time. Only bytes that were read are handed on.
       const buffer = Buffer.allocUnsafe(
-        Math.min(length_bytes, Math.max(0, (await file.stat()).size - position) + PIECE_BYTES),
+        Math.min(length_bytes, Math.max(0, (await file.stat()).size - position) + GROWTH_BYTES),
       );
       let length = 0;
       while (length < buffer.byteLength) {
@@ -105,9 +107,10 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     },
     async *pieces(path) {
       await using file = await openFile(path);
-      const buffer = Buffer.allocUnsafe(PIECE_BYTES);
+      // Most files are small: a whole piece for each made garbage collection a third of an installation.
+      const buffer = Buffer.allocUnsafe(Math.min((await file.stat()).size + GROWTH_BYTES, PIECE_BYTES));
       for (;;) {
-        const { bytesRead } = await file.read(buffer, 0, PIECE_BYTES, null);
+        const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, null);
         if (bytesRead === 0) return;
         yield buffer.subarray(0, bytesRead);
       }

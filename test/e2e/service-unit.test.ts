@@ -40,6 +40,11 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await copyFile(process.execPath, onDisk("/usr/bin/node"));
       await copyFile(join(root, "systemd", UNIT), onDisk(`/etc/systemd/system/${UNIT}`));
       await computer.image.run(`ln -s /opt/${PROGRAM}/${PROGRAM}.cjs /usr/bin/${PROGRAM}`);
+      // It is started two dozen times: from compiled code, and again without the delay as shipped.
+      await computer.image.write(
+        `/etc/systemd/system/${UNIT}.d/test.conf`,
+        `[Service]\nRestartSec=100ms\nCacheDirectory=${PROGRAM}\nEnvironment=NODE_COMPILE_CACHE=/var/cache/${PROGRAM}\n`,
+      );
       await computer.boot();
       await configure("listen: 127.0.0.1:8080");
     }, LIMIT_MS);
@@ -99,13 +104,13 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     });
 
     test("an event loop that hangs trips the watchdog", async () => {
-      await computer.write(`/etc/systemd/system/${UNIT}.d/quick.conf`, "[Service]\nWatchdogSec=2\nRestartSec=100ms\n");
+      await computer.write(`/etc/systemd/system/${UNIT}.d/watchdog.conf`, "[Service]\nWatchdogSec=2\n");
       await computer.run(`systemctl daemon-reload; systemctl restart ${UNIT}`);
       const process_id = await show("MainPID");
       await computer.run(`kill -STOP ${process_id}`);
       await restartedAfter(process_id);
       await wroteToJournal(computer, UNIT, /Watchdog timeout/);
-      await computer.run(`rm -r /etc/systemd/system/${UNIT}.d; systemctl daemon-reload`);
+      await computer.run(`rm /etc/systemd/system/${UNIT}.d/watchdog.conf; systemctl daemon-reload`);
     });
 
     test("a bad configuration fails the start and says what is wrong with it", async () => {
