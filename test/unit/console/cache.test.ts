@@ -114,6 +114,17 @@ describe("what the page knows", () => {
     expect(page.timers()).toBe(0);
   });
 
+  it("is kept of the last 64 addresses", async () => {
+    const page = openPage();
+    const pathOf = (robot: number) => `${ROBOTS}/arm-${robot}`;
+    for (let robot = 0; robot <= 64; robot += 1) {
+      const { away, asked } = look(page, pathOf(robot));
+      await asked()[0]?.answer(robot);
+      away();
+    }
+    expect([value(pathOf(64)), value(pathOf(1)), value(pathOf(0))]).toEqual([64, 1, undefined]);
+  });
+
   it("is not asked for once it is forgotten", async () => {
     const page = openPage();
     const { asked } = look(page);

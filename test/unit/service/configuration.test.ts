@@ -74,6 +74,13 @@ x-note: mine
     expect(read("rate_limit: { enabled: false }\n").configuration?.rate_limit).toBeNull();
   });
 
+  it("trusted_proxies holds 256 entries", () => {
+    const proxies = (count: number) =>
+      `trusted_proxies: [${Array.from({ length: count }, () => "10.0.0.1").join(", ")}]\n`;
+    expect(read(proxies(256)).configuration?.trusted_proxies).toHaveLength(256);
+    expect(findingsOf(proxies(257))).toEqual(["1:18 list_length expected at most 256 items, found 257"]);
+  });
+
   it("every mistake at once, each at its place", () => {
     expect(
       findingsOf(`listen: 8080
