@@ -24,5 +24,7 @@ export default defineConfig({
     isolate: false,
     // Half of what a worker does is to wait: for programs, settle times, machines that boot.
     maxWorkers: 2 * availableParallelism(),
+    // Tests that run beside each other do so because they wait.
+    maxConcurrency: 10,
   },
 });

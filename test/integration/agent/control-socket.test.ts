@@ -1,8 +1,9 @@
-/** What bounds those who may speak to the agent: members of its group, by mistake or on purpose. */
-import { mkdtemp, rm } from "node:fs/promises";
+/** The agent's control socket: when it opens, and what bounds those who may speak to it: members of its group, by mistake or on purpose. */
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import type { ClientRequest } from "node:http";
-import { createConnection } from "node:net";
+import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -13,6 +14,7 @@ import { daemonProblem } from "../../../src/agent/commands/daemon-problem.ts";
 import { askDaemon } from "../../../src/agent/control-client.ts";
 import { serveControlSocket } from "../../../src/agent/control-socket.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
+import { createScene, expectOneRobot } from "../../support/scene.ts";
 import { SteppedClock } from "../../unit/fingerprint/machine.ts";
 
 const status: StatusDocument = {
@@ -138,4 +140,33 @@ test("those who hang up while the agent works on their request are bounded, and 
   expect(await ask("POST", "/reload")).toMatchObject({ status: 429 });
   expect(counts.reloads).toBe(32);
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
+});
+
+test.concurrent("askDaemon: a daemon that hangs is not waited for until its watchdog ends it", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "hung-daemon-"));
+  // Accepts, as the kernel does for a stopped process, and says nothing.
+  const server = createServer((connection) => connection.resume());
+  try {
+    server.listen(join(folder, "control.sock"));
+    await once(server, "listening");
+    const answer = await askDaemon(join(folder, "control.sock"), "GET", "/status", new AbortController().signal);
+    expect(answer).toEqual({ kind: "failed", detail: "no answer within 5 s" });
+  } finally {
+    server.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
+test.concurrent("a control socket that cannot be opened at the start is opened later, and that is said once", async () => {
+  await using scene = await createScene({ watch: "{resync_s: 5}" });
+  const { robot } = scene;
+  await rm(robot.runtime_directory, { recursive: true });
+  await writeFile(robot.runtime_directory, "in the way");
+  await using daemon = await robot.start();
+  await daemon.untilLogged("registered");
+  await daemon.untilLogged("control-socket-failed");
+  await rm(robot.runtime_directory);
+  await expectOneRobot(scene, daemon);
+  expect(daemon.logged("control-socket-failed")).toMatchObject([{ level: "warn", code: "EEXIST" }]);
+  expect(daemon.logged("control-socket-opened")).toHaveLength(1);
 });

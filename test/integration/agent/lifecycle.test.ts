@@ -1,6 +1,6 @@
 /** How the daemon starts, stops, is killed and starts again: at every moment, and never with a second robot to show for it. */
 import { existsSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
@@ -154,17 +154,3 @@ async function catches(process_id: number, signal: number): Promise<boolean> {
   const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
   return ((BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n) === 1n;
 }
-
-test.concurrent("a control socket that cannot be opened at the start is opened later, and that is said once", async () => {
-  await using scene = await createScene({ watch: "{resync_s: 5}" });
-  const { robot } = scene;
-  await rm(robot.runtime_directory, { recursive: true });
-  await writeFile(robot.runtime_directory, "in the way");
-  await using daemon = await robot.start();
-  await daemon.untilLogged("registered");
-  await daemon.untilLogged("control-socket-failed");
-  await rm(robot.runtime_directory);
-  await expectOneRobot(scene, daemon);
-  expect(daemon.logged("control-socket-failed")).toMatchObject([{ level: "warn", code: "EEXIST" }]);
-  expect(daemon.logged("control-socket-opened")).toHaveLength(1);
-});
