@@ -88,7 +88,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console, as axe-core sees it${BROWSER_NEED
         tellOnFailure(window);
         const complained = complaints.length;
         await page.setViewportSize(options.viewport);
-        await page.goto(demo.service.url + (await pathOf(where)));
+        await show(page, await pathOf(where));
         await page.getByRole("heading", { level: 1, name: heading }).waitFor();
         await page.locator('[aria-busy="true"], .skeleton').first().waitFor({ state: "detached" });
         await expectNoViolation(page, options);
@@ -107,6 +107,15 @@ describe.skipIf(WITHOUT_BROWSER)(`the console, as axe-core sees it${BROWSER_NEED
     return `/fleets/${fleets.find(({ name }) => name.startsWith(start))!.id}`;
   }
 });
+
+/** Goes to another page of the console without loading it anew, as its links do, and waits until it has been drawn. */
+async function show(page: Page, path: string): Promise<void> {
+  await page.evaluate(`new Promise((resolve) => {
+    history.pushState(null, "", ${JSON.stringify(path)});
+    dispatchEvent(new PopStateEvent("popstate"));
+    requestAnimationFrame(() => requestAnimationFrame(resolve));
+  })`);
+}
 
 /**
  * Every rule by day, and at night those of colours: a page is the same otherwise. A phone and a wall have the colours of a desk at night;

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { DeploymentView } from "../../../src/api/deployments.ts";
-import { BROWSER_NEEDED, signIn, openWindow, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
 import { violations } from "./axe.ts";
@@ -15,7 +15,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
   async function open(path: string, key = demo.service.key): Promise<Page> {
-    const window = await openWindow();
+    const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, { url: demo.service.url, key }, path);
     return window.page;

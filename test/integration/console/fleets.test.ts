@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 
 import type { FleetView } from "../../../src/api/fleets.ts";
 import { PREPARATION_PATIENCE_MS } from "../../../src/service/readiness/needs.ts";
-import { BROWSER_NEEDED, signIn, openWindow, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
 import { violations } from "./axe.ts";
@@ -19,7 +19,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
   async function open(path: string): Promise<Page> {
-    const window = await openWindow();
+    const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, demo.service, path);
     return window.page;

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { ApiKeyView } from "../../../src/api/api-keys.ts";
-import { BROWSER_NEEDED, signIn, openWindow, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
@@ -14,7 +14,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function open(key = running.key): Promise<Page> {
-    const window = await openWindow();
+    const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, { url: running.url, key }, "/keys");
     await window.page.getByRole("heading", { level: 1, name: /^Keys/ }).waitFor();

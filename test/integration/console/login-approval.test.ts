@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
-import { BROWSER_NEEDED, openWindow, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { borrowWindow, BROWSER_NEEDED, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
@@ -20,7 +20,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
   afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function open(path: string, key = running.key): Promise<Page> {
-    const window = await openWindow();
+    const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await window.page.goto(running.url + path);
     await window.page.getByText("A command line on your computer asks to be signed in.").waitFor();

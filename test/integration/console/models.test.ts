@@ -3,7 +3,14 @@ import type * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
 import type { endpointListSchema } from "../../../src/api/fleet-details.ts";
-import { BROWSER_NEEDED, signIn, openWindow, startConsole, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
+import {
+  borrowWindow,
+  BROWSER_NEEDED,
+  signIn,
+  startConsole,
+  untilLive,
+  WITHOUT_BROWSER,
+} from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
 import { violations } from "./axe.ts";
@@ -16,7 +23,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
   afterAll(() => demo?.[Symbol.asyncDispose]());
 
   async function open(path: string, service: Parameters<typeof signIn>[1] = demo.service): Promise<Page> {
-    const window = await openWindow();
+    const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, service, path);
     return window.page;
@@ -83,7 +90,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
   });
 
   it("offers in a dialog what is answered in the moment that it opens", async () => {
-    const window = await openWindow();
+    const window = await borrowWindow();
     const { page } = window;
     const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await page.route("**/v1/robots", async (route) => {

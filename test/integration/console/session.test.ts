@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import {
+  borrowWindow,
   BROWSER_NEEDED,
   openWindow,
   signIn,
@@ -30,7 +31,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   // The first one here: what the service had looked for changes before, for others, would tell this page too.
   it("shows what changed between its first answers and the first moment that it listens", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     const listening = Promise.withResolvers<void>();
     await page.route("**/console/events*", async (route) => {
       await listening.promise;
@@ -44,7 +45,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("tells a wrong key beside the field, and lets the person try again", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await page.goto(running.url);
     const field = page.getByLabel("API key");
     await field.fill("sk_rps_nonsense");
@@ -58,7 +59,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("signs in where the person wanted to be, query and all", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signInByForm(page, running, "/robots?site=hall-2&sort=-changed");
     await heading(page, "Robots");
     expect(page.url()).toBe(`${running.url}/robots?site=hall-2&sort=-changed`);
@@ -66,7 +67,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("asks for a key again once the key was revoked, and goes on at the same place", async () => {
     const { id, api_key } = await createKey("soon revoked");
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, { url: running.url, key: api_key }, "/fleets?state=blocked");
     await heading(page, "Fleets");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
@@ -80,7 +81,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("keeps a form that is half filled while the session has ended, and out of sight", async () => {
     const { id, api_key } = await createKey("shift one");
-    const { page, complaints } = await openWindow();
+    const { page, complaints } = await borrowWindow();
     await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Night shift");
@@ -103,7 +104,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   it("does not keep it for a key that may do other things", async () => {
     const { id, api_key } = await createKey("shift one");
     const reader = await createKey("reader", ["robots:read", "fleets:read"]);
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Night shift");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
@@ -132,7 +133,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("says which scope a restricted key lacks", async () => {
     const { api_key } = await createKey("a robot", ["robots:setup"]);
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, { url: running.url, key: api_key }, "/robots");
     const alert = page.getByRole("alert").first();
     await alert.waitFor();
@@ -141,7 +142,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("moves the focus to the heading of the page that a link opens, and names it in the title", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, running);
     await heading(page, "Overview");
     await page.keyboard.press("Tab");
@@ -172,7 +173,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("says what a service answers that fails, and asks again when told to", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, running, "/robots");
     // Once it listens it asks again by itself, and would be ahead of the person.
     await liveness(page, "Live");
@@ -189,7 +190,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("does not call itself live while the service hangs, though the connection of its events is open", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, running, "/robots");
     await liveness(page, "Live");
     await page.route("**/v1/**", (route) => route.abort("timedout"));
@@ -202,7 +203,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("does not wait for events that something in between holds back, and stays fresh without them", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await page.clock.install();
     await page.route("**/console/events*", () => {});
     await signIn(page, running, "/keys");

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
-import { BROWSER_NEEDED, signIn, openWindow, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
+import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
@@ -68,7 +68,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
   afterAll(() => running?.[Symbol.asyncDispose]());
 
   async function open(path: string, service = running): Promise<Page> {
-    const window = await openWindow();
+    const window = await borrowWindow();
     onTestFinished(() => expect(window.complaints).toEqual([]));
     await signIn(window.page, service, path);
     return window.page;
