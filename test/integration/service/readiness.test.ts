@@ -273,7 +273,7 @@ describeOnEachStore("the prober", (newStore) => {
     await using site = await openSite(newStore);
     const hanging = Promise.withResolvers<number>();
     await using endpoint = await startEndpoint((region) => (region.startsWith("hang") ? hanging.promise : 200));
-    for (let index = 0; index < 40; index += 1) {
+    for (let index = 0; index < PROBES_MAXIMUM + 4; index += 1) {
       await site.addEndpoint(`hang-${index}`, { health_url: endpoint.healthUrl(`hang-${index}`) });
     }
     await site.addEndpoint("well", { health_url: endpoint.healthUrl("well"), next_probe_at: iso(NOW_MS) });
