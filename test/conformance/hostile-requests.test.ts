@@ -9,6 +9,7 @@ import type { Operation } from "../../src/api/api.ts";
 import { validationErrorBodySchema } from "../../src/api/errors.ts";
 import { ANSWER_CUT_BYTES } from "../../src/service/validation/answer.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
+import { anyCharacter } from "../support/any-character.ts";
 import { sharedPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { startService } from "../support/service.ts";
 import { createExchange } from "./exchange.ts";
@@ -77,7 +78,7 @@ function judge({ status, content_type, body }: RawResponse): void {
 }
 
 const text = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
   fc.constantFrom(
     "\0",
     "a\0",

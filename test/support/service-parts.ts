@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 
 import type { RobotSetup } from "../../src/api/robots.ts";
 import type { Principal } from "../../src/service/auth/authenticate.ts";
@@ -15,6 +13,7 @@ import type { Store, StoreLocation } from "../../src/service/store/store.ts";
 import type { Tables } from "../../src/service/store/tables.ts";
 import { createUsageClock } from "../../src/service/usage/usage-clock.ts";
 import { testMachine } from "./machine.ts";
+import { newSqliteFolder } from "./sqlite-folder.ts";
 
 /** When the clock of every scene begins. */
 export const BEGIN_MS = Date.parse("2026-06-01T12:00:00.000Z");
@@ -54,7 +53,7 @@ export interface ServiceParts extends AsyncDisposable {
 /** @param location of an empty store; SQLite in a folder of its own, when not given. */
 export async function openServiceParts(location?: StoreLocation): Promise<ServiceParts> {
   const resources = new AsyncDisposableStack();
-  const data_directory = await mkdtemp(join(tmpdir(), "parts-"));
+  const data_directory = await newSqliteFolder("parts-");
   resources.defer(() => rm(data_directory, { recursive: true, force: true }));
   let passed_ms = 0;
   let nudges = 0;

@@ -1,4 +1,4 @@
-import { mkdtemp, mkdtempDisposable, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 
 import * as z from "zod";
@@ -13,11 +13,9 @@ import type { HttpLimits } from "../../src/service/http/limits.ts";
 import { createLog } from "../../src/service/log.ts";
 import { createService } from "../../src/service/service.ts";
 import type { ServiceConfiguration } from "../../src/service/service.ts";
-import { SQLITE_FILE } from "../../src/service/store/sqlite-store.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
-import { openStore } from "../../src/service/store/store.ts";
-import { testMachine } from "./machine.ts";
 import { memoryFolder } from "./memory.ts";
+import { newSqliteFolder } from "./sqlite-folder.ts";
 
 export interface ServiceOptions {
   /** An empty database of PostgreSQL, or one to start on again; SQLite in the data directory, when not given. */
@@ -66,22 +64,10 @@ const loggedRequestSchema = z.object({
   status: z.int(),
 });
 
-/** A database with the tables of the service, and nothing in them. To make the tables takes half of the time of a start. */
-let emptyStore: Promise<Uint8Array> | undefined;
-
-async function makeEmptyStore(): Promise<Uint8Array> {
-  await using folder = await mkdtempDisposable(join(memoryFolder, "policy-service-"));
-  const store = await openStore({ kind: "sqlite", data_directory: folder.path }, testMachine);
-  await store[Symbol.asyncDispose]();
-  return await readFile(join(folder.path, SQLITE_FILE));
-}
-
 export async function startService(options: ServiceOptions = {}): Promise<RunningService> {
-  const folder = options.data_directory ?? (await mkdtemp(join(memoryFolder, "policy-service-")));
-  if (options.store === undefined && options.data_directory === undefined) {
-    emptyStore ??= makeEmptyStore();
-    await writeFile(join(folder, SQLITE_FILE), await emptyStore, { mode: 0o600 });
-  }
+  const newFolder = () =>
+    options.store === undefined ? newSqliteFolder("policy-service-") : mkdtemp(join(memoryFolder, "policy-service-"));
+  const folder = options.data_directory ?? (await newFolder());
   const key_file = join(folder, "bootstrap-key");
   const lines: string[] = [];
   const requests: LoggedRequest[] = [];

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import * as z from "zod";
@@ -8,6 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/api-keys.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import type { RunningService, ServiceOptions } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";
 import { startSlowRequest } from "../../support/slow-request.ts";
@@ -56,7 +56,7 @@ const detailOf = async (answer: Response) => z.object({ detail: z.string() }).pa
 describeOnEachStore("API keys", (newStore) => {
   it("last_used_at: noted by the end of the service, and only forward", async () => {
     const [clock, store] = [turnedClock(), await newStore()];
-    const data_directory = await mkdtemp(join(tmpdir(), "api-keys-"));
+    const data_directory = await mkdtemp(join(memoryFolder, "api-keys-"));
     onTestFinished(() => rm(data_directory, { recursive: true, force: true }));
     const use = async (key: string) => {
       await using running = await startService({ store, data_directory, clock });

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { sql } from "kysely";
@@ -14,6 +13,7 @@ import { audit } from "../../../src/service/store/audit.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import type { NewStore } from "../../support/stores.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 
@@ -22,7 +22,7 @@ const START_MS = Date.parse("2026-01-01T00:00:00Z");
 const iso = (time_ms: number) => new Date(time_ms).toISOString();
 
 async function openedStore(newStore: NewStore): Promise<Store> {
-  const folder = await mkdtemp(join(tmpdir(), "audit-"));
+  const folder = await mkdtemp(join(memoryFolder, "audit-"));
   const store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
   onTestFinished(async () => {
     await store[Symbol.asyncDispose]();

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { request } from "node:http";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { connect } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { Client } from "pg";
@@ -16,6 +15,7 @@ import { CHANGE_TOPICS } from "../../../src/service/console/change-topics.ts";
 import { LISTENERS_MAXIMUM } from "../../../src/service/console/events.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { openBackstage } from "../../support/organizations.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import type { RunningService, ServiceOptions } from "../../support/service.ts";
@@ -231,7 +231,7 @@ describe("who listens", () => {
 describeOnEachStore("the change feed", (newStore) => {
   /** A store with two organizations, and a feed whose time passes by steps. */
   async function scene() {
-    const folder = await mkdtemp(join(tmpdir(), "change-feed-"));
+    const folder = await mkdtemp(join(memoryFolder, "change-feed-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     const backstage = await openBackstage((await newStore()) ?? { kind: "sqlite", data_directory: folder });
     onTestFinished(() => backstage[Symbol.asyncDispose]());

@@ -2,7 +2,6 @@ import { cp, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { request } from "node:http";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { text } from "node:stream/consumers";
@@ -33,6 +32,7 @@ import {
 import { createSessionToken } from "../../../src/service/auth/session-token.ts";
 import type { ServiceConfiguration } from "../../../src/service/service.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import type { RunningService } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
@@ -162,7 +162,7 @@ describeOnEachStore("sessions of the console", (newStore) => {
     const clock = { ...systemClock, wall_ms: () => now_ms };
     const machine = { ...testMachine, clock };
     const newId = createIds(clock, systemRandom);
-    const folder = await mkdtemp(join(tmpdir(), "console-sessions-"));
+    const folder = await mkdtemp(join(memoryFolder, "console-sessions-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, machine);
     const at = new Date(now_ms).toISOString();

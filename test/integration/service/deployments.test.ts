@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -11,6 +10,7 @@ import { usageListSchema } from "../../../src/api/usage.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
 import type { InferenceServer } from "../../conformance/api/inference.ts";
 import { startInferenceServer } from "../../conformance/api/inference.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { openBackstage } from "../../support/organizations.ts";
 import { WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { usePostgres } from "../../support/stores.ts";
@@ -56,7 +56,7 @@ interface Scene {
 async function scene(location: StoreLocation | undefined, count = 1): Promise<Scene> {
   const resources = new AsyncDisposableStack();
   onTestFinished(() => resources.disposeAsync());
-  const data_directory = await mkdtemp(join(tmpdir(), "deployments-"));
+  const data_directory = await mkdtemp(join(memoryFolder, "deployments-"));
   resources.defer(() => rm(data_directory, { recursive: true, force: true }));
   const store = location ?? ({ kind: "sqlite", data_directory } as const);
   const inference = resources.use(await startInferenceServer());

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { KyselyPlugin } from "kysely";
@@ -11,6 +10,7 @@ import { listFleetFacts } from "../../../src/service/store/fleets.ts";
 import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 
 const newId = createIds(testMachine.clock, testMachine.random);
@@ -37,7 +37,7 @@ function measure() {
 
 describeOnEachStore("fleets of robots that each have a large contract of their own", (newStore) => {
   it("a list holds a few contracts at a time, and reads none twice", async () => {
-    const folder = await mkdtemp(join(tmpdir(), "contracts-"));
+    const folder = await mkdtemp(join(memoryFolder, "contracts-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
     const organization_id = newId("org");

@@ -1,6 +1,5 @@
 /** Fleets as operations and tasks of several replicas on one store; what clients see of them is in test/conformance/api. */
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, it } from "vitest";
@@ -26,6 +25,7 @@ import type { Store } from "../../../src/service/store/store.ts";
 import type { EndpointHealth } from "../../../src/service/store/tables.ts";
 import { createUsageClock } from "../../../src/service/usage/usage-clock.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
 
@@ -61,7 +61,7 @@ const ORGANIZATION = "org_1";
 /** Two replicas on one store; on SQLite, which has one, the same one twice. */
 async function openSite(newStore: NewStore): Promise<Site> {
   const resources = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "fleets-"));
+  const folder = await mkdtemp(join(memoryFolder, "fleets-"));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
   const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
   let now_ms = NOW_MS;

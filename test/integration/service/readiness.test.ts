@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, it } from "vitest";
@@ -23,6 +22,7 @@ import type { Store, StoreLocation } from "../../../src/service/store/store.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
 import { walkFleet } from "../../support/fleet-walk.ts";
 import type { WalkStep } from "../../support/fleet-walk.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { QUICK } from "../../support/replicas.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
@@ -48,7 +48,7 @@ const CHECKPOINT = "ckpt_a";
 
 async function openSite(newStore: NewStore): Promise<Site> {
   const resources = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), "readiness-"));
+  const folder = await mkdtemp(join(memoryFolder, "readiness-"));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
   const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
   const store = resources.use(await openStore(location, machine));
@@ -371,7 +371,7 @@ describeOnEachStore("preparations", (newStore) => {
 describe("the life of a fleet", () => {
   describeOnEachStore("step by step", (newStore) => {
     it("is what an operator would say it is", async () => {
-      const folder = await mkdtemp(join(tmpdir(), "walk-"));
+      const folder = await mkdtemp(join(memoryFolder, "walk-"));
       const store = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
       const steps: WalkStep[] = [];
       for await (const step of walkFleet(store)) steps.push(step);

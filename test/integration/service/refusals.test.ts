@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
@@ -22,6 +21,7 @@ import {
 import { openStore } from "../../../src/service/store/store.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { startService } from "../../support/service.ts";
 import type { RunningService } from "../../support/service.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
@@ -49,7 +49,7 @@ const REFUSAL: Refusal = {
 
 /** A collector over an empty store with two organizations; `tick` lets its pace come round. */
 async function collector(newStore: NewStore) {
-  const folder = await mkdtemp(join(tmpdir(), "refusals-"));
+  const folder = await mkdtemp(join(memoryFolder, "refusals-"));
   const store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
   onTestFinished(async () => {
     await store[Symbol.asyncDispose]();

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
@@ -13,6 +12,7 @@ import type { Store } from "../../../src/service/store/store.ts";
 import type { Task } from "../../../src/service/task.ts";
 import { createUsageClock } from "../../../src/service/usage/usage-clock.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 /** Whoever sleeps lets others in anyway; here nobody does. */
 const machine = { ...testMachine, clock: { ...testMachine.clock, sleep: () => Promise.resolve() } };
@@ -23,7 +23,7 @@ const FLEETS = 20;
 
 /** A store on SQLite, which answers every query at once. */
 async function open(): Promise<Store> {
-  const folder = await mkdtemp(join(tmpdir(), "turns-"));
+  const folder = await mkdtemp(join(memoryFolder, "turns-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const store = await openStore({ kind: "sqlite", data_directory: folder }, testMachine);
   onTestFinished(() => store[Symbol.asyncDispose]());

@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -15,6 +14,7 @@ import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
 import { insertSession } from "../../../src/service/store/sessions.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { openServiceParts, PRINCIPAL } from "../../support/service-parts.ts";
 import type { ServiceParts } from "../../support/service-parts.ts";
 
@@ -62,7 +62,7 @@ describe("readExpiry", () => {
 describe("createLastUsed", () => {
   /** One key in a store of its own, and a clock that the test turns. */
   async function scene() {
-    const data_directory = await mkdtemp(join(tmpdir(), "last-used-"));
+    const data_directory = await mkdtemp(join(memoryFolder, "last-used-"));
     const opened = await openStore({ kind: "sqlite", data_directory }, testMachine);
     onTestFinished(async () => {
       await opened[Symbol.asyncDispose]();

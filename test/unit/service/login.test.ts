@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -19,6 +18,7 @@ import type { LoginRow } from "../../../src/service/store/logins.ts";
 import { findLogin, insertLogin, LOGINS_MAXIMUM } from "../../../src/service/store/logins.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import type { Store } from "../../../src/service/store/store.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 const VERIFIER = "v".repeat(43);
 const STARTED_MS = Date.parse("2026-03-01T12:00:00.000Z");
@@ -114,7 +114,7 @@ const MACHINE = {
 
 /** A store that holds as many logins as it may, all of the same moment. */
 async function fullStore(): Promise<Store> {
-  const data_directory = await mkdtemp(join(tmpdir(), "login-"));
+  const data_directory = await mkdtemp(join(memoryFolder, "login-"));
   const store = await openStore({ kind: "sqlite", data_directory }, MACHINE);
   onTestFinished(async () => {
     await store[Symbol.asyncDispose]();

@@ -1,5 +1,4 @@
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
@@ -18,10 +17,11 @@ import { sqliteRunner } from "../../../src/service/store/sqlite-batch.ts";
 import { NodeSqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
 import { testMachine } from "../../support/machine.ts";
+import { memoryFolder } from "../../support/memory.ts";
 
 let directory: string;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "store-"));
+  directory = await mkdtemp(join(memoryFolder, "store-"));
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 

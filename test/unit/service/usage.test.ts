@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import * as fc from "fast-check";
@@ -25,6 +24,7 @@ import { createMeterUsage } from "../../../src/service/usage/meter-usage.ts";
 import { latestBelieved, periodEnd, periodSeconds, periodStart, wholeHour } from "../../../src/service/usage/period.ts";
 import type { UsageClock } from "../../../src/service/usage/usage-clock.ts";
 import { CORRECTION_MAXIMUM_MS, createUsageClock, STEADY_MS } from "../../../src/service/usage/usage-clock.ts";
+import { memoryFolder } from "../../support/memory.ts";
 import { openServiceParts } from "../../support/service-parts.ts";
 import { times } from "../../support/tier.ts";
 
@@ -399,7 +399,7 @@ const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
 
 async function inWorld(use: (world: World) => Promise<void>): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "usage-"));
+  const folder = await mkdtemp(join(memoryFolder, "usage-"));
   folders.push(folder);
   const world = await World.begin(folder);
   try {
