@@ -1,12 +1,12 @@
 /**
  * A filesystem that reports no changes: FUSE, which shows one folder read-only and never tells the kernel when a file in it changes.
  * Started as a program in a mount namespace of its own: `unshare --mount node silent-filesystem.ts FOLDER MOUNT_POINT`; prints a line
- * once it is mounted, and serves until it is killed. Whoever asks for the file `.hang` is told that there is none, and then it stops,
- * as by SIGSTOP, with no other request in its hand. Speaks the kernel's protocol itself (linux/fuse.h, fuse(4)), as far as stat and
+ * once it is mounted, and serves until it is killed. Whoever asks for the file `.hang` is told that there is none, and then it answers
+ * nothing, with no other request in its hand, until the file `.hung`, which it makes in the folder, is removed. Speaks the kernel's protocol itself (linux/fuse.h, fuse(4)), as far as stat and
  * read need it.
  */
 import { execFileSync } from "node:child_process";
-import { closeSync, openSync, readSync, readdirSync, statSync, writeSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, readdirSync, statSync, writeFileSync, writeSync } from "node:fs";
 import type { Stats } from "node:fs";
 import { join } from "node:path";
 
@@ -27,6 +27,8 @@ const OPERATION = {
   batch_forget: 42,
 } as const;
 const HANG = ".hang";
+const HUNG = ".hung";
+const LOOK_MS = 20;
 const ENOENT = 2;
 const ENOSYS = 38;
 const HEADER_BYTES = 40;
@@ -50,8 +52,15 @@ for (;;) {
   const length = readSync(device, request, 0, request.byteLength, null);
   if (length === 0) break;
   serve(request.subarray(0, length));
-  if (is_to_hang) process.kill(process.pid, "SIGSTOP");
+  if (is_to_hang) hang();
   is_to_hang = false;
+}
+
+function hang(): void {
+  const path = join(folder, HUNG);
+  writeFileSync(path, "");
+  const never = new Int32Array(new SharedArrayBuffer(4));
+  while (existsSync(path)) Atomics.wait(never, 0, 0, LOOK_MS);
 }
 
 function serve(message: Buffer): void {

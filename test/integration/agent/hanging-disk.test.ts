@@ -1,7 +1,8 @@
-/** A network drive whose server is gone: it answers nothing, not even an error. FUSE with a server that is stopped does the same. */
+/** A network drive whose server is gone: it answers nothing, not even an error. FUSE with a server that does not answer does the same. */
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, rmSync } from "node:fs";
 import { mkdir, readFile, readdir, stat } from "node:fs/promises";
 import { promisify } from "node:util";
 
@@ -143,26 +144,20 @@ async function mountDrive(robot: Robot): Promise<Drive> {
   endWithTest(child);
   const ended = once(child, "exit");
   if (child.stdout !== null) await Promise.race([once(child.stdout, "data"), ended]);
+  const hung = robot.path("kept/.hung");
   return {
     words: ["nsenter", `--target=${child.pid}`, "--mount"],
     async hang() {
-      // It stops itself, between two requests: for one in its hand the kernel waits whatever happens, kill -9 included, as network
-      // drives do not.
+      // Between two requests: for one in its hand the kernel waits whatever happens, kill -9 included, as network drives do not.
       await stat(`/proc/${child.pid}/root${robot.path("drive/.hang")}`).catch(() => {});
-      await eventually(async () => ((await isStopped(child)) ? true : undefined), "a stopped drive");
+      await eventually(async () => existsSync(hung) || undefined, "a drive that hangs");
     },
-    answer: () => void child.kill("SIGCONT"),
+    answer: () => rmSync(hung),
     async [Symbol.asyncDispose]() {
-      child.kill("SIGCONT");
       child.kill("SIGKILL");
       await ended;
     },
   };
-}
-
-/** By SIGSTOP (proc_pid_stat(5)). */
-async function isStopped({ pid }: ChildProcess): Promise<boolean> {
-  return /\) T /.test(await readFile(`/proc/${pid}/stat`, "utf8"));
 }
 
 /** One of its threads waits for the drive. */

@@ -10,7 +10,7 @@ import { robotManifest, shuffleKeys, withDefaults } from "../../support/robot-ma
 import type { ManifestData } from "../../support/robot-manifests.ts";
 import { times } from "../../support/tier.ts";
 
-const RUNS = times(250, 10_000);
+const RUNS = times(100, 10_000);
 /** All of it is work for the processor, some twenty seconds of it, and many times that where others want it too. */
 const LIMIT_MS = 480_000;
 
