@@ -18,9 +18,14 @@ const run = promisify(execFile);
 describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", () => {
   let workshop: Workshop;
   let node: string;
+  /** An image with a whole installation. */
+  let whole: string;
   beforeAll(async () => {
     workshop = await openWorkshop();
     node = await workshop.makeNode();
+    whole = await workshop.makeImage();
+    const [program = "", ...args] = words(whole);
+    await run(program, args);
   });
   afterAll(async () => {
     await workshop[Symbol.asyncDispose]();
@@ -31,15 +36,12 @@ describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", 
   test.each(["usr/local/lib/robot-policy-agent", "etc/sysusers.d", "usr/local/bin"])(
     "killed once it wrote %s, completed by the next run",
     async (place) => {
-      const whole = await workshop.makeImage();
-      const [program = "", ...args] = words(whole);
-      await run(program, args);
       const image = await workshop.makeImage();
       await using killed = startWords(words(image));
       await expect.poll(() => existsSync(join(image, place)), { interval: 1 }).toBe(true);
       killed.child.kill("SIGKILL");
       await killed.ended();
-      const [, ...again] = words(image);
+      const [program = "", ...again] = words(image);
       const { stdout } = await run(program, again);
       expect(stdout).toMatch(/^(put back the interrupted|Nothing to change)/m);
       expect(await describeTree(image)).toEqual(await describeTree(whole));
@@ -47,10 +49,7 @@ describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", 
   );
 
   test("the installed program is whole: it tells its version", async () => {
-    const image = await workshop.makeImage();
-    const [program = "", ...args] = words(image);
-    await run(program, args);
-    const installed = join(image, "usr/local/lib/robot-policy-agent/current/robot-policy-agent");
+    const installed = join(whole, "usr/local/lib/robot-policy-agent/current/robot-policy-agent");
     const { stdout } = await run(process.execPath, [installed, "--version"]);
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
