@@ -64,7 +64,8 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     "--config",
     join(FOLDER, "config.yaml"),
   ]);
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
+  // A group of its own: who stops and continues the tests (scripts/flake) would wake it where it is to hang.
+  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
   endWithTest(child);
   const ended = once(child, "close");
   const requests: LoggedRequest[] = [];
