@@ -1,6 +1,6 @@
 /** Builds the programs once for all test files, into a folder of this run, and makes the folder of its databases. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -27,10 +27,22 @@ export function setup(): void {
   // Node keeps a folder of its own there for each user.
   chmodSync(compiled, 0o1777);
   process.env["NODE_COMPILE_CACHE"] = compiled;
+  removeAbandoned();
   const { bavail, bsize } = statfsSync(memoryFolder);
-  clusters = mkdtempSync(join(bavail * bsize > CLUSTERS_BYTES ? memoryFolder : folder, "robot-policy-postgres-"));
+  const parent = bavail * bsize > CLUSTERS_BYTES ? memoryFolder : folder;
+  clusters = mkdtempSync(join(parent, `robot-policy-postgres-${process.pid}-`));
   chmodSync(clusters, 0o755);
   process.env["ROBOT_POLICY_TEST_CLUSTERS"] = clusters;
+}
+
+/** Databases of runs that were killed: what is in memory goes away with nothing else. */
+function removeAbandoned(): void {
+  for (const name of readdirSync(memoryFolder)) {
+    const pid = /^robot-policy-postgres-(\d+)-/.exec(name)?.[1];
+    const path = join(memoryFolder, name);
+    if (pid === undefined || existsSync(`/proc/${pid}`) || lstatSync(path).uid !== process.getuid?.()) continue;
+    rmSync(path, { recursive: true, force: true });
+  }
 }
 
 export function teardown(): void {
