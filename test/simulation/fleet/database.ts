@@ -35,6 +35,8 @@ export interface Database extends Disposable {
 export interface ConnectionOptions {
   readonly process: Process;
   readonly now: string;
+  /** Told how to end the connection, before it is ready: whoever is killed while it migrates must not keep its turn. */
+  onDrop(drop: Connection["drop"]): void;
   /** Lets time pass, as long as a query takes. */
   pause(): Promise<void>;
   /** Changes what queries ask and are answered, to plant a mistake. */
@@ -111,6 +113,11 @@ export function createDatabase(bytes: Uint8Array): Database {
       const reader = openSqliteReader(folder, dialectOf);
       // Kysely closes only what it has used.
       await reader.executeQuery(DATA_VERSION);
+      const drop = async () => {
+        await Promise.all([reader.destroy(), writer.destroy()]);
+        if (holder === process) next();
+      };
+      options.onDrop(drop);
       await takeTurn(process);
       await migrate(writer, now);
       next();
@@ -129,10 +136,7 @@ export function createDatabase(bytes: Uint8Array): Database {
             await writer.destroy();
           },
         },
-        async drop() {
-          await Promise.all([reader.destroy(), writer.destroy()]);
-          if (holder === process) next();
-        },
+        drop,
       };
     },
     [Symbol.dispose]() {

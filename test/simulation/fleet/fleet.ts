@@ -81,6 +81,9 @@ interface Found {
 /** Microtasks and a few immediates: more than any request takes between two waits. */
 const TURNS = 4;
 const REPLICAS = 2;
+/** Of a world whose size is not given. Larger ones have more happen, so that each robot's days are as full. */
+const ROBOTS_MAXIMUM = 5;
+const ROBOT_WEIGHT = 3;
 /** The simulation begins half an hour before an hour is full. */
 const HOUR_NEAR_MS = simulatedMinutes(32.5);
 /** By how much clocks that agree may differ. */
@@ -178,11 +181,15 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   const happened: Record<string, number> = {};
   const until_ms = simulatedMinutes(options.minutes ?? dice.pick([1, 1, 2, 3]));
   const kinds: readonly Kind[] = [
-    ...robots.map(({ actors }) => ({ what: "a robot's day", weight: 3, run: () => actors.act() })),
+    ...robots.map(({ actors }) => ({ what: "a robot's day", weight: ROBOT_WEIGHT, run: () => actors.act() })),
     ...operators.flatMap((operator) => operator.kinds(operators)),
     ...disturbances.kinds(replicas, cluster).filter(({ isUnsteady = false }) => !isUnsteady || !isSteady),
   ];
-  const planned = drawPlan(dice.fork(), kinds, dice.pick([1500, 4000]), until_ms);
+  const weight = kinds.reduce((sum, kind) => sum + kind.weight, 0);
+  const surplus = ROBOT_WEIGHT * Math.max(0, count - ROBOTS_MAXIMUM);
+  const chance = dice.fork();
+  const mean_ms = (dice.pick([1500, 4000]) * (weight - surplus)) / weight;
+  const planned = drawPlan(chance, kinds, mean_ms, until_ms);
   const wanted = new Set(options.acts ?? planned.map(({ index }) => index));
   for (const act of planned) {
     if (!wanted.has(act.index)) continue;

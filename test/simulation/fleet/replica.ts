@@ -87,7 +87,8 @@ interface Run {
   /** Requests that wait for their answer; null is what they get when the process ends. */
   readonly owed: Set<(answer: null) => void>;
   app: FastifyInstance | null;
-  connection: Connection | null;
+  /** Ends its connection to the database; null before there is one. */
+  drop: Connection["drop"] | null;
 }
 
 export function createReplica(options: ReplicaOptions): Replica {
@@ -114,8 +115,13 @@ export function createReplica(options: ReplicaOptions): Replica {
       log: logOf(),
     });
     const now = new Date(wall.wall_ms()).toISOString();
-    const connection = await database.open({ process, now, pause, mistake });
-    current.connection = connection;
+    const connection = await database.open({
+      process,
+      now,
+      pause,
+      mistake,
+      onDrop: (drop) => (current.drop = drop),
+    });
     if (!process.alive) return connection.drop();
     const store = resources.use(mistake.store(connection.store));
     const foundation = { store, health: probeOf(process, dice.fork()), metrics: silentMetrics, pair: null };
@@ -192,7 +198,7 @@ export function createReplica(options: ReplicaOptions): Replica {
         resources: new AsyncDisposableStack(),
         owed: new Set(),
         app: null,
-        connection: null,
+        drop: null,
       };
       run = current;
       starts += 1;
@@ -202,9 +208,9 @@ export function createReplica(options: ReplicaOptions): Replica {
     },
     crash() {
       if (run === null) return;
-      const { connection } = run;
+      const { drop } = run;
       bury(run);
-      void connection?.drop();
+      void drop?.();
     },
     terminate() {
       if (run === null || run.app === null || run.process.stopped === true) return;
