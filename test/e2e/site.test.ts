@@ -58,9 +58,14 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
       disk: "journaled",
     });
     await computer.boot();
-    await computer.run("echo kept >/root/kept; sync; echo lost >/root/lost");
-    await computer.cutPower();
-    await computer.boot();
-    expect(await computer.ask("ls /root")).toBe("kept");
+    await eventually(async () => {
+      await computer.run("echo kept >/root/kept; rm -f /root/lost; sync; echo lost >/root/lost");
+      await computer.cutPower();
+      await computer.boot();
+      const names = await computer.ask("ls /root");
+      expect(names).toContain("kept");
+      // Another program of the machine may have called sync(2), which writes every disk.
+      return names === "kept" ? true : undefined;
+    }, "a power cut to lose what was not synced");
   });
 });
