@@ -134,7 +134,7 @@ async function runOnce(tests: readonly string[], seed: number, endsAtMs: number)
   const isWhole = existsSync(report);
   const failures = isWhole
     ? readFailures(report, seed)
-    : [{ test: "vitest", seed, message: `ended with ${exitCode} and without a report` }];
+    : [{ test: "vitest", seed, message: `ended with ${exitCode ?? child.signalCode} and without a report` }];
   if (failures.length > 0) {
     const kept = join(tmpdir(), `flake-${seed}.log`);
     copyFileSync(log, kept);
