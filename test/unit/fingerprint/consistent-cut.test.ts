@@ -232,6 +232,8 @@ describe("collect: consistent cut", () => {
     while (new Set(seen).size < 8 && performance.now() < until_ms) {
       const collected = await fingerprinter.collect(listed(a, b), { settle: false });
       if (collected.kind !== "snapshot") continue;
+      // A writer that is faster than this machine leaves each file a moment of its own, and the warning says so.
+      if (collected.warnings.some(({ id }) => id === "file_restless")) continue;
       const [first = -1, second = -1] = collected.snapshot.files.map(({ sha256 }) => versionOf(sha256));
       expect(first).toBeGreaterThanOrEqual(0);
       expect(first - second === 0 || first - second === 1).toBe(true);
