@@ -62,6 +62,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(await first.ask("cat /etc/machine-id")).not.toBe(await second.ask("cat /etc/machine-id"));
       expect((await service.robots()).map(({ name }) => name).toSorted()).toEqual(["cell-1", "cell-2"]);
       // A first boot presets every unit: the one for the first boot then asks whether the service holds what the agent registered.
+      await service.allLogged();
       const registrations = service.requests.filter(({ method }) => method === "POST");
       expect(registrations).toHaveLength(2);
     });
@@ -90,6 +91,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       await robot.shutdown();
       await robot.boot();
       expect(await robot.ask(`systemctl show --value -p ConditionResult ${SETUP_UNIT}`)).toBe("no");
+      await service.allLogged();
       expect(service.requests).toHaveLength(before);
     });
   },

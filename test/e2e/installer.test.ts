@@ -136,6 +136,7 @@ describe.skipIf(whySkipped !== "")(
       await installed();
       await robot.run(`systemctl start ${UNIT}`);
       await robot.until(({ state }) => state === "registered");
+      await service.allLogged();
       expect(service.requests).toHaveLength(before);
       expect((await robot.run(`${INSTALLER} uninstall --purge`, { may_fail: true })).code).toBe(0);
       await robot.run("rm -r /opt/yam");

@@ -124,7 +124,7 @@ describe.skipIf(whySkipped !== "")(
         const large = [1, 2, 3].map((part) => `/opt/yam/configs/mesh.bin${part}`);
         await carryOver(robot, plant.site, newer);
         await robot.run(`cp ${MANIFEST_FILE} /root/manifest
-          for file in ${large.join(" ")}; do truncate -s ${LARGE_BYTES} $file; echo "  - $file" >>${MANIFEST_FILE}; done`);
+          truncate -s ${LARGE_BYTES} ${large.join(" ")}; printf '  - %s\\n' ${large.join(" ")} >>${MANIFEST_FILE}`);
         await robot.until(({ state }) => state !== "registered");
         await robot.run(`dpkg --install /root/${PACKAGE}.deb`);
         const small = await robot.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64`);

@@ -81,6 +81,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       expect(stdout).toContain("Registered arm-7 as rob_");
       expect(code).toBe(0);
       expect(await service.robots()).toEqual([{ name: "arm-7", configuration_digest: await robot.digest() }]);
+      await service.allLogged();
       expect(service.requests).toHaveLength(1);
     });
 
@@ -89,6 +90,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       const { registration, findings } = await robot.until(({ state }) => state === "registered");
       expect(registration?.configuration_digest).toBe(await robot.digest());
       expect(findings).toEqual([]);
+      await service.allLogged();
       expect(service.requests).toHaveLength(1);
       expect((await robot.agent("status")).code).toBe(0);
     });
@@ -123,6 +125,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       );
       expect(active_ms).toBeLessThan(ACTIVE_LIMIT_MS);
       expect(Number(peak)).toBeLessThan(MEMORY_LIMIT_BYTES);
+      await service.allLogged();
       expect(service.requests).toHaveLength(1);
     });
 
