@@ -7,7 +7,7 @@
 import type { ChildProcess } from "node:child_process";
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, openSync, readFileSync } from "node:fs";
+import { closeSync, copyFileSync, existsSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -116,12 +116,14 @@ async function runOnce(tests: readonly string[], seed: number, endsAtMs: number)
   const reporters = ["--reporter=json", `--outputFile=${report}`, "--reporter=default", "--silent=passed-only"];
   const vitest = ["node_modules/vitest/vitest.mjs", "run", ...reporters];
   const order = ["--sequence.shuffle.files", "--sequence.shuffle.tests", `--sequence.seed=${seed}`];
+  const output = openSync(log, "w");
   // A group of its own, to be stopped and continued with the programs that tests start.
   const child = spawn(process.execPath, [...vitest, ...order, ...tests], {
     cwd: root,
     detached: true,
-    stdio: ["ignore", openSync(log, "w"), "inherit"],
+    stdio: ["ignore", output, "inherit"],
   });
+  closeSync(output);
   endWithScript(child, () => signalGroup(child, "SIGKILL"));
   const pausing = new AbortController();
   if (!values.quiet) void pauseAtRandom(child, pausing.signal);

@@ -1,9 +1,9 @@
 /**
  * A filesystem that reports no changes: FUSE, which shows one folder read-only and never tells the kernel when a file in it changes.
  * Started as a program in a mount namespace of its own: `unshare --mount node silent-filesystem.ts FOLDER MOUNT_POINT`; prints a line
- * once it is mounted, and serves until it is killed. Whoever asks for the file `.hang` is told that there is none, and then it answers
- * nothing, with no other request in its hand, until the file `.hung`, which it makes in the folder, is removed. Speaks the kernel's protocol itself (linux/fuse.h, fuse(4)), as far as stat and
- * read need it.
+ * once it is mounted, and serves until it is killed. After a request for the file `.hang`, which it answers with ENOENT, it creates the
+ * file `.hung` in the folder and answers nothing until that file is removed. Speaks the kernel's protocol itself (linux/fuse.h, fuse(4)),
+ * as far as stat and read need it.
  */
 import { execFileSync } from "node:child_process";
 import { closeSync, existsSync, openSync, readSync, readdirSync, statSync, writeFileSync, writeSync } from "node:fs";

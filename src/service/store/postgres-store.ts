@@ -88,8 +88,8 @@ export function openPatiently(url: string, clock: Pick<Clock, "monotonic_ms">): 
 }
 
 /**
- * Keeps an error that nobody listens for from ending the process: the pool stops listening a moment before the one who takes the connection
- * begins, and the end of a connection may come in between. Their query fails then.
+ * Listens for errors of a connection for as long as it lives. The pool stops listening before its caller starts, and a connection that
+ * ends in between would end the process. The caller's query fails instead.
  */
 function survive(connection: PoolClient): void {
   connection.on("error", () => {});

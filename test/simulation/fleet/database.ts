@@ -35,7 +35,7 @@ export interface Database extends Disposable {
 export interface ConnectionOptions {
   readonly process: Process;
   readonly now: string;
-  /** Told how to end the connection, before it is ready: whoever is killed while it migrates must not keep its turn. */
+  /** Told how to end the connection, before it is ready: a replica that is killed while it migrates must give up its turn. */
   onDrop(drop: Connection["drop"]): void;
   /** Lets time pass, as long as a query takes. */
   pause(): Promise<void>;
