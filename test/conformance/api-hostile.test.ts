@@ -138,7 +138,7 @@ describe("requests that are meant to do harm", () => {
   });
 
   it("lists put no header of the client's making into their answer", async () => {
-    const client = createClient(service.url, service.key);
+    const client = createClient(() => service.url, service.key);
     await register(client, ["a", "b"]);
     const note = "%0d%0aset-cookie:%20a=b%3e;%20rel=%22next%22,%20%3chttp://evil.example/";
     const answer = await raw(service.url, `GET /v1/robots?limit=1&note=${note} HTTP/1.1\r\n${head()}\r\n`);
@@ -148,7 +148,7 @@ describe("requests that are meant to do harm", () => {
   });
 
   it("what names and labels hold stays within one line of the log, and a key is in none", async () => {
-    const client = createClient(service.url, service.key);
+    const client = createClient(() => service.url, service.key);
     const evil = 'x"}\r\n{"level":"info","event":"forged"}\u001b[2J\u2028\u0085';
     await register(client, [evil.slice(0, 64)], { site: evil, labels: { [evil]: evil } });
     await client.call("createApiKey", { body: { label: evil } });

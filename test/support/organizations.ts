@@ -1,10 +1,9 @@
 import { systemClock } from "../../src/platform/clock.ts";
 import { systemFiles } from "../../src/platform/files.ts";
 import { systemRandom } from "../../src/platform/random.ts";
-import { addKey, makeKey } from "../../src/service/auth/manage-keys.ts";
+import { makeKey } from "../../src/service/auth/manage-keys.ts";
 import { createIds } from "../../src/service/ids.ts";
 import { createLog } from "../../src/service/log.ts";
-import { insertOrganization } from "../../src/service/store/organizations.ts";
 import { openStore } from "../../src/service/store/store.ts";
 import type { Store, StoreLocation } from "../../src/service/store/store.ts";
 
@@ -13,7 +12,7 @@ export interface Backstage extends AsyncDisposable {
   readonly store: Store;
   /** Makes an organization; resolves with a key of it that may do everything. */
   organization(): Promise<string>;
-  /** Makes several in one write. */
+  /** Makes several at once. Nothing is in their audit logs yet. */
   organizations(count: number): Promise<readonly string[]>;
 }
 
@@ -27,14 +26,15 @@ export async function openBackstage(location: StoreLocation): Promise<Backstage>
     const made = Array.from({ length: count }, () => {
       const organization_id = newId("org");
       const wish = { organization_id, label: "test", scopes: null, expires_at: null };
-      const author = { audit_id: newId("aud"), at: created_at, organization_id, actor: "command", request_id: null };
-      return { ...makeKey(wish, newId("key"), created_at, systemRandom), organization_id, author };
+      return makeKey(wish, newId("key"), created_at, systemRandom);
     });
+    const rows = made.map(({ row: { organization_id: id } }) => ({ id, name: id, created_at }));
     await store.write(async (transaction) => {
-      for (const { organization_id, row, author } of made) {
-        await insertOrganization(transaction, { id: organization_id, name: organization_id, created_at });
-        await addKey(transaction, row, author);
-      }
+      await transaction.insertInto("organizations").values(rows).execute();
+      await transaction
+        .insertInto("api_keys")
+        .values(made.map(({ row }) => row))
+        .execute();
     });
     return made.map(({ key }) => key);
   }

@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 
 import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
 import { register } from "./robots.ts";
-import type { Target } from "./target.ts";
+import type { ItOnce, Target } from "./target.ts";
 import { soon } from "./waiting.ts";
 
-export function apiKeysConformance(target: () => Target): void {
+export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
   describe("API keys", () => {
     it("create shows the key once, and it works at once", async () => {
       const client = await target().organization();
@@ -65,7 +65,7 @@ export function apiKeysConformance(target: () => Target): void {
       },
     );
 
-    it.each<[what: string, body: unknown, member: string, rest?: readonly (string | number)[]]>([
+    itOnce.each<[what: string, body: unknown, member: string, rest?: readonly (string | number)[]]>([
       ["no label", {}, "label"],
       ["a label that is no text", { label: 1 }, "label"],
       ["a label of 257", { label: "x".repeat(257) }, "label"],

@@ -31,7 +31,8 @@ export type Loc = readonly (string | number)[];
 
 /** Someone who speaks to the service with one credential, or none, and holds every answer to the contract. */
 export interface Client {
-  readonly url: string;
+  /** Address of the replica whose turn it is: each request goes to another one than the request before. */
+  nextUrl(): string;
   readonly key: string | null;
   /** Whatever comes back. */
   send(name: Name, sent?: Sent): Promise<Answered>;
@@ -56,10 +57,10 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   Unavailable: 503,
 };
 
-export function createClient(url: string, key: string | null): Client {
-  const send = (name: Name, sent: Sent = {}) => sendTo(url, key, allOperations[name], sent);
+export function createClient(nextUrl: () => string, key: string | null): Client {
+  const send = (name: Name, sent: Sent = {}) => sendTo(nextUrl(), key, allOperations[name], sent);
   return {
-    url,
+    nextUrl,
     key,
     send,
     async call(name, sent) {
@@ -81,7 +82,7 @@ export function createClient(url: string, key: string | null): Client {
       expect(detail.map(({ loc }) => loc)).toEqual(locs);
       return detail.map(({ msg }) => msg);
     },
-    as: (other) => createClient(url, other),
+    as: (other) => createClient(nextUrl, other),
   };
 }
 

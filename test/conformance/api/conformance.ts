@@ -4,7 +4,7 @@
  * It knows nothing of the service but its address: one process or several replicas, on one database or another, must give
  * the same answers. A file of test/conformance runs it on each.
  */
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, describe, it } from "vitest";
 
 import { apiKeysConformance } from "./api-keys.ts";
 import { credentialsConformance } from "./credentials.ts";
@@ -17,7 +17,7 @@ import { modelsConformance } from "./models.ts";
 import { pagingConformance } from "./paging.ts";
 import { readinessConformance } from "./readiness.ts";
 import { robotsConformance } from "./robots.ts";
-import type { Target } from "./target.ts";
+import type { ItOnce, Target } from "./target.ts";
 import { usageConformance } from "./usage.ts";
 
 const PARTS = [
@@ -35,8 +35,12 @@ const PARTS = [
   isolationConformance,
 ];
 
-/** Every rule of the API, on a service started for it. */
-export function apiConformance(what: string, start: () => Promise<Target>): void {
+/**
+ * Every rule of the API, on a service started for it.
+ *
+ * @param itOnce defines the tests that show the same on every service: of what is refused before the store is asked, and of bounds.
+ */
+export function apiConformance(what: string, start: () => Promise<Target>, itOnce: ItOnce = it): void {
   // Each test has an organization, and models that are switched off and on, of its own. Side by side they wait for the tasks together.
   describe.concurrent(`the API on ${what}`, () => {
     let running: Target | undefined;
@@ -48,6 +52,6 @@ export function apiConformance(what: string, start: () => Promise<Target>): void
       if (running === undefined) throw new Error("The service did not start");
       return running;
     };
-    for (const part of PARTS) part(target);
+    for (const part of PARTS) part(target, itOnce);
   });
 }

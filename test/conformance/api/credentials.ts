@@ -1,12 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 
 import { API_KEY_SCOPES } from "../../../src/api/api-keys.ts";
 import type { Operation } from "../../../src/api/api.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createApiKey } from "../../../src/service/auth/api-key.ts";
 import type { Name, Sent } from "./client.ts";
-import { allOperations, pathOf } from "./client.ts";
-import type { Target } from "./target.ts";
+import { allOperations, createClient, pathOf } from "./client.ts";
+import type { ItOnce, Target } from "./target.ts";
 
 const NAMES = Object.keys(allOperations) as Name[];
 const operationOf = (name: Name): Operation => allOperations[name];
@@ -27,21 +27,22 @@ const ANSWER_LENGTH = 65_536;
 /** A key of the right form and checksum that nobody was given. */
 const NOBODYS_KEY = createApiKey(systemRandom);
 
-export function credentialsConformance(target: () => Target): void {
+/** What a request meets before anything is done for it: none of it is different on another store. */
+export function credentialsConformance(target: () => Target, itOnce: ItOnce): void {
   describe("credentials", () => {
-    it.each(GUARDED)("%s without a credential: 401, before anything is looked at", async (name) => {
-      const client = (await target().organization()).as(null);
+    itOnce.each(GUARDED)("%s without a credential: 401, before anything is looked at", async (name) => {
+      const client = createClient(() => target().url, null);
       expect(await client.refused("Unauthorized", name)).toBe("Not authenticated");
       if (operationOf(name).method === "GET") return;
       expect(await client.refused("Unauthorized", name, { body: "{" })).toBe("Not authenticated");
     });
 
-    it.each(GUARDED)("%s with a credential of nobody: 401", async (name) => {
-      const client = (await target().organization()).as(NOBODYS_KEY);
+    itOnce.each(GUARDED)("%s with a credential of nobody: 401", async (name) => {
+      const client = createClient(() => target().url, NOBODYS_KEY);
       expect(await client.refused("Unauthorized", name, empty(name))).toBe("Invalid API key");
     });
 
-    it.each(SCOPED)("a key for $scope does that and nothing else", async ({ scope, names }) => {
+    itOnce.each(SCOPED)("a key for $scope does that and nothing else", async ({ scope, names }) => {
       expect(names).not.toEqual([]);
       const client = await target().organization();
       const { api_key } = await client.call("createApiKey", { body: { label: scope, scopes: [scope] } });
@@ -60,8 +61,9 @@ export function credentialsConformance(target: () => Target): void {
       await restricted.call("getAccount");
     });
 
-    it("a key in the address counts for nothing", async () => {
-      const { url, key } = await target().organization();
+    itOnce("a key in the address counts for nothing", async () => {
+      const { url } = target();
+      const { key } = await target().organization();
       for (const name of ["key", "api_key", "access_token", "token", "authorization"]) {
         const answer = await fetch(`${url}/v1/robots?${name}=${key}`);
         expect(answer.status).toBe(401);
@@ -70,7 +72,7 @@ export function credentialsConformance(target: () => Target): void {
       expect((await fetch(`${url}/v1/robots`, { headers: cookie })).status).toBe(401);
     });
 
-    it.each([
+    itOnce.each([
       ["a typo in the last character", (key: string) => key.slice(0, -1) + (key.endsWith("0") ? "1" : "0")],
       ["a character less", (key: string) => key.slice(0, -1)],
       ["a character more", (key: string) => `${key}0`],
@@ -87,8 +89,8 @@ export function credentialsConformance(target: () => Target): void {
   describe("methods and paths", () => {
     const paths = [...new Set(NAMES.map((name) => operationOf(name).path))];
 
-    it.each(paths)("%s: 405 for other methods, saying which there are, without a credential too", async (path) => {
-      const { url } = await target().organization();
+    itOnce.each(paths)("%s: 405 for other methods, saying which there are, without a credential too", async (path) => {
+      const { url } = target();
       const names = NAMES.filter((name) => operationOf(name).path === path);
       const methods = names.map((name) => operationOf(name).method);
       const address = url + pathOf(operationOf(names[0] ?? "listRobots"));
@@ -102,7 +104,7 @@ export function credentialsConformance(target: () => Target): void {
       }
     });
 
-    it.each(NAMES.filter((name) => operationOf(name).method === "GET"))(
+    itOnce.each(NAMES.filter((name) => operationOf(name).method === "GET"))(
       "HEAD of %s is GET without a body",
       async (name) => {
         const client = await target().organization();
@@ -112,7 +114,7 @@ export function credentialsConformance(target: () => Target): void {
       },
     );
 
-    it.each([
+    itOnce.each([
       "/",
       "/v1",
       "/v1/",
@@ -125,7 +127,8 @@ export function credentialsConformance(target: () => Target): void {
       "/v1/me",
       "/v1/robots/a/b",
     ])("%s: 404, and no redirect", async (path) => {
-      const { url, key } = await target().organization();
+      const { url } = target();
+      const { key } = await target().organization();
       const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` }, redirect: "manual" });
       expect(answer.status).toBe(404);
       expect(await answer.json()).toMatchObject({ code: "NotFound" });
@@ -135,7 +138,7 @@ export function credentialsConformance(target: () => Target): void {
   describe("bodies", () => {
     const WITH_BODY = NAMES.filter((name) => operationOf(name).request !== null);
 
-    it.each(WITH_BODY)("%s: what is no JSON, no object, nothing, or too much", async (name) => {
+    itOnce.each(WITH_BODY)("%s: what is no JSON, no object, nothing, or too much", async (name) => {
       const client = await target().organization();
       const typesOf = async (body: string | undefined, headers = {}) => {
         const answer = await client.send(name, { ...(body === undefined ? {} : { body }), headers });
@@ -153,8 +156,9 @@ export function credentialsConformance(target: () => Target): void {
       expect(await client.refused("PayloadTooLarge", name, { body: large })).toContain(String(1024 * 1024));
     });
 
-    it.each(WITH_BODY)("%s: odd bytes are the sender's fault, never ours", async (name) => {
-      const { url, key } = await target().organization();
+    itOnce.each(WITH_BODY)("%s: odd bytes are the sender's fault, never ours", async (name) => {
+      const { url } = target();
+      const { key } = await target().organization();
       const bodies = [
         "[".repeat(100_000),
         `{"a":`.repeat(50_000),
@@ -177,7 +181,7 @@ export function credentialsConformance(target: () => Target): void {
   });
 
   describe("request ids", () => {
-    it("a well-formed one is kept, any other replaced", async () => {
+    itOnce("a well-formed one is kept, any other replaced", async () => {
       const client = await target().organization();
       const idOf = async (id: string) =>
         (await client.send("listRobots", { headers: { "x-request-id": id } })).headers.get("x-request-id");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { DEAD, OTHER_REGION, PICKY, REGION, SHAKY, STEADY } from "./catalog.ts";
 import type { Client, Loc } from "./client.ts";
 import { register } from "./robots.ts";
-import type { Target } from "./target.ts";
+import type { ItOnce, Target } from "./target.ts";
 import type { DeploymentView } from "./views.ts";
 import { soon } from "./waiting.ts";
 
@@ -24,7 +24,7 @@ async function deploy(client: Client, robot: string, model: string = STEADY.slug
   return client.call("createDeployment", { body: { model, robot } });
 }
 
-export function deploymentsConformance(target: () => Target): void {
+export function deploymentsConformance(target: () => Target, itOnce: ItOnce): void {
   describe("deployments", () => {
     it("create, and it becomes active; three places answer the same", async () => {
       const client = await target().organization();
@@ -103,21 +103,26 @@ export function deploymentsConformance(target: () => Target): void {
       expect((await deploy(client, "r1")).id).not.toBe(created.id);
     });
 
-    it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
-      ["nothing", {}, [["model"], ["robot"]]],
-      ["a model that does not exist", { model: "none", robot: "r1" }, [["model"]]],
-      ["a robot that does not exist", { model: STEADY.slug, robot: "none" }, [["robot"]]],
-      ["neither of which exists", { model: "none", robot: "none" }, [["model"], ["robot"]]],
-      ["empty names", { model: "", robot: "" }, [["model"], ["robot"]]],
-      ["no texts", { model: null, robot: 1 }, [["model"], ["robot"]]],
-      ["very long names", { model: "x".repeat(257), robot: "x".repeat(257) }, [["model"], ["robot"]]],
-    ])("create refuses %s", async (_what, body, locs) => {
+    const refuse = async (_what: string, body: unknown, locs: readonly Loc[]) => {
       const client = await target().organization();
       await register(client, ["r1"]);
       const where = locs.map((loc) => ["body", ...loc]);
       await client.invalid(where, "createDeployment", { body });
       expect(await client.call("listDeployments")).toEqual({ items: [] });
-    });
+    };
+
+    it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+      ["a model that does not exist", { model: "none", robot: "r1" }, [["model"]]],
+      ["a robot that does not exist", { model: STEADY.slug, robot: "none" }, [["robot"]]],
+      ["neither of which exists", { model: "none", robot: "none" }, [["model"], ["robot"]]],
+      ["empty names", { model: "", robot: "" }, [["model"], ["robot"]]],
+    ])("create refuses %s", refuse);
+
+    itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+      ["nothing", {}, [["model"], ["robot"]]],
+      ["no texts", { model: null, robot: 1 }, [["model"], ["robot"]]],
+      ["very long names", { model: "x".repeat(257), robot: "x".repeat(257) }, [["model"], ["robot"]]],
+    ])("create refuses %s", refuse);
 
     it("one prepares while its endpoint does not answer", async () => {
       const client = await target().organization();

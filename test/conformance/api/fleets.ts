@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { COLD, DEAD, OTHER_REGION, PICKY, ROBOT_TYPE, STEADY } from "./catalog.ts";
 import type { Client, Loc } from "./client.ts";
 import { register, setupOf } from "./robots.ts";
-import type { Target } from "./target.ts";
+import type { ItOnce, Target } from "./target.ts";
 import type { FleetView } from "./views.ts";
 import { soon } from "./waiting.ts";
 
@@ -45,7 +45,7 @@ export async function untilFleet(client: Client, { id }: FleetView, expected: ob
 export const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
 export const windowOf = (from: number, to: number) => ({ starts_at: inHours(from), ends_at: inHours(to) });
 
-export function fleetsConformance(target: () => Target): void {
+export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
   describe("fleets", () => {
     it("create answers the view that get and list answer", async () => {
       const client = await withRobots(target());
@@ -128,12 +128,14 @@ export function fleetsConformance(target: () => Target): void {
       await client.invalid([["body", "selection", "selector"]], "createFleet", { body: with_label("y") });
     });
 
+    const refuseSelection = async (_what: string, selection: unknown, locs: readonly Loc[]) => {
+      const client = await withRobots(target());
+      const where = locs.map((loc) => ["body", "selection", ...loc]);
+      await client.invalid(where, "createFleet", { body: fleetOf("f", { selection }) });
+      expect(await client.call("listFleets")).toEqual([]);
+    };
+
     it.each<[what: string, selection: unknown, locs: readonly Loc[]]>([
-      ["neither robots nor selector", {}, [[]]],
-      ["both of them null", { robots: null, selector: null }, [[]]],
-      ["robots and a selector", { robots: ["r1"], selector: { site: "s" } }, [[]]],
-      ["no robots", { robots: [] }, [["robots"]]],
-      ["more than 1000 robots", { robots: Array.from({ length: 1001 }, (_, index) => `r${index}`) }, [["robots"]]],
       [
         "robots that do not exist",
         { robots: ["x", "r1", "y"] },
@@ -142,13 +144,21 @@ export function fleetsConformance(target: () => Target): void {
           ["robots", 2],
         ],
       ],
-      ["an empty name", { robots: [""] }, [["robots", 0]]],
       ["the id of nobody", { robots: ["rob_00000000000000000000000000"] }, [["robots", 0]]],
       ["a robot twice", { robots: ["r1", "r2", "r1"] }, [["robots", 2]]],
       ["a name with NUL", { robots: ["r1\0"] }, [["robots", 0]]],
+      ["a selector that matches nothing", { selector: { site: "nowhere" } }, [["selector"]]],
+    ])("create refuses %s", refuseSelection);
+
+    itOnce.each<[what: string, selection: unknown, locs: readonly Loc[]]>([
+      ["neither robots nor selector", {}, [[]]],
+      ["both of them null", { robots: null, selector: null }, [[]]],
+      ["robots and a selector", { robots: ["r1"], selector: { site: "s" } }, [[]]],
+      ["no robots", { robots: [] }, [["robots"]]],
+      ["more than 1000 robots", { robots: Array.from({ length: 1001 }, (_, index) => `r${index}`) }, [["robots"]]],
+      ["an empty name", { robots: [""] }, [["robots", 0]]],
       ["an empty selector", { selector: {} }, [["selector"]]],
       ["a selector of nulls", { selector: { site: null, labels: {} } }, [["selector"]]],
-      ["a selector that matches nothing", { selector: { site: "nowhere" } }, [["selector"]]],
       ["a selector it does not know", { selector: { name: "r1" } }, [["selector", "name"]]],
       ["another membership", { robots: ["r1"], membership: "live" }, [["membership"]]],
       [
@@ -156,12 +166,7 @@ export function fleetsConformance(target: () => Target): void {
         { selector: { labels: Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`l${index}`, ""])) } },
         [["selector", "labels"]],
       ],
-    ])("create refuses %s", async (_what, selection, locs) => {
-      const client = await withRobots(target());
-      const where = locs.map((loc) => ["body", "selection", ...loc]);
-      await client.invalid(where, "createFleet", { body: fleetOf("f", { selection }) });
-      expect(await client.call("listFleets")).toEqual([]);
-    });
+    ])("create refuses %s", refuseSelection);
 
     it("create refuses one robot under its name and its id", async () => {
       const client = await target().organization();
@@ -170,14 +175,24 @@ export function fleetsConformance(target: () => Target): void {
       await client.invalid([["body", "selection", "robots", 1]], "createFleet", { body });
     });
 
+    const refuse = async (_what: string, rest: Members, locs: readonly Loc[]) => {
+      const client = await withRobots(target());
+      const where = locs.map((loc) => ["body", ...loc]);
+      await client.invalid(where, "createFleet", { body: fleetOf("f", rest) });
+      expect(await client.call("listFleets")).toEqual([]);
+    };
+
     it.each<[what: string, rest: Members, locs: readonly Loc[]]>([
       ["a subject that does not exist", { subject: "no-such-model" }, [["subject"]]],
       ["a checkpoint that does not exist", { subject: "ckpt_none" }, [["subject"]]],
+      ["a peak beyond its members", { peak_active_robots: 3 }, [["peak_active_robots"]]],
+    ])("create refuses %s", refuse);
+
+    itOnce.each<[what: string, rest: Members, locs: readonly Loc[]]>([
       ["an empty subject", { subject: "" }, [["subject"]]],
       ["a name of 129", { name: "x".repeat(129) }, [["name"]]],
       ["an empty name", { name: "" }, [["name"]]],
       ["a peak of none", { peak_active_robots: 0 }, [["peak_active_robots"]]],
-      ["a peak beyond its members", { peak_active_robots: 3 }, [["peak_active_robots"]]],
       ["a mode it does not know", { readiness_mode: "never" }, [["readiness_mode"]]],
       ["members it does not know", { zeta: 1, alpha: 2 }, [["zeta"], ["alpha"]]],
       ["a schedule without windows", { readiness_mode: "scheduled" }, [["operating_windows"]]],
@@ -213,12 +228,7 @@ export function fleetsConformance(target: () => Target): void {
         },
         [["operating_windows", 0, "starts_at"]],
       ],
-    ])("create refuses %s", async (_what, rest, locs) => {
-      const client = await withRobots(target());
-      const where = locs.map((loc) => ["body", ...loc]);
-      await client.invalid(where, "createFleet", { body: fleetOf("f", rest) });
-      expect(await client.call("listFleets")).toEqual([]);
-    });
+    ])("create refuses %s", refuse);
 
     it("create takes 366 windows that follow each other, in any order", async () => {
       const client = await withRobots(target());

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import type { Client, Loc } from "./client.ts";
 import { register } from "./robots.ts";
-import type { Target } from "./target.ts";
+import type { ItOnce, Target } from "./target.ts";
 
 const VERIFIER = "v".repeat(43);
 const OTHER_VERIFIER = "w".repeat(43);
@@ -36,7 +36,7 @@ async function logIn(client: Client): Promise<Client> {
   return client.as((await client.as(null).call("exchangeLogin", { body })).token);
 }
 
-export function loginsConformance(target: () => Target): void {
+export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
   describe("logins of a command line", () => {
     it("the code is exchanged for a token, once", async () => {
       const client = await target().organization();
@@ -165,7 +165,7 @@ export function loginsConformance(target: () => Target): void {
       expect(await client.call("getAccount")).toEqual(before);
     });
 
-    it.each(["http://localhost:1/x", "http://[::1]:65535/", "http://127.0.0.1/"])(
+    itOnce.each(["http://localhost:1/x", "http://[::1]:65535/", "http://127.0.0.1/"])(
       "callback %s: a program on the same computer",
       async (callback_url) => {
         const client = await target().organization();
@@ -175,7 +175,7 @@ export function loginsConformance(target: () => Target): void {
       },
     );
 
-    it.each([
+    itOnce.each([
       "https://evil.example/",
       "http://evil.example/",
       "http://127.0.0.1.evil.example/",
@@ -197,7 +197,7 @@ export function loginsConformance(target: () => Target): void {
       await client.as(null).invalid([["body", "callback_url"]], "startLogin", { body });
     });
 
-    it.each<[what: string, body: unknown, locs: readonly Loc[]]>([
+    itOnce.each<[what: string, body: unknown, locs: readonly Loc[]]>([
       ["nothing", {}, [["verifier"], ["callback_url"]]],
       ["a verifier that can be guessed", { verifier: "x".repeat(31), callback_url: CALLBACK }, [["verifier"]]],
       ["an endless verifier", { verifier: "x".repeat(257), callback_url: CALLBACK }, [["verifier"]]],

@@ -4,7 +4,7 @@ import { STEADY } from "./catalog.ts";
 import type { Answered, Client, Name } from "./client.ts";
 import { allOperations } from "./client.ts";
 import { register } from "./robots.ts";
-import type { Target } from "./target.ts";
+import type { ItOnce, Target } from "./target.ts";
 import { answers } from "./views.ts";
 import { soon } from "./waiting.ts";
 
@@ -51,7 +51,7 @@ const LISTS: readonly List[] = [
   },
 ];
 
-export function pagingConformance(target: () => Target): void {
+export function pagingConformance(target: () => Target, itOnce: ItOnce): void {
   describe.each(LISTS)("pages of $name", ({ name, fill }) => {
     it("are together what the list is without them", async () => {
       const client = await target().organization();
@@ -74,7 +74,7 @@ export function pagingConformance(target: () => Target): void {
       expect(linkOf(first)).toMatch(/[?&]note=a%26b(?:&|$)/);
     });
 
-    it.each<[query: string, loc: string]>([
+    itOnce.each<[query: string, loc: string]>([
       ["limit=0", "limit"],
       ["limit=1001", "limit"],
       ["limit=abc", "limit"],
@@ -159,7 +159,7 @@ function linkOf({ headers }: Answered): string | null {
   return match?.[1] ?? null;
 }
 
-async function get({ url, key }: Client, path: string): Promise<Answered> {
-  const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } });
+async function get({ nextUrl, key }: Client, path: string): Promise<Answered> {
+  const answer = await fetch(nextUrl() + path, { headers: { authorization: `Bearer ${key}` } });
   return { status: answer.status, headers: answer.headers, body: await answer.json() };
 }

@@ -3,7 +3,6 @@ import { join } from "node:path";
 
 import { sharedPostgres } from "../../support/postgres.ts";
 import { QUICK, startReplicas } from "../../support/replicas.ts";
-import { startRoundRobin } from "../../support/round-robin.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
 import { catalogText, FAILING_AT_FIRST, IDLE, LOSSY, WARMING } from "./catalog.ts";
 import { createClient } from "./client.ts";
@@ -12,7 +11,7 @@ import type { Target } from "./target.ts";
 import { memoryFolder } from "../../support/memory.ts";
 
 /** One for each test, and some for the tests of several. */
-const ORGANIZATIONS = 550;
+const ORGANIZATIONS = 400;
 
 /** A dozen endpoints are expected all the time, and the probes of each take a dozen statements: more of them would be most of the work. */
 const READINESS = { ...QUICK, expected_ms: 400, tick_ms: 50 };
@@ -24,7 +23,7 @@ export async function startOnSqlite(): Promise<Target> {
   return startTarget({ kind: "sqlite", data_directory }, 1, remove);
 }
 
-/** Processes on one database of PostgreSQL; more than one are behind a proxy that gives each request to the next. */
+/** Processes on one database of PostgreSQL. */
 export async function startOnPostgres(count: number): Promise<Target> {
   const postgres = await sharedPostgres();
   const url = await postgres.createDatabase();
@@ -46,8 +45,7 @@ async function startTarget(store: StoreLocation, count: number, remove: () => Pr
       }),
     );
     let used = 0;
-    const [only = ""] = replicas.urls;
-    const url = count === 1 ? only : resources.use(await startRoundRobin(replicas.urls)).url;
+    const [url = ""] = replicas.urls;
     return {
       url,
       inference,
@@ -55,7 +53,12 @@ async function startTarget(store: StoreLocation, count: number, remove: () => Pr
         const key = replicas.keys[used];
         if (key === undefined) throw new Error(`The suite needs more than ${ORGANIZATIONS} organizations`);
         used += 1;
-        return createClient(url, key);
+        let requests = 0;
+        const nextUrl = () => {
+          requests += 1;
+          return replicas.urls[requests % count] ?? url;
+        };
+        return createClient(nextUrl, key);
       },
       [Symbol.asyncDispose]: () => resources.disposeAsync(),
     };

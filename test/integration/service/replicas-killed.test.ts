@@ -10,7 +10,6 @@ import type { ChildProcess } from "node:child_process";
 import * as z from "zod";
 import { describe, expect, it, onTestFinished } from "vitest";
 
-import type { Client } from "../../conformance/api/client.ts";
 import { createClient } from "../../conformance/api/client.ts";
 import { fleetOf } from "../../conformance/api/fleets.ts";
 import { register } from "../../conformance/api/robots.ts";
@@ -96,7 +95,8 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
     await expect.poll(endpoint.asked, AFTER_THE_CLAIM).toBeGreaterThanOrEqual(1);
     const survivor = await serve(database, folder);
     const key = (await readFile(join(folder, "key"), "utf8")).trim();
-    const [first, second]: [Client, Client] = [createClient(doomed.url, key), createClient(survivor.url, key)];
+    const first = createClient(() => doomed.url, key);
+    const second = createClient(() => survivor.url, key);
     await register(first, ["r1", "r2"]);
     const fleet = await first.call("createFleet", { body: fleetOf("f") });
 

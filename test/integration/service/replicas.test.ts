@@ -54,7 +54,7 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
     onTestFinished(() => connection.end());
     return {
       inference,
-      clients: [createClient(first, key), createClient(second, key)],
+      clients: [createClient(() => first, key), createClient(() => second, key)],
       query: async (text, values = []) => (await connection.query(text, [...values])).rows,
     };
   }
