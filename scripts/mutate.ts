@@ -5,15 +5,16 @@
  *
  * It works in a copy of the checkout. Exits 1 when a mistake survives.
  */
-import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 import { parseSync } from "oxc-parser";
-import type { TestSpecification, Vitest } from "vitest/node";
+import type { TestModule, TestSpecification, Vitest } from "vitest/node";
 import { createVitest } from "vitest/node";
 
+import { memoryFolder } from "../test/support/memory.ts";
 import { scratchFolder } from "./end-of-script.ts";
 import type { Mutation, MutationKind } from "./mutations.ts";
 import { MUTATION_KINDS, mutationsOf } from "./mutations.ts";
@@ -58,7 +59,8 @@ interface Planted {
   readonly mutation: Mutation;
 }
 
-type Verdict = "found" | "survived" | "untested";
+/** `refused`: by the types, so that no test need find it. `untested`: no test that imports the file works without the mistake. */
+type Verdict = "refused" | "found" | "survived" | "untested";
 
 async function main(): Promise<number> {
   if (values.help || (positionals.length === 0 && !values.changed)) {
@@ -71,6 +73,8 @@ async function main(): Promise<number> {
   const paths = values.changed ? changedFiles(positionals[0] ?? "main") : positionals.flatMap(sourceFiles);
   const planted = sample(paths.flatMap((path) => plantsIn(path, kinds)));
   const copy = copyCheckout();
+  // A worker that a mistake keeps from its end is killed, and leaves its databases.
+  process.env["ROBOT_POLICY_TEST_MEMORY"] = openMemory();
   return judgeAll(planted, copy);
 }
 
@@ -99,13 +103,14 @@ async function judgeAll(planted: readonly Planted[], copy: string): Promise<numb
   const verdicts: { readonly planted: Planted; readonly verdict: Verdict }[] = [];
   try {
     const all = await vitest.globTestSpecifications();
+    const tests = new NearTests(vitest);
     for (const each of planted) {
       if (performance.now() > endsAtMs) break;
       const near = nearestTests(each.path, graph).map((test) => join(copy, test));
       const specifications = near.flatMap((test) => all.filter(({ moduleId }) => moduleId === test));
-      const verdict = await judge(each, copy, vitest, specifications);
+      const verdict = await judge(each, copy, tests, specifications);
       verdicts.push({ planted: each, verdict });
-      if (verdict !== "found") console.log(describe(each, verdict));
+      if (verdict === "survived" || verdict === "untested") console.log(describe(each, verdict));
     }
   } finally {
     await vitest.close();
@@ -116,27 +121,93 @@ async function judgeAll(planted: readonly Planted[], copy: string): Promise<numb
 async function judge(
   { path, mutation: { start, end, replacement } }: Planted,
   copy: string,
-  vitest: Vitest,
-  specifications: TestSpecification[],
+  tests: NearTests,
+  specifications: readonly TestSpecification[],
 ): Promise<Verdict> {
-  if (specifications.length === 0) return "untested";
   const file = join(copy, path);
   const source = readFileSync(file, "utf8");
-  writeFileSync(file, source.slice(0, start) + replacement + source.slice(end));
-  vitest.invalidateFile(file);
-  try {
-    // Nearest first: most mistakes are found by the first file.
-    for (const specification of specifications) {
-      const { testModules, unhandledErrors } = await vitest.runTestSpecifications([specification]);
+  const planted = source.slice(0, start) + replacement + source.slice(end);
+  let hasRun = false;
+  // Nearest first: most mistakes are found by the first file.
+  for (const specification of specifications) {
+    const isNoticed = await tests.notice(specification, file, { source, planted });
+    if (isNoticed === true) return "found";
+    if (isNoticed === false) hasRun = true;
+  }
+  writeFileSync(file, planted);
+  const isAllowed = areTypesRight(path, copy);
+  writeFileSync(file, source);
+  if (!isAllowed && areTypesRight(path, copy)) return "refused";
+  return hasRun ? "survived" : "untested";
+}
+
+const BROWSER = "src/service/console/browser";
+
+function areTypesRight(path: string, copy: string): boolean {
+  const project = path.startsWith(`${BROWSER}/`) ? BROWSER : ".";
+  return spawnSync(join(root, "node_modules/.bin/tsc"), ["--project", project], { cwd: copy }).status === 0;
+}
+
+/** `unclear`: it took too long, or did not get as far as its tests, for which the mistake need not be the reason. */
+type Outcome = "passed" | "failed" | "unclear";
+
+/** Runs test files, and knows those that fail without any mistake, for what the copy or the machine lacks. */
+class NearTests {
+  readonly #vitest: Vitest;
+  readonly #sound = new Set<string>();
+  readonly #failing = new Set<string>();
+
+  constructor(vitest: Vitest) {
+    this.#vitest = vitest;
+  }
+
+  /** Whether the tests fail with the mistake and not without; null where they fail anyway. */
+  async notice(
+    specification: TestSpecification,
+    file: string,
+    { source, planted }: { readonly source: string; readonly planted: string },
+  ): Promise<boolean | null> {
+    const { moduleId } = specification;
+    if (this.#failing.has(moduleId)) return null;
+    const outcome = await this.#runWith(planted, file, specification);
+    if (outcome === "passed") return false;
+    if (outcome === "unclear" || !this.#sound.has(moduleId)) {
+      if ((await this.#runWith(source, file, specification)) !== "passed") {
+        this.#failing.add(moduleId);
+        console.log(`left out: ${moduleId.slice(moduleId.lastIndexOf("/test/") + 1)} fails without any mistake`);
+        return null;
+      }
+      this.#sound.add(moduleId);
+    }
+    // What only took too long may have been held up by the machine.
+    return outcome === "failed" || (await this.#runWith(planted, file, specification)) !== "passed";
+  }
+
+  async #runWith(text: string, file: string, specification: TestSpecification): Promise<Outcome> {
+    const source = readFileSync(file, "utf8");
+    this.#write(file, text);
+    try {
+      const { testModules, unhandledErrors } = await this.#vitest.runTestSpecifications([specification]);
       // Vitest answers with every file that it has run so far, those that an earlier mistake made fail among them.
       const own = testModules.filter(({ moduleId }) => moduleId === specification.moduleId);
-      if (unhandledErrors.length > 0 || own.some((module) => !module.ok())) return "found";
+      if (own.length > 0 && own.every((module) => module.ok()) && unhandledErrors.length === 0) return "passed";
+      const isFailure = (message: string) => !/timed out|\[vitest/i.test(message);
+      return own.flatMap(failuresOf).some(isFailure) ? "failed" : "unclear";
+    } finally {
+      this.#write(file, source);
     }
-    return "survived";
-  } finally {
-    writeFileSync(file, source);
-    vitest.invalidateFile(file);
   }
+
+  #write(file: string, text: string): void {
+    writeFileSync(file, text);
+    this.#vitest.invalidateFile(file);
+  }
+}
+
+/** Messages of the assertions that failed, and of what kept the file from running. */
+function failuresOf(module: TestModule): readonly string[] {
+  const failed = [...module.children.allTests("failed")].flatMap((test) => test.result().errors ?? []);
+  return [...module.errors(), ...failed].map(({ message }) => message);
 }
 
 function describe({ path, mutation: { kind, start, end, replacement } }: Planted, verdict: Verdict): string {
@@ -153,14 +224,14 @@ function summarize(
 ): number {
   const rooms = Map.groupBy(verdicts, ({ planted }) => planted.path.split("/").slice(0, 2).join("/"));
   for (const [room, inRoom] of [...rooms].toSorted()) {
-    const found = inRoom.filter(({ verdict }) => verdict === "found").length;
-    console.log(
-      `${room.padEnd(20)} ${found} of ${inRoom.length} found (${Math.round((100 * found) / inRoom.length)} %)`,
-    );
+    const count = (wanted: Verdict) => inRoom.filter(({ verdict }) => verdict === wanted).length;
+    const allowed = inRoom.length - count("refused");
+    const found = `${count("found")} of ${allowed} found (${Math.round((100 * count("found")) / Math.max(1, allowed))} %)`;
+    console.log(`${room.padEnd(20)} ${found}, beside ${count("refused")} that the types refuse`);
   }
   const left = plantedCount - verdicts.length;
   if (left > 0) console.log(`${left} not tried: the time was over`);
-  return verdicts.every(({ verdict }) => verdict === "found") ? 0 : 1;
+  return verdicts.every(({ verdict }) => verdict === "found" || verdict === "refused") ? 0 : 1;
 }
 
 function sample(planted: readonly Planted[]): readonly Planted[] {
@@ -173,6 +244,13 @@ function sample(planted: readonly Planted[]): readonly Planted[] {
     .toSorted((one, other) => one.order - other.order)
     .slice(0, Number(values.sample))
     .map(({ each }) => each);
+}
+
+/** Tests run programs as other users, too. */
+function openMemory(): string {
+  const folder = scratchFolder("mutate-", memoryFolder);
+  chmodSync(folder, 0o1777);
+  return folder;
 }
 
 function copyCheckout(): string {
@@ -226,18 +304,33 @@ function readImports(): ReadonlyMap<string, ReadonlySet<string>> {
   return importers;
 }
 
-/** The test files that import a file, directly or not: those with the fewest steps between first, of these the tests of its room. */
+/** The cheapest to run first. Machines under a systemd run packages that were built before. */
+const TEST_FOLDERS = ["test/unit/", "test/integration/", "test/conformance/", "test/simulation/"];
+
+/**
+ * The test files that import a file, directly or not: those with the fewest steps between first, of these the tests of its room, of these
+ * the cheap ones, of these those that speak of it most often.
+ */
 function nearestTests(path: string, importers: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
-  const room = path.split("/")[1] ?? "";
-  const byRoom = (one: string, other: string) =>
-    Number(other.includes(`/${room}/`)) - Number(one.includes(`/${room}/`)) || (one < other ? -1 : 1);
+  const rooms = path.split("/").slice(1, -1);
+  const folderOf = (test: string) => TEST_FOLDERS.findIndex((folder) => test.startsWith(folder));
+  const isOfRoom = (test: string) => rooms.some((room) => test.includes(`/${room}/`));
+  const word = basename(path).replace(/\.tsx?$/, "");
+  const mentionsIn = (test: string) => readFileSync(join(root, test), "utf8").split(word).length;
   const tests: string[] = [];
   const seen = new Set([path]);
   for (let ring = [path]; ring.length > 0 && tests.length < Number(values.tests);) {
     ring = ring.flatMap((name) => [...(importers.get(name) ?? [])]).filter((name) => !seen.has(name) && seen.add(name));
-    tests.push(...ring.filter((name) => name.endsWith(".test.ts")).toSorted(byRoom));
+    const near = ring.filter((name) => name.endsWith(".test.ts") && folderOf(name) !== -1);
+    const ranked = near.map((test) => ({ test, rank: [isOfRoom(test) ? 0 : 1, folderOf(test), -mentionsIn(test)] }));
+    tests.push(...ranked.toSorted((one, other) => compareRanks(one.rank, other.rank)).map(({ test }) => test));
   }
   return tests.slice(0, Number(values.tests));
+}
+
+function compareRanks(one: readonly number[], other: readonly number[]): number {
+  const at = one.findIndex((each, index) => each !== other[index]);
+  return at === -1 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
 process.exitCode = await main();

@@ -74,7 +74,9 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
     if (node.type !== "CallExpression" || node.callee.type !== "MemberExpression") return [];
     const [column] = node.arguments;
     const isOrganization = column?.type === "Literal" && String(column.value).endsWith("organization_id");
-    const isFilter = /^(?:where|whereRef|on)$/.test(calledName(node)) && node.arguments.length > 0;
+    // `on` with two arguments listens to an event.
+    const isFilter =
+      node.arguments.length === 3 ? isQueryTerm(node) : calledName(node) === "where" && node.arguments.length === 1;
     return isFilter && !isOrganization ? [[node.start, node.end, text(node.callee.object)]] : [];
   },
 
@@ -93,26 +95,30 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
       : [[node.start, node.end, `(${text(read)})(${text(reader)})`]];
   },
 
-  // What is logged or collected, other kinds and eyes look at.
+  // What is logged or collected, other kinds and eyes look at. What an arrow function calls is mostly a value that it returns.
   "dropped-call": (place) =>
-    dropCalls(
-      place,
-      /^(?!(?:sync|syncDirectory|fsync|fsyncSync|fdatasync|datasync|delete|clear|forget|invalidate.*|retain|distrust|clearTimeout|clearInterval|removeEventListener|abort|debug|info|warn|error|push|note|problem)$)/,
-    ),
+    place.node.type !== "ExpressionStatement"
+      ? []
+      : dropCalls(
+          place,
+          /^(?!(?:sync|syncDirectory|fsync|fsyncSync|fdatasync|datasync|delete|clear|forget|invalidate.*|retain|distrust|clearTimeout|clearInterval|removeEventListener|abort|debug|info|warn|error|push|note|problem)$)/,
+        ),
 
   "dropped-scope": ({ node, text }) => {
-    if (node.type === "Property" && text(node.key) === "scope" && node.value.type === "Literal") {
-      return node.value.value === "any" ? [] : [[node.value.start, node.value.end, '"any"']];
+    if (node.type === "Property" && text(node.key) === "scopes" && node.value.type === "ArrayExpression") {
+      return [[node.value.start, node.value.end, '"any"']];
     }
     const isCheck = node.type === "CallExpression" && /^(?:mayDo|hasScope|allows)$/.test(calledName(node));
     return isCheck ? [[node.start, node.end, "true"]] : [];
   },
 
   "swapped-arguments": ({ node, text }) => {
-    if (node.type !== "CallExpression" || node.arguments.length !== 2) return [];
-    const [first, second] = node.arguments;
-    if (first === undefined || second === undefined || !isSimple(first) || !isSimple(second)) return [];
-    return text(first) === text(second) ? [] : [[first.start, second.end, `${text(second)}, ${text(first)}`]];
+    if (node.type !== "CallExpression" || isQueryTerm(node)) return [];
+    return node.arguments.slice(1).flatMap((second, index): readonly Replacement[] => {
+      const first = node.arguments[index];
+      if (first === undefined || !isSimple(first) || !isSimple(second) || text(first) === text(second)) return [];
+      return [[first.start, second.end, `${text(second)}, ${text(first)}`]];
+    });
   },
 
   "off-by-one": ({ node, text }) => {
@@ -149,7 +155,9 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
   "missing-escape": ({ node, text }) => {
     if (node.type !== "CallExpression" || node.arguments.length === 0) return [];
     const [argument] = node.arguments;
-    const isEscape = /escape|quote|visible|printable|redact|mask|shellWord|encodeURIComponent/i.test(calledName(node));
+    const isEscape = /escape|disarm|quote|visible|printable|redact|mask|shellWord|encodeURIComponent/i.test(
+      calledName(node),
+    );
     return isEscape && argument !== undefined ? [[node.start, node.end, `(${text(argument)})`]] : [];
   },
 
@@ -167,12 +175,17 @@ const PLANTERS: Readonly<Record<MutationKind, Planter>> = {
   },
 };
 
-/** Statements that do nothing but call one of these. */
+/** Statements, and bodies of arrow functions, that do nothing but call one of these. */
 function dropCalls({ node }: Place, name: RegExp): readonly Replacement[] {
-  if (node.type !== "ExpressionStatement") return [];
-  const call = node.expression.type === "AwaitExpression" ? node.expression.argument : node.expression;
+  if (node.type === "ExpressionStatement") return calls(node.expression, name) ? [[node.start, node.end, ";"]] : [];
+  if (node.type !== "ArrowFunctionExpression" || node.body.type === "BlockStatement") return [];
+  return calls(node.body, name) ? [[node.body.start, node.body.end, "{}"]] : [];
+}
+
+function calls(expression: Node, name: RegExp): boolean {
+  const call = expression.type === "AwaitExpression" ? expression.argument : expression;
   const inner = call.type === "ChainExpression" ? call.expression : call;
-  return inner.type === "CallExpression" && name.test(calledName(inner)) ? [[node.start, node.end, ";"]] : [];
+  return inner.type === "CallExpression" && name.test(calledName(inner));
 }
 
 /** `name` of `name(…)` and `object.name(…)`; empty for other calls. */
@@ -180,6 +193,11 @@ function calledName({ callee }: CallExpression): string {
   if (callee.type === "Identifier") return callee.name;
   if (callee.type === "MemberExpression" && callee.property.type === "Identifier") return callee.property.name;
   return "";
+}
+
+/** `where("id", "=", id)` and the like. */
+function isQueryTerm(call: CallExpression): boolean {
+  return /^(?:where|whereRef|on|onRef)$/.test(calledName(call)) && call.arguments.length === 3;
 }
 
 /** `15 * 60_000`, but no text and nothing that is only known when it runs. */

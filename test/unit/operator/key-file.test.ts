@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 
 import { expect, it, onTestFinished } from "vitest";
 
@@ -11,8 +12,14 @@ import { systemFiles } from "../../../src/platform/files.ts";
 it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try is free", async () => {
   const folder = await mkdtemp(join(tmpdir(), "key-file-"));
   onTestFinished(() => rm(folder, { recursive: true }));
+  const removed: string[] = [];
   const full: Files = {
     ...systemFiles,
+    async remove(path) {
+      await nextTurn();
+      await systemFiles.remove(path);
+      removed.push(path);
+    },
     async createExclusive(path, mode) {
       const file = await systemFiles.createExclusive(path, mode);
       const sync = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
@@ -21,6 +28,8 @@ it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try i
   };
   const path = join(folder, "cell.key");
   expect(await writeKeyFile(path, "sk_test_x", full)).toMatchObject({ code: "key-file-unwritable" });
+  // Before it is told: the program ends then.
+  expect(removed).toEqual([path]);
   expect(await readdir(folder)).toEqual([]);
   expect(await writeKeyFile(path, "sk_test_x", systemFiles)).toBeNull();
 });

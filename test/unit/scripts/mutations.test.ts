@@ -1,0 +1,63 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { expect, it } from "vitest";
+
+import { MUTATION_KINDS, mutationsOf } from "../../../scripts/mutations.ts";
+import type { MutationKind } from "../../../scripts/mutations.ts";
+
+const root = join(import.meta.dirname, "../../..");
+
+/** Where the program would break for somebody: a kind that is not planted there any more finds nothing, and nobody is told. */
+const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: string, replacement: string]>> = {
+  "dropped-await": ["src/platform/durable-file.ts", "await file.close()", "(file.close())"],
+  "dropped-fsync": ["src/platform/durable-file.ts", "await file.sync();", ";"],
+  "dropped-organization": [
+    "src/service/store/keys.ts",
+    'reader.selectFrom("api_keys").select(VIEW_COLUMNS).where("organization_id", "=", organization_id)',
+    'reader.selectFrom("api_keys").select(VIEW_COLUMNS)',
+  ],
+  "dropped-where": ["src/service/store/keys.ts", 'query.where("id", ">", after)', "query"],
+  "dropped-lock": [
+    "src/service/store/fleets.ts",
+    "fleetForUpdate(transaction, key).skipLocked()",
+    "fleetForUpdate(transaction, key)",
+  ],
+  "dropped-snapshot": [
+    "src/service/operations/fleets.ts",
+    "readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organization_id, id))",
+    "((snapshot) => findFleetFacts(snapshot, organization_id, id))(store.reader)",
+  ],
+  "dropped-call": ["src/service/operations/fleets.ts", "nudge();", ";"],
+  "dropped-scope": ["src/api/api.ts", '["robots:setup"]', '"any"'],
+  "swapped-arguments": ["src/service/store/usage.ts", "usage_from, period_end", "period_end, usage_from"],
+  "off-by-one": [
+    "src/manifest/configuration-files.ts",
+    "node.items.length > FILE_LIMIT",
+    "node.items.length >= FILE_LIMIT",
+  ],
+  "wrong-constant": ["src/service/store/keys.ts", "10_000", "(10_000) * 10"],
+  "wrong-unit": ["src/service/readiness/expectation.ts", "range.upper_seconds * 1000", "range.upper_seconds"],
+  "wrong-status": ["src/service/http/answers.ts", "200", "201"],
+  "stale-cache": ["src/fingerprint/settling.ts", "restless_since.delete(path);", ";"],
+  "uncleared-timer": ["src/agent/control-socket.ts", "clearTimeout(deadline)", "{}"],
+  "missing-escape": ["src/platform/csv.ts", "disarm(cell)", "(cell)"],
+  "negated-condition": ["src/service/readiness/expectation.ts", "range === null", "!(range === null)"],
+  "dropped-operand": ["src/operator/sign-in.ts", "url !== null && url.origin === base.origin", "url !== null"],
+};
+
+it.each(MUTATION_KINDS)("mutationsOf: %s", (kind) => {
+  const [path, mistake, replacement] = PLANTED[kind];
+  const source = readFileSync(join(root, path), "utf8");
+  const planted = mutationsOf(path, source, [kind]).map(({ start, end, replacement: by }) => [
+    source.slice(start, end),
+    by,
+  ]);
+  expect(planted).toContainEqual([mistake, replacement]);
+});
+
+it("mutationsOf: plants no mistake in types, nor where nothing would change", () => {
+  const source = 'type Status = 500; same(a, a); query.where("id", "=", id); socket.on("close", () => end());';
+  const kinds = mutationsOf("a.ts", source, ["swapped-arguments", "wrong-status", "dropped-where"]);
+  expect(kinds.map(({ kind }) => kind)).toEqual(["dropped-where"]);
+});
