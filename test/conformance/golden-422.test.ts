@@ -4,9 +4,10 @@ import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import type { StoreLocation } from "../../src/service/store/store.ts";
-import { sharedPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { startService } from "../support/service.ts";
+import type { NewStore } from "../support/stores.ts";
+import { usePostgres } from "../support/stores.ts";
 import { isLong } from "../support/tier.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawResponse } from "./exchange.ts";
@@ -60,14 +61,10 @@ const DECIDED_OTHERWISE: ReadonlyMap<string, readonly string[]> = new Map([
   ["accept-fleet/peak-over-1000000000000000000000000000000", ["less_than_equal"]],
 ]);
 
-describe("golden answers on SQLite", () => replay(vectors, async () => [null, async () => {}]));
+describe("golden answers on SQLite", () => replay(vectors, async () => undefined));
 
 describe.skipIf(WITHOUT_POSTGRES)("golden answers on PostgreSQL", () =>
-  replay(vectors.filter(isStoreAsked), async () => {
-    const postgres = await sharedPostgres();
-    const url = await postgres.createDatabase();
-    return [{ kind: "postgres", url }, () => postgres.dropDatabases([url])];
-  }),
+  replay(vectors.filter(isStoreAsked), usePostgres().withSchema),
 );
 
 /** Registers them all for one answer. On PostgreSQL so many names are looked up in test/integration/service/postgres.test.ts. */
@@ -79,17 +76,12 @@ function isStoreAsked({ id, expect: { status } }: Vector): boolean {
   return status !== 422 && status !== 400 && id !== A_THOUSAND_ROBOTS;
 }
 
-function replay(
-  replayed: readonly Vector[],
-  openStore: () => Promise<readonly [StoreLocation | null, () => PromiseLike<void>]>,
-): void {
+function replay(replayed: readonly Vector[], newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
   let fleet_id: string;
   beforeAll(async () => {
-    const [store, close] = await openStore();
-    resources.defer(close);
-    const service = resources.use(await startService({ store: store ?? undefined, configuration: { models_file } }));
+    const service = resources.use(await startService({ store: await newStore(), configuration: { models_file } }));
     exchange = resources.use(createExchange(service.url, service.key, AT_ONCE));
     await register(exchange, "golden");
     fleet_id = z.object({ id: z.string() }).parse(

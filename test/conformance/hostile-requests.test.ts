@@ -8,14 +8,15 @@ import { operations } from "../../src/api/api.ts";
 import type { Operation } from "../../src/api/api.ts";
 import { validationErrorBodySchema } from "../../src/api/errors.ts";
 import { ANSWER_CUT_BYTES } from "../../src/service/validation/answer.ts";
-import type { StoreLocation } from "../../src/service/store/store.ts";
 import { anyCharacter } from "../support/any-character.ts";
-import { sharedPostgres, WITHOUT_POSTGRES } from "../support/postgres.ts";
+import { WITHOUT_POSTGRES } from "../support/postgres.ts";
 import { startService } from "../support/service.ts";
 import { createExchange } from "./exchange.ts";
 import type { Exchange, RawRequest, RawResponse } from "./exchange.ts";
 import { endpoints, plant } from "./planted.ts";
 import type { JsonValue } from "./planted.ts";
+import type { NewStore } from "../support/stores.ts";
+import { usePostgres } from "../support/stores.ts";
 import { times } from "../support/tier.ts";
 
 /** Requests to each operation, so many of them at once. Few of them come as far as the store. */
@@ -30,27 +31,18 @@ const OPERATIONS = Object.values<Operation>(operations).toSorted(
   (left, right) => Number(left.method === "POST") - Number(right.method === "POST"),
 );
 
-describe("hostile requests to a service on SQLite", () => assail(REQUESTS.sqlite, async () => [null, async () => {}]));
+describe("hostile requests to a service on SQLite", () => assail(REQUESTS.sqlite, async () => undefined));
 
 describe.skipIf(WITHOUT_POSTGRES)("hostile requests to a service on PostgreSQL", () =>
-  assail(REQUESTS.postgres, async () => {
-    const postgres = await sharedPostgres();
-    const url = await postgres.createDatabase();
-    return [{ kind: "postgres", url }, () => postgres.dropDatabases([url])];
-  }),
+  assail(REQUESTS.postgres, usePostgres().withSchema),
 );
 
-function assail(
-  count: number,
-  openStore: () => Promise<readonly [StoreLocation | null, () => PromiseLike<void>]>,
-): void {
+function assail(count: number, newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
   beforeAll(async () => {
-    const [store, close] = await openStore();
-    resources.defer(close);
     const configuration = { models_file, rate_limit: null };
-    const service = resources.use(await startService({ store: store ?? undefined, configuration }));
+    const service = resources.use(await startService({ store: await newStore(), configuration }));
     exchange = resources.use(createExchange(service.url, service.key, AT_ONCE));
   }, 60_000);
   afterAll(() => resources.disposeAsync());

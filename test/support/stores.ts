@@ -3,6 +3,7 @@ import { afterAll, describe } from "vitest";
 import { openStore } from "../../src/service/store/store.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
 import { testMachine } from "./machine.ts";
+import type { Cluster } from "./postgres.ts";
 import { databaseOf, sharedPostgres, WITHOUT_POSTGRES } from "./postgres.ts";
 
 /** Makes a store for one test, in which nothing is: what `startService` takes as `store`. */
@@ -30,7 +31,7 @@ const onSqlite: NewStore = () => Promise.resolve(undefined);
 export interface Databases {
   /** Without a table. */
   empty(): Promise<PostgresLocation>;
-  /** With the tables of the service, and nothing in them. Cheaper than to make the tables. */
+  /** With the tables of the service, and nothing in them. */
   withSchema(): Promise<PostgresLocation>;
 }
 
@@ -42,24 +43,27 @@ export function usePostgres(): Databases {
   afterAll(async () => {
     if (urls.length > 0) await (await sharedPostgres()).dropDatabases(urls);
   });
-  const make = async (options?: string): Promise<PostgresLocation> => {
-    const url = await (await sharedPostgres()).createDatabase(options);
+  const droppedLater = (url: string): PostgresLocation => {
     urls.push(url);
     return { kind: "postgres", url };
   };
   return {
-    empty: () => make(),
-    async withSchema() {
-      template ??= makeTemplate();
-      return make(`template ${await template}`);
-    },
+    empty: async () => droppedLater(await (await sharedPostgres()).createDatabase()),
+    withSchema: async () => droppedLater(await createDatabaseWithSchema(await sharedPostgres())),
   };
 }
 
-let template: Promise<string> | undefined;
+/** A database with the tables of the service, and nothing in them. Cheaper than to make the tables. */
+export async function createDatabaseWithSchema(cluster: Cluster): Promise<string> {
+  const template = templates.get(cluster) ?? makeTemplate(cluster);
+  templates.set(cluster, template);
+  return cluster.createDatabase(`template ${await template}`);
+}
 
-async function makeTemplate(): Promise<string> {
-  const url = await (await sharedPostgres()).createDatabase();
+const templates = new WeakMap<Cluster, Promise<string>>();
+
+async function makeTemplate(cluster: Cluster): Promise<string> {
+  const url = await cluster.createDatabase();
   await (await openStore({ kind: "postgres", url }, testMachine))[Symbol.asyncDispose]();
   return databaseOf(url);
 }

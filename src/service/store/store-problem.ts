@@ -26,7 +26,7 @@ export function storeProblem(error: unknown, location: StoreLocation): Problem |
     case "sqlite":
       return isOfTheMachine(cause) ? directoryProblem(cause, where) : null;
     case "postgres":
-      return cause instanceof StoreUnavailableError ? databaseProblem(cause, where) : null;
+      return cause instanceof StoreUnavailableError ? databaseProblem(cause, location.url, where) : null;
   }
 }
 
@@ -85,9 +85,11 @@ const DIRECTORY_REMEDIES: ReadonlyMap<string, string> = new Map([
   ["ENOSPC", "Make room on its disk."],
 ]);
 
+const PASSWORD_REFUSED = "28P01";
+
 /** Remedies by what the server or the network said (SQLSTATE or errno). */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
-  ["28P01", "Check user and password in the database URL."],
+  [PASSWORD_REFUSED, "Check user and password in the database URL."],
   ["28000", "Check the user in the database URL, and that pg_hba.conf lets it in from here."],
   ["3D000", "Make the database first, for example: createdb robot-policy."],
   ["42501", "Let the user of the URL create tables in this database, or make it the owner."],
@@ -97,11 +99,12 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ["EAI_AGAIN", "Check the host in the database URL and the name server."],
 ]);
 
-/** What `pg` says where the server asks for a password and the URL has none. */
+/** What `pg` says where the server asks for a password by SCRAM and the URL has none. By MD5 it sends one that is refused. */
 const NO_PASSWORD = "client password must be a string";
 
-function databaseProblem(error: StoreUnavailableError, where: string): Problem {
-  if (error.message.includes(NO_PASSWORD)) {
+function databaseProblem(error: StoreUnavailableError, url: string, where: string): Problem {
+  const isRefused = errorCode(error.cause) === PASSWORD_REFUSED;
+  if (error.message.includes(NO_PASSWORD) || (isRefused && new URL(url).password === "")) {
     return {
       code: "database-password-missing",
       what: "The database asks for a password, and its URL has none.",

@@ -1,5 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 
 import { sharedPostgres } from "../../support/postgres.ts";
 import { QUICK, startReplicas } from "../../support/replicas.ts";
@@ -8,7 +7,8 @@ import { catalogText, FAILING_AT_FIRST, IDLE, LOSSY, WARMING } from "./catalog.t
 import { createClient } from "./client.ts";
 import { startInferenceServer } from "./inference.ts";
 import type { Target } from "./target.ts";
-import { memoryFolder } from "../../support/memory.ts";
+import { newSqliteFolder } from "../../support/sqlite-folder.ts";
+import { createDatabaseWithSchema } from "../../support/stores.ts";
 
 /** One for each test, and some for the tests of several. */
 const ORGANIZATIONS = 400;
@@ -18,7 +18,7 @@ const READINESS = { ...QUICK, expected_ms: 400, tick_ms: 50 };
 
 /** One process on SQLite. */
 export async function startOnSqlite(): Promise<Target> {
-  const data_directory = await mkdtemp(join(memoryFolder, "conformance-"));
+  const data_directory = await newSqliteFolder("conformance-");
   const remove = () => rm(data_directory, { recursive: true, force: true });
   return startTarget({ kind: "sqlite", data_directory }, 1, remove);
 }
@@ -26,7 +26,7 @@ export async function startOnSqlite(): Promise<Target> {
 /** Processes on one database of PostgreSQL. */
 export async function startOnPostgres(count: number): Promise<Target> {
   const postgres = await sharedPostgres();
-  const url = await postgres.createDatabase();
+  const url = await createDatabaseWithSchema(postgres);
   return startTarget({ kind: "postgres", url }, count, () => postgres.dropDatabases([url]));
 }
 

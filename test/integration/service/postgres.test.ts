@@ -22,6 +22,7 @@ import type { Postgres } from "../../support/postgres.ts";
 import { startPostgres, WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { eventually } from "../../support/robot.ts";
 import { startService } from "../../support/service.ts";
+import { createDatabaseWithSchema } from "../../support/stores.ts";
 import { acknowledges, lostBy, startStorm } from "../../support/storm.ts";
 import { times } from "../../support/tier.ts";
 
@@ -39,7 +40,7 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const locate = async (): Promise<StoreLocation & { readonly kind: "postgres" }> => ({
   kind: "postgres",
-  url: await postgres.createDatabase(),
+  url: await createDatabaseWithSchema(postgres),
 });
 
 const add = (store: Store, id: string, created_at = "2026") =>
@@ -172,6 +173,21 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
 
 describe.skipIf(WITHOUT_POSTGRES)("opening a store on PostgreSQL", () => {
   const password = "hunter2";
+
+  it("proves a password that the server keeps as SCRAM", async () => {
+    const url = new URL((await locate()).url);
+    const other = await someoneElse(url.href);
+    await other.query("set password_encryption = 'scram-sha-256'");
+    await other.query(`create role scram superuser login password '${password}'`);
+    url.username = "scram";
+    url.password = password;
+    await using store = await openStore({ kind: "postgres", url: url.href }, testMachine);
+    await add(store, "a");
+    url.password = "";
+    const location: StoreLocation = { kind: "postgres", url: url.href };
+    const error: unknown = await openStore(location, testMachine).catch((reason: unknown) => reason);
+    expect(storeProblem(error, location)).toMatchObject({ code: "database-password-missing" });
+  });
 
   it.each<[string, (url: URL) => void, string]>([
     ["a password it does not know", (url) => (url.password = password), "Check user and password"],
