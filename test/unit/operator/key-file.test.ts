@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { writeKeyFile } from "../../../src/operator/key-file.ts";
 import type { Files } from "../../../src/platform/files.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
+import { watchedFiles } from "../../support/watched-files.ts";
 
 it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try is free", async () => {
   const folder = await mkdtemp(join(tmpdir(), "key-file-"));
@@ -32,4 +33,12 @@ it("writeKeyFile: a disk that fills up leaves nothing behind, and the next try i
   expect(removed).toEqual([path]);
   expect(await readdir(folder)).toEqual([]);
   expect(await writeKeyFile(path, "sk_test_x", systemFiles)).toBeNull();
+});
+
+it("writeKeyFile: a key that is shown once is on the disk, with its name, before anybody is told", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "key-file-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const steps: string[] = [];
+  expect(await writeKeyFile(join(folder, "cell.key"), "sk_test_x", watchedFiles(steps))).toBeNull();
+  expect(steps).toEqual(["create cell.key", "sync 10 bytes of cell.key", "sync the folder of cell.key"]);
 });

@@ -18,6 +18,7 @@ import { NodeSqliteDialect } from "../../../src/service/store/sqlite-dialect.ts"
 import type { Tables } from "../../../src/service/store/tables.ts";
 import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
+import { watchedFiles } from "../../support/watched-files.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -39,6 +40,13 @@ async function idsIn(store: Store): Promise<string[]> {
 }
 
 describe("openStore", () => {
+  it("the name of a new database is on the disk before anything is written to it", async () => {
+    const steps: string[] = [];
+    const machine = { ...testMachine, files: watchedFiles(steps, testMachine.files) };
+    await using _store = await openStore({ kind: "sqlite", data_directory: directory }, machine);
+    expect(steps).toEqual(["create service.db", "sync the folder of service.db"]);
+  });
+
   it("keeps what was written, for its user alone, and migrates once", async () => {
     {
       await using store = await open();
