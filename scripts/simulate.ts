@@ -4,12 +4,17 @@
  *
  *   node scripts/simulate.ts --seeds 500 --steps 6000 [--seed N] [--plant skip-second-stat|forget-fsync] [--all] [--minutes N]
  *   node scripts/simulate.ts --world --seeds 10000 [--seed N] [--acts 3,17] [--robots 50] [--day 10] [--plant NAME] [--all] [--minutes N]
+ *   node scripts/simulate.ts --mistakes
  *
- * A world that fails is made smaller before it is shown: --acts says what of its plan happens.
+ * A world that fails is made smaller before it is shown: --acts says what of its plan happens. In the end a table tells of the faults that
+ * happened. --mistakes plants each mistake in turn and tells of the first seed that finds it.
  */
 import { parseArgs } from "node:util";
 
+import { FAULTS } from "../test/simulation/fleet/faults.ts";
 import { describeFleetFailure, MISTAKES, simulateFleet } from "../test/simulation/fleet/fleet.ts";
+import type { MistakeName } from "../test/simulation/fleet/fleet.ts";
+import { keptLine } from "../test/simulation/fleet/kept-seeds.ts";
 import { shrink } from "../test/simulation/fleet/shrink.ts";
 import { PLANTS } from "../test/simulation/plants.ts";
 import { STEPS, describeFailure, simulate } from "../test/simulation/simulation.ts";
@@ -26,12 +31,16 @@ const { values } = parseArgs({
     robots: { type: "string" },
     day: { type: "string" },
     acts: { type: "string" },
+    mistakes: { type: "boolean", default: false },
     /** Go on after a failure and count them. */
     all: { type: "boolean", default: false },
     /** Instead of a number of seeds: begin no further one after so long. */
     minutes: { type: "string" },
   },
 });
+
+/** Seeds that a planted mistake may take to be found. */
+const MISTAKE_SEEDS = 200;
 
 /** One seed, as it ended. */
 interface Ran {
@@ -43,6 +52,10 @@ interface Ran {
   describe(): string;
 }
 
+if (values.mistakes) {
+  for (const mistake of MISTAKES) console.log(await describeMistake(mistake));
+  process.exit();
+}
 const run = values.world ? runWorld : runRobot;
 const first = Number(values.seed ?? "1");
 const ends_ms = values.minutes === undefined ? Infinity : performance.now() + Number(values.minutes) * 60_000;
@@ -68,6 +81,7 @@ const seconds = Number(((performance.now() - began_ms) / 1000).toFixed(1));
 const { user, system } = process.cpuUsage();
 const processor_seconds = Number(((user + system) / 1e6).toFixed(1));
 const simulated_hours = Math.round(totals.simulated_hours);
+if (values.world) console.log(describeFaults());
 console.log(JSON.stringify({ ...totals, simulated_hours, ...counts, seconds, processor_seconds }));
 
 async function runRobot(seed: number): Promise<Ran> {
@@ -90,11 +104,30 @@ async function runWorld(seed: number): Promise<Ran> {
     ...(values.acts === undefined ? {} : { acts: values.acts.split(",").map(Number) }),
   };
   const report = await simulateFleet(options);
-  const { robots, acknowledged, acts, failure } = report;
+  const { robots, requests, acknowledged, acts, failure } = report;
   const small = failure === null || values.all || values.acts !== undefined ? report : await shrink(options, report);
   return {
     ...report,
-    counts: { robots, acknowledged, ...acts },
-    describe: () => describeFleetFailure(small, small === report ? undefined : small.planned),
+    counts: { robots, requests, acknowledged, ...acts },
+    describe: () =>
+      small === report
+        ? describeFleetFailure(small)
+        : `${describeFleetFailure(small, small.planned)}\nto keep it:\n${keptLine(small, options)}`,
   };
+}
+
+/** How often each fault happened. */
+function describeFaults(): string {
+  const width = Math.max(...FAULTS.map((fault) => fault.length));
+  return FAULTS.map((fault) => `${fault.padEnd(width)} ${String(counts[fault] ?? 0).padStart(8)}`).join("\n");
+}
+
+/** The first seed that finds a planted mistake, as a line of mistakes.test.ts. */
+async function describeMistake(mistake: MistakeName): Promise<string> {
+  for (let seed = 1; seed <= MISTAKE_SEEDS; seed += 1) {
+    const { failure } = await simulateFleet({ seed, mistake });
+    if (failure !== null) return `${JSON.stringify(mistake)}, ${seed}: ${failure.split("\n")[0] ?? ""}`;
+  }
+  process.exitCode = 1;
+  return `${JSON.stringify(mistake)} is not found in ${MISTAKE_SEEDS} seeds`;
 }

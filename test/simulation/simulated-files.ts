@@ -13,6 +13,8 @@ export interface DiskTrouble {
   io_error_rate: number;
   /** Longest time an operation takes. */
   latency_ms: number;
+  /** It says that it synced, and did not. */
+  lies: boolean;
 }
 
 export interface SimulatedFilesOptions {
@@ -182,7 +184,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
         sync: () =>
           operate(`fsync ${path}`, () => {
             beforeWrite("sync", path, false);
-            disk.sync(inode);
+            if (!trouble.lies) disk.sync(inode);
           }),
         close: () => operate(`close ${path}`, () => disk.close(inode)),
       };
@@ -203,7 +205,7 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       operate(`fsync ${directory}`, () => {
         const inode = disk.look(directory);
         beforeWrite("sync-directory", directory, false);
-        disk.syncDirectory(inode);
+        if (!trouble.lies) disk.syncDirectory(inode);
       }),
     makeDirectory: (directory, mode) =>
       operate(`mkdir ${directory}`, () => {

@@ -148,7 +148,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     clockSteps: () => wall.steps,
     granularity_ms,
   });
-  const disk_trouble: DiskTrouble = { state: "none", io_error_rate: 0, latency_ms: 0.4 };
+  const disk_trouble: DiskTrouble = { state: "none", io_error_rate: 0, latency_ms: 0.4, lies: false };
   const event_trouble: EventTrouble = { loss_rate: 0, failure_rate: 0, delay_ms: 3 };
   const key = surroundings?.key ?? FIRST_KEY;
   const service = createHostedService(key);

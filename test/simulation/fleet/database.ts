@@ -1,19 +1,15 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
-
 import { CompiledQuery } from "kysely";
 
 import { migrate } from "../../../src/service/store/migrator.ts";
 import { sqliteRunner } from "../../../src/service/store/sqlite-batch.ts";
-import { openSqliteReader, openSqliteWriter, SQLITE_FILE } from "../../../src/service/store/sqlite-store.ts";
+import { openSqliteReader, openSqliteWriter } from "../../../src/service/store/sqlite-store.ts";
 import type { MakeDialect } from "../../../src/service/store/sqlite-store.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { createWriter } from "../../../src/service/store/writer.ts";
 import type { WriteRunner } from "../../../src/service/store/writer.ts";
 import type { Process } from "../scheduler.ts";
 import { refuseFiles } from "./no-files.ts";
+import type { ServiceDisk } from "./service-disk.ts";
 import type { ServiceMistake } from "./service-mistakes.ts";
 import { SlowDialect } from "./slow-dialect.ts";
 
@@ -23,9 +19,7 @@ import { SlowDialect } from "./slow-dialect.ts";
  *
  * SQLite would keep a second writer waiting without letting go of the thread, so writers take turns here, as they do for a row of PostgreSQL.
  */
-export interface Database extends Disposable {
-  /** Queries of whoever watches the world. */
-  readonly truth: DatabaseSync;
+export interface Database {
   /** Changes with every commit. */
   readonly commits: number;
   /** Opens the store for a replica. */
@@ -40,7 +34,7 @@ export interface ConnectionOptions {
   /** Lets time pass, as long as a query takes. */
   pause(): Promise<void>;
   /** Changes what queries ask and are answered, to plant a mistake. */
-  readonly mistake: Pick<ServiceMistake, "rewrite" | "rows">;
+  readonly mistake: Pick<ServiceMistake, "rewrite" | "rows" | "openWriter">;
 }
 
 export interface Connection {
@@ -55,13 +49,8 @@ interface Turn {
 }
 
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
-/** A file system in memory, where there is one: thousands of worlds are no work for a disk. */
-const FOLDER = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
 
-export function createDatabase(bytes: Uint8Array): Database {
-  const folder = mkdtempSync(join(FOLDER, "world-"));
-  writeFileSync(join(folder, SQLITE_FILE), bytes);
-  const truth = new DatabaseSync(join(folder, SQLITE_FILE), { readOnly: true });
+export function createDatabase(disk: ServiceDisk): Database {
   const waiting: Turn[] = [];
   let holder: Process | null = null;
   let commits = 0;
@@ -77,6 +66,8 @@ export function createDatabase(bytes: Uint8Array): Database {
   }
 
   function takeTurn(process: Process): Promise<void> {
+    // Killed while it opened the database; it would keep the turn for ever.
+    if (!process.alive) return new Promise(() => {});
     if (holder === null) {
       holder = process;
       return Promise.resolve();
@@ -102,22 +93,27 @@ export function createDatabase(bytes: Uint8Array): Database {
   }
 
   return {
-    truth,
     get commits() {
       return commits;
     },
     async open(options) {
-      const { process, now } = options;
-      const dialectOf: MakeDialect = (database) => new SlowDialect(database, options);
-      const writer = await openSqliteWriter(folder, refuseFiles, dialectOf);
-      const reader = openSqliteReader(folder, dialectOf);
-      // Kysely closes only what it has used.
-      await reader.executeQuery(DATA_VERSION);
+      const { process, now, mistake } = options;
+      const dialectOf =
+        (role: "reader" | "writer"): MakeDialect =>
+        (database) => {
+          disk.attach(database, role);
+          if (role === "writer") mistake.openWriter(database);
+          return new SlowDialect(database, { ...options, disk });
+        };
+      const writer = await openSqliteWriter(disk.folder, refuseFiles, dialectOf("writer"));
+      const reader = openSqliteReader(disk.folder, dialectOf("reader"));
       const drop = async () => {
         await Promise.all([reader.destroy(), writer.destroy()]);
         if (holder === process) next();
       };
       options.onDrop(drop);
+      // Kysely closes only what it has used.
+      await reader.executeQuery(DATA_VERSION);
       await takeTurn(process);
       await migrate(writer, now);
       next();
@@ -138,10 +134,6 @@ export function createDatabase(bytes: Uint8Array): Database {
         },
         drop,
       };
-    },
-    [Symbol.dispose]() {
-      truth.close();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

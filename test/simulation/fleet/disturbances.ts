@@ -1,62 +1,111 @@
-import { MODELS } from "./prepared-database.ts";
+import { CORRECTION_MAXIMUM_MS } from "../../../src/service/usage/usage-clock.ts";
 import type { Dice } from "../dice.ts";
 import type { Event, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
 import type { Cluster } from "./cluster.ts";
+import type { DiskDisturbances } from "./disk-disturbances.ts";
+import { createDiskDisturbances } from "./disk-disturbances.ts";
 import type { Kind } from "./plan.ts";
+import { MODELS } from "./prepared-database.ts";
 import type { Replica } from "./replica.ts";
+import type { FleetRobot } from "./robots.ts";
+import type { ServiceDisk } from "./service-disk.ts";
 
-/** What happens to the replicas, to the network before them, and to the inference servers that they look after. */
+/** What happens to the replicas, to their disk, to the network before them, and to the inference servers that they look after. */
 export interface Disturbances {
   /** Health URLs that fail now. */
   readonly failing: ReadonlySet<string>;
-  /** The clocks of the replicas were set, so that nobody can say what time passed. */
-  readonly hasSetClocks: boolean;
+  /** The clocks of the replicas: by how much they were set, back and forth, in all, and how much of it the service may take for time. */
+  readonly clocks: { readonly set_ms: number; readonly believed_ms: number };
   /** A replica froze or was slow, so that what it wrote was decided long before. */
   readonly hasHeldUp: boolean;
-  kinds(replicas: readonly Replica[], cluster: Cluster): readonly Kind[];
+  readonly isDiskFailing: DiskDisturbances["isFailing"];
+  kinds(surroundings: Disturbed): readonly Kind[];
   /** Ends all of it. */
-  mend(replicas: readonly Replica[], cluster: Cluster): void;
+  mend(surroundings: Disturbed): void;
 }
+
+/** What they happen to. */
+export interface Disturbed {
+  readonly replicas: readonly Replica[];
+  readonly cluster: Cluster;
+  readonly disk: ServiceDisk;
+  readonly robots: readonly FleetRobot[];
+  /** Addresses of all clients. */
+  readonly addresses: readonly string[];
+  /** What was acknowledged since then may be lost. */
+  onLoss(since_ms: number): void;
+  count(what: string): void;
+}
+
+/** Begins something that ends by itself after a while, unless everything is mended before. */
+export type During = (duration_ms: number, what: string, begin: () => void, end: () => void) => void;
 
 const HEALTH_URLS: readonly string[] = MODELS.map((slug) => `https://${slug}.example/`);
 
 export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturbances {
   const failing = new Set<string>();
   const ending: Event[] = [];
-  let hasSetClocks = false;
+  const clocks = { set_ms: 0, believed_ms: 0 };
+  let startsWhenSet = 0;
   let hasHeldUp = false;
   let setBy_ms = 0;
 
-  function during(duration_ms: number, what: string, begin: () => void, end: () => void): void {
+  const during: During = (duration_ms, what, begin, end) => {
     trace.note(scheduler.now_ms, `${what} for ${(duration_ms / 1000).toFixed(1)} s`, true);
     begin();
     ending.push(scheduler.after(duration_ms, null, `${what} ends`, end));
-  }
+  };
+  const disks = createDiskDisturbances(scheduler, during);
 
   /** What is set ahead is set back later by as much. */
   function setClocks(replicas: readonly Replica[], by_ms: number): void {
     for (const { wall } of replicas) wall.set(wall.offset_ms + by_ms);
     setBy_ms += by_ms;
+    clocks.set_ms += Math.abs(by_ms);
+    // Who starts has nothing but the clock on the wall; who runs knows better.
+    const starts = replicas.reduce((sum, replica) => sum + replica.starts, 0);
+    clocks.believed_ms += starts === startsWhenSet ? Math.min(CORRECTION_MAXIMUM_MS, Math.abs(by_ms)) : Math.abs(by_ms);
+    startsWhenSet = starts;
   }
 
   return {
     failing,
-    get hasSetClocks() {
-      return hasSetClocks;
-    },
+    clocks,
     get hasHeldUp() {
       return hasHeldUp;
     },
-    kinds(replicas, cluster) {
+    isDiskFailing: disks.isFailing,
+    kinds(surroundings) {
+      const { replicas, cluster, addresses } = surroundings;
       const upon = (act: (replica: Replica, dice: Dice) => void) => (dice: Dice) => act(dice.pick(replicas), dice);
       return [
         { what: "a replica is killed", weight: 3, run: upon((replica) => replica.crash()) },
+        ...disks.kinds(surroundings),
         {
-          what: "all replicas lose power",
-          weight: 1,
-          run() {
-            for (const replica of replicas) replica.crash();
+          what: "the network falls apart",
+          weight: 2,
+          run(dice) {
+            const island = new Set([...addresses, ...replicas.map(({ name }) => name)].filter(() => dice.chance(0.5)));
+            during(
+              dice.between(500, 60_000),
+              `${[...island].join(", ")} are by themselves`,
+              () => (cluster.island = island),
+              () => (cluster.island = null),
+            );
+          },
+        },
+        {
+          what: "requests and answers overtake each other",
+          weight: 2,
+          run(dice) {
+            const detour_ms = dice.pick([200, 2000, 12_000]);
+            during(
+              dice.between(500, 60_000),
+              `detours of up to ${detour_ms} ms`,
+              () => (cluster.detour_ms = detour_ms),
+              () => (cluster.detour_ms = 0),
+            );
           },
         },
         { what: "a replica is stopped and started", weight: 2, run: upon((replica) => replica.terminate()) },
@@ -105,12 +154,12 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
           ),
         },
         {
-          what: "answers of a replica are lost",
+          what: "connections to a replica are half-open",
           weight: 2,
           run: upon((replica, dice) =>
             during(
               dice.between(500, 60_000),
-              `answers of ${replica.name} are lost`,
+              `connections to ${replica.name} are half-open`,
               () => cluster.halfOpen.add(replica),
               () => cluster.halfOpen.delete(replica),
             ),
@@ -122,7 +171,6 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
           weight: 1,
           isUnsteady: true,
           run(dice) {
-            hasSetClocks = true;
             const by_ms = dice.pick([
               dice.between(-900, 900),
               dice.between(-50_000, 50_000),
@@ -151,8 +199,12 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
         },
       ];
     },
-    mend(replicas, cluster) {
+    mend(surroundings) {
+      const { replicas, cluster } = surroundings;
       for (const event of ending) event.cancel();
+      disks.mend(surroundings);
+      cluster.island = null;
+      cluster.detour_ms = 0;
       failing.clear();
       setClocks(replicas, -setBy_ms);
       cluster.unreachable.clear();

@@ -22,6 +22,7 @@ import type { AgentMistakeName } from "./agent-mistakes.ts";
 import { createCluster } from "./cluster.ts";
 import { createDatabase } from "./database.ts";
 import { createDisturbances } from "./disturbances.ts";
+import type { Disturbed } from "./disturbances.ts";
 import { createLedger } from "./ledger.ts";
 import { createOperator } from "./operators.ts";
 import type { Operator } from "./operators.ts";
@@ -34,6 +35,7 @@ import type { FleetRobot } from "./robots.ts";
 import { createFleetRobot } from "./robots.ts";
 import { NO_MISTAKE, SERVICE_MISTAKES, serviceMistake } from "./service-mistakes.ts";
 import type { ServiceMistake, ServiceMistakeName } from "./service-mistakes.ts";
+import { createServiceDisk } from "./service-disk.ts";
 import { createTruth } from "./truth.ts";
 
 export interface FleetOptions {
@@ -57,6 +59,8 @@ export interface FleetReport {
   readonly acts: Readonly<Record<string, number>>;
   /** Indices of all acts of the plan. */
   readonly planned: readonly number[];
+  /** Requests that reached a replica. */
+  readonly requests: number;
   readonly acknowledged: number;
   readonly trace_hash: string;
   readonly failure: string | null;
@@ -83,7 +87,7 @@ const TURNS = 4;
 const REPLICAS = 2;
 /** Of a world whose size is not given. Larger ones have more happen, so that each robot's days are as full. */
 const ROBOTS_MAXIMUM = 5;
-const ROBOT_WEIGHT = 3;
+const ROBOT_WEIGHT = 4;
 /** The simulation begins half an hour before an hour is full. */
 const HOUR_NEAR_MS = simulatedMinutes(32.5);
 /** By how much clocks that agree may differ. */
@@ -101,9 +105,14 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   const dice = createDice(options.seed);
   const trace: Trace = createTrace();
   const scheduler = createScheduler(dice.fork(), trace, TURNS);
-  using database = createDatabase(bytes);
+  using disk = createServiceDisk(bytes, dice.fork());
+  const database = createDatabase(disk);
   let seen_commits = 0;
   const found: Found = { failure: null, trace: [] };
+  const happened: Record<string, number> = {};
+  const happens = (what: string) => {
+    happened[what] = (happened[what] ?? 0) + 1;
+  };
   const fail = (message: string) => {
     if (found.failure !== null) return;
     found.failure = message;
@@ -111,8 +120,8 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     found.trace = trace.tail();
   };
   using _rejections = failOnRejection(fail);
-  const ledger = createLedger(database.truth);
-  const truth = createTruth({ database: database.truth, scheduler, organizations, fail });
+  const ledger = createLedger(disk.watcher);
+  const truth = createTruth({ database: disk.watcher, scheduler, organizations, fail });
   // Some days have a full hour in them, where running periods are cut.
   const start_ms = dice.pick([0, HOUR_NEAR_MS, HOUR_NEAR_MS]);
   const walls = Array.from({ length: REPLICAS }, () => {
@@ -129,10 +138,12 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       wall: walls[index] ?? createWallClock(scheduler),
       database,
       mistake: serviceMistakeOf(options.mistake),
+      isDiskFailing: () => disturbances.isDiskFailing(),
       isHealthy: (url) => !disturbances.failing.has(url),
       onLog(level, text) {
         if (text.includes("sk_rps_")) fail(`a key is in the log: ${text}`);
-        if (level === "error") fail(`the service tells of an error: ${text}`);
+        const isExpected = disturbances.isDiskFailing() && /^(task_failed|store_unavailable) /.test(text);
+        if (level === "error" && !isExpected) fail(`the service tells of an error: ${text}`);
       },
       fail,
     }),
@@ -163,6 +174,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       cluster,
       truth,
       mistake: agentMistake(options.mistake),
+      count: happens,
       fail,
     });
   });
@@ -178,12 +190,23 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   );
   // Only where nothing holds a replica up can it be told to the second what usage there was.
   const isSteady = dice.chance(0.3);
-  const happened: Record<string, number> = {};
   const until_ms = simulatedMinutes(options.minutes ?? dice.pick([1, 1, 2, 3]));
+  const disturbed: Disturbed = {
+    replicas,
+    cluster,
+    disk,
+    robots,
+    addresses: [...robots, ...operators].map(({ address }) => address),
+    onLoss(since_ms) {
+      truth.lose();
+      ledger.lose(since_ms, scheduler.now_ms);
+    },
+    count: happens,
+  };
   const kinds: readonly Kind[] = [
     ...robots.map(({ actors }) => ({ what: "a robot's day", weight: ROBOT_WEIGHT, run: () => actors.act() })),
     ...operators.flatMap((operator) => operator.kinds(operators)),
-    ...disturbances.kinds(replicas, cluster).filter(({ isUnsteady = false }) => !isUnsteady || !isSteady),
+    ...disturbances.kinds(disturbed).filter(({ isUnsteady = false }) => !isUnsteady || !isSteady),
   ];
   const weight = kinds.reduce((sum, kind) => sum + kind.weight, 0);
   const surplus = ROBOT_WEIGHT * Math.max(0, count - ROBOTS_MAXIMUM);
@@ -195,7 +218,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     if (!wanted.has(act.index)) continue;
     scheduler.after(act.at_ms, null, `act ${act.index}`, () => {
       trace.note(scheduler.now_ms, `act ${act.index}: ${act.what}`, true);
-      happened[act.what] = (happened[act.what] ?? 0) + 1;
+      happens(act.what);
       shrugging(() => act.run(act.dice));
     });
   }
@@ -208,7 +231,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   }
   await runUntil(() => false, until_ms);
   trace.note(scheduler.now_ms, "everything is mended", true);
-  disturbances.mend(replicas, cluster);
+  disturbances.mend(disturbed);
   for (const { actors } of robots) actors.retire();
   for (const operator of operators) operator.mend();
   if (!(await runUntil(isSettled, ASKED_MS))) {
@@ -216,9 +239,14 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     if (!(await runUntil(isSettled, LONGEST_WAIT_MS - ASKED_MS))) fail(`not settled: ${unsettled() ?? ""}`);
   }
   truth.checkAcknowledged();
-  if (found.failure === null && !disturbances.hasSetClocks) {
-    const tolerance_ms = disturbances.hasHeldUp ? HELD_UP_MS : SLACK_MS;
-    const complaint = ledger.complaint(scheduler.now_ms, walls[0]?.wall_ms() ?? 0, tolerance_ms);
+  if (found.failure === null) {
+    const complaint = ledger.complaint({
+      now_ms: scheduler.now_ms,
+      wall_ms: walls[0]?.wall_ms() ?? 0,
+      tolerance_ms: disturbances.hasHeldUp ? HELD_UP_MS : SLACK_MS,
+      behind_ms: disturbances.clocks.set_ms,
+      ahead_ms: disturbances.clocks.believed_ms,
+    });
     if (complaint !== null) fail(complaint);
   }
 
@@ -235,6 +263,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     simulated_ms: scheduler.now_ms,
     acts: happened,
     planned: planned.map(({ index }) => index),
+    requests: cluster.requests,
     acknowledged: truth.acknowledged,
     trace_hash: trace.hash(),
     ...found,

@@ -1,13 +1,25 @@
-import type { DatabaseSync } from "node:sqlite";
-
 import * as z from "zod";
+
+import type { Watcher } from "./service-disk.ts";
 
 /** Counts by itself how long each deployment was active, and holds the ledger to it. */
 export interface Ledger {
   /** After every commit. */
   look(now_ms: number): void;
+  /** What was written since then may be lost: what ran then runs on in its place. */
+  lose(since_ms: number, now_ms: number): void;
   /** What the ledger says otherwise; null where nothing. */
-  complaint(now_ms: number, wall_ms: number, tolerance_ms: number): string | null;
+  complaint(times: LedgerTimes): string | null;
+}
+
+export interface LedgerTimes {
+  readonly now_ms: number;
+  readonly wall_ms: number;
+  /** By how much each beginning and end may be off. */
+  readonly tolerance_ms: number;
+  /** By how much usage may be too little, and too much, because clocks were set. */
+  readonly behind_ms: number;
+  readonly ahead_ms: number;
 }
 
 interface Account {
@@ -22,7 +34,8 @@ const statusRow = z.object({ id: z.string(), status: z.string() });
 const runningRow = z.object({ id: z.string(), usage_from: z.string().nullable() });
 const SECOND_MS = 1000;
 
-export function createLedger(database: DatabaseSync): Ledger {
+export function createLedger(database: Watcher): Ledger {
+  let lost_ms = 0;
   const accounts = new Map<string, Account>();
   const statuses = database.prepare("select id, status from deployments");
   const running = database.prepare("select id, usage_from from deployments");
@@ -40,14 +53,19 @@ export function createLedger(database: DatabaseSync): Ledger {
         account.since_ms = isActive ? now_ms : null;
       }
     },
-    complaint(now_ms, wall_ms, tolerance_ms) {
+    lose(since_ms, now_ms) {
+      lost_ms += now_ms - since_ms;
+    },
+    complaint({ now_ms, wall_ms, tolerance_ms, behind_ms, ahead_ms }) {
       for (const { id, usage_from } of z.array(runningRow).parse(running.all())) {
         const { active_ms, since_ms, changes } = accounts.get(id) ?? { active_ms: 0, since_ms: null, changes: 0 };
         const counted_ms = active_ms + (since_ms === null ? 0 : now_ms - since_ms);
         const { seconds } = z.object({ seconds: z.number().nullable() }).parse(entered.get(id));
         const runs_ms = usage_from === null ? 0 : wall_ms - Date.parse(usage_from);
         const ledger_ms = (seconds ?? 0) * SECOND_MS + runs_ms;
-        if (Math.abs(ledger_ms - counted_ms) > (1 + changes) * (SECOND_MS + tolerance_ms))
+        const usual_ms = (1 + changes) * (SECOND_MS + tolerance_ms) + lost_ms;
+        const surplus_ms = ledger_ms - counted_ms;
+        if (surplus_ms > usual_ms + ahead_ms || -surplus_ms > usual_ms + behind_ms)
           return `${id} was active for ${counted_ms / SECOND_MS} s, and the ledger says ${ledger_ms / SECOND_MS} s`;
       }
       return null;

@@ -8,36 +8,42 @@ import { shrink } from "./shrink.ts";
 /** The first seed that finds each planted mistake, and what it says. None may take more than 200. */
 const FINDS: readonly (readonly [mistake: MistakeName, seed: number, failure: RegExp])[] = [
   ["the organization is left out of a query", 1, /is told of/],
-  ["a revoked key is still valid", 4, /to a key that was revoked/],
-  ["the scopes of a key are ignored", 4, /a key that may only set up robots may/],
+  ["a revoked key is still valid", 76, /to a key that was revoked/],
+  ["the scopes of a key are ignored", 16, /a key that may only set up robots may/],
   ["a registration does not replace the digest", 1, /not settled: .* the service holds/],
   ["a robot gets a new id when it registers again", 1, /was org_.* and is org_/],
-  ["a period that was entered does not begin anew", 1, /periods of .* overlap/],
-  ["a period does not end with its deployment", 4, /usage runs where it should not/],
-  ["a deployment that is replaced is not retired", 4, /usage runs where it should not|two current deployments/],
-  ["an update of a fleet is never promoted", 25, /a fleet does not get its model/],
+  ["a period that was entered does not begin anew", 7, /periods of .* overlap/],
+  ["a period does not end with its deployment", 13, /usage runs where it should not/],
+  ["a deployment that is replaced is not retired", 13, /usage runs where it should not|two current deployments/],
+  ["an update of a fleet is never promoted", 26, /a fleet does not get its model/],
   ["the outcome of a probe is forgotten", 1, /a deployment does not come to rest/],
-  ["a write is acknowledged before it is committed", 11, /acknowledged before it is in the database/],
+  ["the claim of a replica that died is never given up", 16, /not settled/],
+  ["usage follows a clock that is set", 115, /is answered 429|and the ledger says/],
+  ["what others wrote is not noticed", 68, /lacks .* which was acknowledged before/],
+  ["a write is acknowledged before it is committed", 1, /acknowledged before it is in the database/],
   ["a write is rolled back and acknowledged", 1, /acknowledged before it is in the database/],
-  ["lists are kept for all organizations together", 4, /is told of a robot of/],
+  ["commits are not synced", 2, /is gone/],
+  ["a full disk is taken for success", 4, /acknowledged before it is in the database/],
+  ["a registration is told of from memory", 14, /is said to be registered as/],
+  ["lists are kept for all organizations together", 7, /is told of a robot of/],
   ["two answers are mixed up", 1, /is told of a robot of/],
   ["an error repeats the key", 1, /is answered with its own key/],
-  ["a robot is counted twice", 58, /do not sum up/],
-  ["a task that sleeps is never woken", 1, /not settled/],
+  ["a robot is counted twice", 68, /do not sum up/],
+  ["a task that sleeps is never woken", 3, /not settled/],
   ["random bytes are not random", 1, /acknowledged before it is in the database/],
-  ["the clock stands still", 2, /and the ledger says/],
+  ["the clock stands still", 1, /and the ledger says/],
   ["a key is in the log", 1, /a key is in the log/],
-  ["the agent does not look again after it read", 12, /sent a state that had lasted/],
-  ["the agent does not sync its state", 2, /neither old nor new/],
-  ["the agent takes seconds for minutes", 1, /half-written/],
-  ["the agent leaves nothing to chance", 2, /tried \d+ times/],
-  ["the agent never reads its key again", 2, /not settled: .* the agent is unauthorized/],
+  ["the agent does not look again after it read", 2, /sent a state that had lasted/],
+  ["the agent does not sync its state", 39, /neither old nor new/],
+  ["the agent takes seconds for minutes", 2, /half-written|asked .* too early/],
+  ["the agent leaves nothing to chance", 16, /tried \d+ times/],
+  ["the agent never reads its key again", 3, /not settled: .* the agent is unauthorized/],
   ["the agent reads a file only in part", 1, /which no state of the files ever had/],
   ["all agents have one name", 1, /a second robot would have been made/],
 ];
 
 /** They test the simulation, not the product: a few show in the gate that it finds anything. */
-const FINDS_IN_GATE = FINDS.filter((_, index) => index % 4 === 0);
+const FINDS_IN_GATE = FINDS.filter((_, index) => index % 6 === 0);
 
 describe("simulateFleet", () => {
   it("simulateFleet: the same seed gives the same trace, another one another", async () => {
@@ -63,9 +69,9 @@ describe("simulateFleet", () => {
 
   it("shrink: leaves of what happened only what a failure needs", async () => {
     const mistake = "a revoked key is still valid";
-    const failed = await simulateFleet({ seed: 4, mistake, acts: [0, 1, 2, 54, 80] });
-    const small = await shrink({ seed: 4, mistake, acts: [0, 1, 2, 54, 80] }, failed);
-    expect(small.acts).toEqual({ "an operator rotates a robot's key": 1, "an operator revokes a key": 1 });
-    expect(small.planned).toEqual([54, 80]);
+    const options = { seed: 76, mistake, acts: [3, 5, 8, 23, 27] } as const;
+    const small = await shrink(options, await simulateFleet(options));
+    expect(small.acts).toMatchObject({ "an operator rotates a robot's key": 1, "an operator revokes a key": 1 });
+    expect(small.planned).toEqual([3, 23, 27]);
   });
 });

@@ -9,11 +9,14 @@ import type { Scheduler } from "../scheduler.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Kind } from "./plan.ts";
 import type { Organization } from "./prepared-database.ts";
-import { MODELS, REGION } from "./prepared-database.ts";
+import { MARKS, MODELS, REGION } from "./prepared-database.ts";
 import type { FleetRobot } from "./robots.ts";
 
 /** A person of an organization who works with the whole API, and with what others of theirs have made. */
 export interface Operator {
+  readonly address: string;
+  /** What its robots are called. */
+  readonly names: readonly string[];
   /** Ids of what this organization has: fleets, deployments and keys. */
   readonly ids: Belongings;
   kinds(others: readonly Operator[]): readonly Kind[];
@@ -53,10 +56,15 @@ const LISTS = [
   "/v1/me/fleet-needs",
 ] as const;
 
+function registrationOf(name: string): string {
+  return `/v1/robots/${name}/registration`;
+}
+
 export function createOperator({ organization, robots, scheduler, cluster, fail }: OperatorOptions): Operator {
   const ids: Belongings = { fleets: [], deployments: [], keys: new Map() };
   /** Keys that may only set up robots. */
   const restricted: string[] = [];
+  const address = `10.1.0.${1 + MARKS.indexOf(organization.mark)}`;
   let fleets_made = 0;
 
   function wait(dice: Dice): Promise<void> {
@@ -85,7 +93,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
     };
     await wait(dice);
     if (dice.chance(LOSS)) return null;
-    const answer = await cluster.serve(organization.mark, "10.1.0.1", request);
+    const answer = await cluster.serve(organization.mark, address, request);
     await wait(dice);
     if (answer === null || dice.chance(LOSS)) return null;
     const { status } = answer;
@@ -163,8 +171,10 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
   async function intrude(dice: Dice, others: readonly Operator[]): Promise<void> {
     const strangers = others.filter((other) => other !== operator);
     if (strangers.length === 0) return;
-    const { fleets, deployments, keys } = dice.pick(strangers).ids;
+    const { names, ids } = dice.pick(strangers);
+    const { fleets, deployments, keys } = ids;
     const attempts = [
+      ...names.map((name) => ["GET", registrationOf(name), undefined] as const),
       ...fleets.map((id) => ["GET", `/v1/fleets/${id}`, undefined] as const),
       ...fleets.map((id) => ["POST", `/v1/fleets/${id}/model`, { subject: MODELS[1] }] as const),
       ...deployments.map((id) => ["DELETE", `/v1/me/deployments/${id}`, undefined] as const),
@@ -178,6 +188,8 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
   }
 
   const operator: Operator = {
+    address,
+    names: robots.map(({ name }) => name),
     ids,
     kinds: (others) =>
       (
@@ -210,6 +222,13 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
             },
           ],
           ["an operator looks at a list", 6, (dice) => call(dice, "GET", dice.pick(LISTS))],
+          [
+            "an operator looks at a robot",
+            2,
+            async (dice) => {
+              if (robots.length > 0) await call(dice, "GET", registrationOf(dice.pick(robots).name));
+            },
+          ],
           ["somebody tries more than a robot's key may", 1, exceed],
           ["an operator tries what belongs to others", 2, (dice) => intrude(dice, others)],
         ] satisfies readonly (readonly [string, number, (dice: Dice) => Promise<unknown>])[]

@@ -29,7 +29,7 @@ export interface Organization {
 
 export const MODELS = ["pick", "place"] as const;
 export const REGION = "eu-central-1";
-const MARKS = ["alpha", "beta"] as const;
+export const MARKS: readonly string[] = ["alpha", "beta"];
 
 const CATALOG = `models:
 ${MODELS.map(

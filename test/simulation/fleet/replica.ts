@@ -13,6 +13,7 @@ import type { Process, Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
 import type { WallClock } from "../wall-clock.ts";
 import { processClock } from "../wall-clock.ts";
+import { unavailable, StoreUnavailableError } from "../../../src/service/store/unavailable.ts";
 import type { Connection, Database } from "./database.ts";
 import type { ServiceMistake } from "./service-mistakes.ts";
 import { refuseFiles } from "./no-files.ts";
@@ -24,6 +25,8 @@ export interface Replica {
   readonly wall: WallClock;
   /** Whether it answers, or would if it were not stopped. */
   readonly isServing: boolean;
+  /** How often it was started. */
+  readonly starts: number;
   /** How many times as long as usual its queries take. */
   slowness: number;
   start(): void;
@@ -48,6 +51,8 @@ export interface ReplicaOptions {
   readonly wall: WallClock;
   readonly database: Database;
   readonly mistake: ServiceMistake;
+  /** Whether the disk of the database fails, so that it may say so, and may fail to start. */
+  isDiskFailing(): boolean;
   /** What a probe of this URL finds. */
   isHealthy(health_url: string): boolean;
   onLog(level: "info" | "warn" | "error", text: string): void;
@@ -188,6 +193,9 @@ export function createReplica(options: ReplicaOptions): Replica {
     name,
     wall,
     slowness: 1,
+    get starts() {
+      return starts;
+    },
     get isServing() {
       return run?.app !== null && run !== null;
     },
@@ -203,7 +211,11 @@ export function createReplica(options: ReplicaOptions): Replica {
       run = current;
       starts += 1;
       launch(current).catch((error: unknown) => {
-        if (process.alive) options.fail(`${name} did not start: ${describe(error)}`);
+        if (!process.alive) return;
+        if (!options.isDiskFailing() || !(unavailable(error) instanceof StoreUnavailableError))
+          options.fail(`${name} did not start: ${describe(error)}`);
+        // As the service manager does.
+        if (run === current) replica.crash();
       });
     },
     crash() {

@@ -12,6 +12,7 @@ import { honestDigests } from "../honest-digests.ts";
 import type { Patience } from "../patience.ts";
 import { patience } from "../patience.ts";
 import { TABLES } from "../robot-files.ts";
+import { robotFault } from "./faults.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Trace } from "../trace.ts";
 import type { World } from "../world.ts";
@@ -24,6 +25,7 @@ import type { Truth } from "./truth.ts";
 export interface FleetRobot {
   readonly name: string;
   readonly organization: Organization;
+  readonly address: string;
   readonly world: World;
   readonly actors: Actors;
   /** What it is not yet: null once it is registered as what is on its disk, and knows it. */
@@ -42,6 +44,8 @@ export interface FleetRobotOptions {
   readonly cluster: Cluster;
   readonly truth: Truth;
   readonly mistake: (machine: Machine) => Machine;
+  /** Something happened to it. */
+  count(what: string): void;
   fail(message: string): void;
 }
 
@@ -60,6 +64,12 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
       fail: options.fail,
     },
   });
+  const { disturb } = world;
+  world.disturb = (what) => {
+    const fault = robotFault(what);
+    if (fault !== null) options.count(fault);
+    disturb(what);
+  };
   const patient: Patience = patience(world);
   const durable = durability(world);
   const curious: Curiosity = curiosity(world);
@@ -71,6 +81,7 @@ export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
   return {
     name,
     organization,
+    address,
     world,
     actors,
     unsettled() {

@@ -1,6 +1,9 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { times } from "../../support/tier.ts";
+import { FAULTS } from "./faults.ts";
+import type { FleetReport } from "./fleet.ts";
 import { describeFleetFailure, simulateFleet } from "./fleet.ts";
 
 /** Seeds of the gate; `scripts/simulate.ts --world` runs thousands. */
@@ -8,11 +11,27 @@ const SEEDS = times(80, 400);
 
 /** Every other seed of a run, from `first` on: two files, so that two workers share them. */
 export function testSeeds(first: 1 | 2): void {
-  it.each(Array.from({ length: SEEDS / 2 }, (_, index) => first + 2 * index))(
-    "simulateFleet: robots, replicas and the network between them fail, and nothing is lost, mixed or doubled: seed %i",
-    async (seed) => {
-      const report = await simulateFleet({ seed });
-      if (report.failure !== null) expect.fail(describeFleetFailure(report));
-    },
-  );
+  const seeds = Array.from({ length: SEEDS / 2 }, (_, index) => first + 2 * index);
+  const reports = new Map<number, Promise<FleetReport>>();
+  const reportOf = (seed: number): Promise<FleetReport> => {
+    const report = reports.get(seed) ?? simulateFleet({ seed });
+    reports.set(seed, report);
+    return report;
+  };
+
+  describe("simulateFleet", () => {
+    it.each(seeds)(
+      "simulateFleet: robots, replicas and the network between them fail, and nothing is lost, mixed or doubled: seed %i",
+      async (seed) => {
+        const report = await reportOf(seed);
+        if (report.failure !== null) expect.fail(describeFleetFailure(report));
+      },
+    );
+
+    it("simulateFleet: every kind of fault happens", { timeout: SEEDS * PATIENCE_MS }, async () => {
+      const happened = new Set<string>();
+      for (const seed of seeds) for (const fault of Object.keys((await reportOf(seed)).acts)) happened.add(fault);
+      expect(FAULTS.filter((fault) => !happened.has(fault))).toEqual([]);
+    });
+  });
 }

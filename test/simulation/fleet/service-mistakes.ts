@@ -1,3 +1,5 @@
+import type { DatabaseSync } from "node:sqlite";
+
 import type { HttpAnswer, HttpRequest } from "../../../src/client/transport.ts";
 import type { ServiceMachine } from "../../../src/service/machine.ts";
 import type { Store } from "../../../src/service/store/store.ts";
@@ -8,6 +10,8 @@ export interface ServiceMistake {
   rewrite(sql: string): string;
   /** What it is answered instead. */
   rows<Row>(sql: string, rows: Row[]): Row[];
+  /** A connection that writes was opened. */
+  openWriter(database: DatabaseSync): void;
   machine(machine: ServiceMachine): ServiceMachine;
   store(store: Store): Store;
   answer(answer: HttpAnswer, request: HttpRequest): HttpAnswer;
@@ -16,6 +20,7 @@ export interface ServiceMistake {
 export const NO_MISTAKE: ServiceMistake = {
   rewrite: (sql) => sql,
   rows: (_sql, rows) => rows,
+  openWriter() {},
   machine: (machine) => machine,
   store: (store) => store,
   answer: (answer) => answer,
@@ -59,6 +64,18 @@ export const SERVICE_MISTAKES = {
     replacing(" where ", " where 0 and ", begins('update "fleets" set "generation_id"')),
   "the outcome of a probe is forgotten": () =>
     replacing('"health" = ?', '"health" = coalesce("health", ?)', begins('update "endpoints"')),
+  "the claim of a replica that died is never given up": () =>
+    replacing('"probe_expires_at" <= ?', '("probe_expires_at" <= ? and 0)'),
+  "usage follows a clock that is set": () => ({
+    machine: (machine) => ({ ...machine, clock: { ...machine.clock, monotonic_ms: machine.clock.wall_ms } }),
+  }),
+  "what others wrote is not noticed": () => ({
+    store: (store) => ({
+      ...store,
+      version: () => Promise.resolve("1"),
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    }),
+  }),
   "a write is acknowledged before it is committed": () => ({
     store: (store) => ({
       ...store,
@@ -70,6 +87,40 @@ export const SERVICE_MISTAKES = {
     }),
   }),
   "a write is rolled back and acknowledged": () => everyNth(5),
+  "commits are not synced": () => ({ openWriter: (database) => database.exec("pragma synchronous = normal") }),
+  "a full disk is taken for success": () => ({
+    store: (store) => ({
+      ...store,
+      async write(job) {
+        const { promise, resolve } = Promise.withResolvers<Awaited<ReturnType<typeof job>>>();
+        let isDone = false;
+        const written = store.write(async (transaction) => {
+          const value = await job(transaction);
+          isDone = true;
+          resolve(value);
+          return value;
+        });
+        return written.catch((error: unknown) => {
+          if (!isDone) throw error;
+          return promise;
+        });
+      },
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    }),
+  }),
+  "a registration is told of from memory": () => {
+    const kept = new Map<string, HttpAnswer>();
+    return {
+      answer(answer, { method, url, headers }) {
+        if (method !== "GET" && !url.endsWith("/setup")) return answer;
+        const name = /\/v1\/robots\/([^/]+)\/registration$/.exec(url)?.[1];
+        if (name === undefined) return answer;
+        const key = `${name} ${headers["authorization"] ?? ""}`;
+        if (answer.status === 200 && !kept.has(key)) kept.set(key, answer);
+        return kept.get(key) ?? answer;
+      },
+    };
+  },
   "lists are kept for all organizations together": () => {
     const kept = new Map<string, HttpAnswer>();
     return {

@@ -1,11 +1,10 @@
-import type { DatabaseSync } from "node:sqlite";
-
 import * as z from "zod";
 
 import type { HttpAnswer } from "../../../src/client/transport.ts";
 import type { Scheduler } from "../scheduler.ts";
 import type { Asked } from "./cluster.ts";
 import type { Organization } from "./prepared-database.ts";
+import type { Watcher } from "./service-disk.ts";
 
 /**
  * What must be so whatever happens, by answers as they leave a replica and by the database itself:
@@ -16,7 +15,8 @@ import type { Organization } from "./prepared-database.ts";
  * 4. a key that was revoked opens nothing
  * 5. a list holds everything that was acknowledged before it was asked for
  * 6. the robots of a fleet sum up
- * 7. a robot has one current deployment at most; its usage periods never overlap, and each is as long as it says
+ * 7. what is told of a robot's registration is what the database holds
+ * 8. a robot has one current deployment at most; its usage periods never overlap, and each is as long as it says
  */
 export interface Truth {
   /** A robot sent this digest. */
@@ -24,6 +24,8 @@ export interface Truth {
   answered(asked: Asked, answer: HttpAnswer): void;
   /** Looks at the database. */
   look(): void;
+  /** The database is older than it was: holds the service to what it still has. */
+  lose(): void;
   /** Everything acknowledged so far is still there. */
   checkAcknowledged(): void;
   /** The digest that the service holds. */
@@ -34,7 +36,7 @@ export interface Truth {
 }
 
 export interface TruthOptions {
-  readonly database: DatabaseSync;
+  readonly database: Watcher;
   readonly scheduler: Scheduler;
   readonly organizations: readonly Organization[];
   fail(message: string): void;
@@ -59,6 +61,7 @@ const robotRow = z.object({
   name: z.string(),
   configuration_digest: z.string(),
 });
+const registration = z.object({ robot: z.string(), configuration_digest: z.string() });
 const periodRow = z.object({
   robot_name: z.string(),
   quantity: z.number(),
@@ -67,11 +70,11 @@ const periodRow = z.object({
 });
 
 /** Lists, and whose creation they must show. */
-const LISTS = new Map<string, readonly [path: string, member: "items" | null]>([
-  ["/v1/robots/setup", ["/v1/robots", null]],
-  ["/v1/fleets", ["/v1/fleets", null]],
-  ["/v1/me/deployments", ["/v1/me/deployments", "items"]],
-  ["/v1/me/api-keys", ["/v1/me/api-keys", "items"]],
+const LISTS = new Map<string, readonly [path: string, member: "items" | null, table: string]>([
+  ["/v1/robots/setup", ["/v1/robots", null, "robots"]],
+  ["/v1/fleets", ["/v1/fleets", null, "fleets"]],
+  ["/v1/me/deployments", ["/v1/me/deployments", "items", "deployments"]],
+  ["/v1/me/api-keys", ["/v1/me/api-keys", "items", "api_keys"]],
 ]);
 
 export function createTruth({ database, scheduler, organizations, fail }: TruthOptions): Truth {
@@ -79,6 +82,9 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
   const owners = new Map<string, string>();
   const robot_ids = new Map<string, string>();
   const digests = new Map<string, Set<string>>();
+  /** The digests that the database holds by name, and until when it held others. */
+  const held = new Map<string, string>();
+  const heldUntil_ms = new Map<string, number>();
   /** Ids that a list must show, by organization and path, and since when. */
   const made = new Map<string, Map<string, number>>();
   /** When the revocation of a key was acknowledged, by the key. */
@@ -109,6 +115,13 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
 
   function countEntries(request_id: string): number {
     return z.object({ count: z.number() }).parse(has_entry.get(request_id)).count;
+  }
+
+  function idsOf(table: string): readonly string[] {
+    return z
+      .array(identified)
+      .parse(database.prepare(`select id from ${table}`).all())
+      .map(({ id }) => id);
   }
 
   /** Only what was changed has an entry; asking again for what is so already changes nothing. */
@@ -185,6 +198,20 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
     if (counted !== undefined && counted !== registered) fail(`${id} has ${registered} members, and had ${counted}`);
   }
 
+  /** Also right is what was so when the question came. */
+  function checkRegistration({ request, arrived_ms }: Asked, { status }: HttpAnswer, body: unknown): void {
+    if (request.method !== "GET" || status !== 200 || !request.url.endsWith("/registration")) return;
+    const { robot, configuration_digest: told } = registration.parse(body);
+    if (told === held.get(robot) || told === digestOf(robot)) return;
+    if ((heldUntil_ms.get(`${robot} ${told}`) ?? Number.NEGATIVE_INFINITY) < arrived_ms)
+      fail(`${robot} is said to be registered as ${told}, which is not so`);
+  }
+
+  function digestOf(name: string): string | null {
+    const row = one_robot.get(name);
+    return row === undefined ? null : robotRow.parse(row).configuration_digest;
+  }
+
   function lookAtRobots(): void {
     const names = new Set<string>();
     for (const row of z.array(robotRow).parse(all_robots.all())) {
@@ -196,6 +223,10 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
       if (known !== `${organization_id} ${id}`) fail(`${name} was ${known} and is ${organization_id} ${id}`);
       if (!(digests.get(name)?.has(configuration_digest) ?? false))
         fail(`${name} has ${configuration_digest}, which it never sent`);
+      const before = held.get(name);
+      if (before !== undefined && before !== configuration_digest)
+        heldUntil_ms.set(`${name} ${before}`, scheduler.now_ms);
+      held.set(name, configuration_digest);
     }
     for (const name of robot_ids.keys()) if (!names.has(name)) fail(`${name} is gone`);
   }
@@ -244,10 +275,26 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
       noteMade(asked, answer, body);
       noteRevoked(asked, answer);
       checkList(asked, answer, body);
+      checkRegistration(asked, answer, body);
     },
     look() {
       lookAtRobots();
       lookAtLedger();
+    },
+    lose() {
+      for (const request_id of acknowledged) if (countEntries(request_id) === 0) acknowledged.delete(request_id);
+      const robots = new Set(idsOf("robots"));
+      for (const [name, known] of robot_ids) if (!robots.has(known.split(" ")[1] ?? "")) robot_ids.delete(name);
+      for (const [, [path, , table]] of LISTS) {
+        const ids = new Set(idsOf(table));
+        for (const { mark } of organizations)
+          for (const id of made.get(`${mark} ${path}`)?.keys() ?? [])
+            if (!ids.has(id)) made.get(`${mark} ${path}`)?.delete(id);
+      }
+      const valid = new Set(idsOf("api_keys where revoked_at is null"));
+      for (const [id, key] of keys) if (valid.has(id)) revoked.delete(key);
+      held.clear();
+      lookAtRobots();
     },
     checkAcknowledged() {
       for (const request_id of acknowledged)
@@ -259,9 +306,6 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
       const update = updating.get();
       return update === undefined ? null : `a fleet does not get its model: ${JSON.stringify(update)}`;
     },
-    digestOf(name) {
-      const row = one_robot.get(name);
-      return row === undefined ? null : robotRow.parse(row).configuration_digest;
-    },
+    digestOf,
   };
 }
