@@ -169,6 +169,16 @@ test.each([
     { kind: "refused", status: 502, detail: /status 502 with a web page/ },
   ],
   [
+    "a gateway's page that only its header names",
+    raw("502 Bad", "<center>nginx</center>", "content-type: text/html"),
+    { kind: "refused", status: 502, detail: /status 502 with a web page/ },
+  ],
+  [
+    "a gateway's page without a header",
+    raw("502 Bad", "<html>"),
+    { kind: "refused", status: 502, detail: /status 502 with a web page/ },
+  ],
+  [
     "a server's plain word",
     raw("500 No", "Internal Server Error", "content-type: text/plain"),
     { kind: "refused", status: 500, detail: "status 500 with plain text" },

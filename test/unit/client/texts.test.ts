@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { operationUrl } from "../../../src/client/address.ts";
+import { isPathParameter, operationUrl } from "../../../src/client/address.ts";
 import { printable } from "../../../src/client/printable.ts";
 import { Secret } from "../../../src/client/secret.ts";
 import { isLoopback, parseServiceUrl } from "../../../src/client/service-url.ts";
@@ -58,9 +58,13 @@ test.each([
   expect(operationUrl(base_url, path, parameters)).toBe(expected);
 });
 
-test.each(["", ".", ".."])("operationUrl: refuses %j, which would leave its place in the path", (slug) => {
-  expect(() => operationUrl("https://h", "/v1/models/{slug}", { slug })).toThrow(RangeError);
-});
+test.each(["", ".", "..", "half \ud83d"])(
+  "operationUrl: refuses %j, which would leave its place in the path",
+  (slug) => {
+    expect(isPathParameter(slug)).toBe(false);
+    expect(() => operationUrl("https://h", "/v1/models/{slug}", { slug })).toThrow(RangeError);
+  },
+);
 
 test("operationUrl: a parameter stays one segment, whatever it is", () => {
   fc.assert(

@@ -61,3 +61,9 @@ describe("makeDirectory", () => {
     await expect(systemFiles.makeDirectory(path, 0o700)).rejects.toMatchObject({ code });
   });
 });
+
+test.runIf(process.platform === "linux")("syncDirectory: asks the disk itself, and tells what it says", async () => {
+  // No disk is behind it.
+  await expect(systemFiles.syncDirectory("/proc")).rejects.toMatchObject({ code: "EINVAL" });
+  await systemFiles.syncDirectory(folder);
+});
