@@ -8,6 +8,7 @@ import { runAgentProgram } from "../../src/cli/run-agent-program.ts";
 import { endWithTest } from "./children.ts";
 import type { Daemon, DaemonProcess } from "./daemon.ts";
 import { startDaemon, startDaemonProcess } from "./daemon.ts";
+import { digestOfFiles } from "./digest.ts";
 import { runInProcess } from "./in-process.ts";
 import { showOnFailure } from "./outputs.ts";
 import { PATIENCE_MS } from "./patience.ts";
@@ -58,7 +59,7 @@ export interface Robot extends AsyncDisposable {
   start(environment?: Readonly<Record<string, string>>): Promise<Daemon>;
   /** The same in a process of its own: for what becomes of processes, and for other users, disks and limits. */
   startProcess(environment?: Readonly<Record<string, string>>, through?: readonly string[]): Promise<DaemonProcess>;
-  /** `sha256sum … | cut -c1-64 | sha256sum` over the files as they are now. */
+  /** Of the files as they are now. */
   digest(): Promise<string>;
 }
 
@@ -114,7 +115,7 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
         robot.socket_path,
         environment,
       ),
-    digest: () => digestByCoreutils(paths),
+    digest: () => digestOfFiles(...paths),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -182,17 +183,6 @@ function runToEnd(words: readonly string[], environment: Readonly<Record<string,
       resolve({ code: child.exitCode, stdout, stderr });
     });
     endWithTest(child);
-  });
-}
-
-/** The definition of the digest, by other people's programs. */
-export function digestByCoreutils(paths: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const command = paths.length === 0 ? "sha256sum </dev/null" : 'sha256sum "$@" | cut -c1-64 | sha256sum';
-    execFile("sh", ["-c", command, "sh", ...paths], (error, stdout) => {
-      if (error === null) resolve(`sha256:${stdout.slice(0, 64)}`);
-      else reject(error);
-    });
   });
 }
 

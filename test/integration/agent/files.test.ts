@@ -7,10 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { NOBODY_ID, asNobody, canBecomeNobody, hasProgram, isRoot } from "../../support/programs.ts";
 import type { Daemon } from "../../support/daemon.ts";
+import { digestByTools } from "../../support/digest.ts";
 import type { Robot } from "../../support/robot.ts";
 import { manifestOf, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
+import { times } from "../../support/tier.ts";
 
 const run = promisify(execFile);
 const LIMIT_BYTES = 1_000_000;
@@ -226,7 +228,7 @@ describe("scenario 20: the digest", () => {
     "Ä.yaml": "ä: ß\n",
     "a.yaml": "",
   };
-  const LOCALES = ["C", "C.UTF-8", "tr_TR.UTF-8", "de_DE.UTF-8", "ja_JP.EUC-JP"];
+  const LOCALES = ["tr_TR.UTF-8", "C", "C.UTF-8", "de_DE.UTF-8", "ja_JP.EUC-JP"];
 
   async function digestOf(robot: Robot, locale?: Readonly<Record<string, string>>): Promise<string> {
     const words = ["digest", "--json"];
@@ -239,8 +241,8 @@ describe("scenario 20: the digest", () => {
   test("is that of coreutils in every locale and time zone", async () => {
     await using scene = await createScene({ files: FILES });
     const { robot } = scene;
-    const expected = await robot.digest();
-    for (const LC_ALL of LOCALES)
+    const expected = await digestByTools(...robot.paths);
+    for (const LC_ALL of LOCALES.slice(0, times(2, LOCALES.length)))
       expect(await digestOf(robot, { LC_ALL, LANG: LC_ALL, TZ: "Asia/Kathmandu" })).toBe(expected);
   });
 

@@ -1,5 +1,4 @@
 /** Writers that never rest: whatever the agent reads meanwhile, it only ever speaks of files that existed whole. */
-import { createHash } from "node:crypto";
 import { open, readFile, rename, truncate, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -7,6 +6,7 @@ import { expect, test } from "vitest";
 import type { StatusDocument } from "../../../src/agent/status.ts";
 import type { FaultProxy } from "../../support/fault-proxy.ts";
 import type { Daemon, DaemonProcess } from "../../support/daemon.ts";
+import { digestOfContents } from "../../support/digest.ts";
 import { eventually, replaceIn } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, expectOneRobot, sentDigests } from "../../support/scene.ts";
@@ -17,14 +17,6 @@ const SETTLE_MS = 150;
 const SLACK_MS = 5000;
 /** Of each writer: pauses of every length come at least once. */
 const VERSIONS = times(6, 24);
-
-function sha256(content: string | Buffer): string {
-  return createHash("sha256").update(content).digest("hex");
-}
-
-function digestOf(...contents: readonly (string | Buffer)[]): string {
-  return `sha256:${sha256(contents.map((content) => `${sha256(content)}\n`).join(""))}`;
-}
 
 interface Observation {
   /** Resolves once the daemon has come to this digest. */
@@ -71,16 +63,16 @@ test.concurrent("scenario 23: 24 MiB rewritten in place, over and over: no diges
   await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const observed = observe(daemon);
-  const whole = new Set([digestOf(contentOf(0))]);
+  const whole = new Set([digestOfContents(contentOf(0))]);
   const on_disk = contentOf(0);
   for (let version = 1; version <= VERSIONS; version += 1) {
     const file = await open(robot.path("table.bin"), "r+");
     const content = contentOf(version);
-    whole.add(digestOf(content));
+    whole.add(digestOfContents(content));
     let written_ms = performance.now();
     for (let part = 0; part < PARTS; part += 1) {
       // A machine that kept this writer waiting for so long has shown a file that held still.
-      if (performance.now() - written_ms >= SETTLE_MS) whole.add(digestOf(on_disk));
+      if (performance.now() - written_ms >= SETTLE_MS) whole.add(digestOfContents(on_disk));
       written_ms = performance.now();
       const from = (SIZE_BYTES / PARTS) * part;
       await file.write(content, from, SIZE_BYTES / PARTS, from);
@@ -89,7 +81,7 @@ test.concurrent("scenario 23: 24 MiB rewritten in place, over and over: no diges
     }
     await file.close();
     // From far too short to hold still, over the moment at which hashing begins, to long enough for it to end.
-    if (version % 6 === 5) await observed.saw(digestOf(content));
+    if (version % 6 === 5) await observed.saw(digestOfContents(content));
     else await sleep((version % 6) * 70);
   }
   await expectOneRobotNow(scene, daemon);
@@ -111,18 +103,18 @@ test.concurrent("scenario 23: two small files written in chunks, one after the o
   await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const observed = observe(daemon);
-  const existed = new Set([digestOf(first(0), second(0))]);
+  const existed = new Set([digestOfContents(first(0), second(0))]);
   for (let version = 1; version <= VERSIONS; version += 1) {
-    existed.add(digestOf(first(version), second(version - 1)));
-    existed.add(digestOf(first(version), second(version)));
+    existed.add(digestOfContents(first(version), second(version - 1)));
+    existed.add(digestOfContents(first(version), second(version)));
     await writeInChunks(robot.path("first.yaml"), first(version), (part) => {
-      existed.add(digestOf(part, second(version - 1)));
+      existed.add(digestOfContents(part, second(version - 1)));
     });
     await sleep((version % 4) * 80);
     await writeInChunks(robot.path("second.json"), second(version), (part) => {
-      existed.add(digestOf(first(version), part));
+      existed.add(digestOfContents(first(version), part));
     });
-    if (version % 5 === 4) await observed.saw(digestOf(first(version), second(version)));
+    if (version % 5 === 4) await observed.saw(digestOfContents(first(version), second(version)));
     else await sleep((version % 5) * 80);
   }
   await expectOneRobotNow(scene, daemon);
@@ -194,7 +186,7 @@ test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the las
     const ahead_ms = version * 2 - (performance.now() - started_ms);
     if (ahead_ms > 0) await sleep(ahead_ms);
   }
-  const digest = digestOf(contentOf(1000));
+  const digest = digestOfContents(contentOf(1000));
   await daemon.until(
     ({ state, registration }) => state === "rate-capped" || registration?.configuration_digest === digest,
   );
@@ -202,7 +194,7 @@ test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the las
   const { daemon: after } = await expectOneRobotNow(scene, daemon);
   const sent = sentDigests(proxy).slice(1);
   expect(sent.at(-1)).toBe(digest);
-  const existed = new Set(Array.from({ length: 1001 }, (_, version) => digestOf(contentOf(version))));
+  const existed = new Set(Array.from({ length: 1001 }, (_, version) => digestOfContents(contentOf(version))));
   for (const each of sent) expect(existed).toContain(each);
   // A thousand events are not a thousand runs.
   expect((after?.runs ?? 0) - (before?.runs ?? 0)).toBeLessThan(100);

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { FaultProxy } from "../../support/fault-proxy.ts";
 import { startFaultProxy } from "../../support/fault-proxy.ts";
 import type { Daemon } from "../../support/daemon.ts";
+import { digestOfFiles } from "../../support/digest.ts";
 import type { Robot } from "../../support/robot.ts";
 import { SETTLE_MS, createRobot, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import type { RunningService } from "../../support/service.ts";
@@ -67,8 +68,7 @@ afterAll(async () => {
 /** The digest with the ConfigMap file read through its link. */
 async function digestNow(): Promise<string> {
   const paths = robot.paths.map((path) => path.replace("..first/arm.yaml", "arm.yaml"));
-  const { stdout } = await run("sh", ["-c", 'sha256sum "$@" | cut -c1-64 | sha256sum', "sh", ...paths]);
-  return `sha256:${stdout.slice(0, 64)}`;
+  return digestOfFiles(...paths);
 }
 
 let version = 10;

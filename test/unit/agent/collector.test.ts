@@ -8,7 +8,8 @@ import { openConfiguration, openManifest } from "../../../src/agent/open.ts";
 import type { FileStat } from "../../../src/platform/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
 import type { Interference } from "../fingerprint/machine.ts";
-import { SteppedClock, digestByTools, meddledFiles, temporaryFolder } from "../fingerprint/machine.ts";
+import { digestOfFiles } from "../../support/digest.ts";
+import { SteppedClock, meddledFiles, temporaryFolder } from "../fingerprint/machine.ts";
 
 const NEVER = new AbortController().signal;
 
@@ -79,7 +80,7 @@ test("collect: what is distrusted while it is read is read again", async () => {
   };
   expect(await look(collector)).toMatchObject({ kind: "unsettled" });
   expect(collector.holds()).toBe(false);
-  expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestByTools(...paths) } });
+  expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestOfFiles(...paths) } });
 });
 
 test("collect: a manifest that is replaced while files are read is not registered with what they hold", async () => {
@@ -105,7 +106,7 @@ test("collect: a manifest that is replaced while files are read is not registere
   expect(await look(collector)).toMatchObject({ kind: "unsettled" });
   expect(await wantedOf(collector)).toMatchObject({
     kind: "body",
-    body: { robot_type_id: "yam.single-joint-position.v1", configuration_digest: await digestByTools(...paths) },
+    body: { robot_type_id: "yam.single-joint-position.v1", configuration_digest: await digestOfFiles(...paths) },
   });
 });
 
@@ -121,5 +122,5 @@ test("distrust: holds although an edit of `watch` is taken over at the same time
   await writeFile(configPath, configuration(400));
   clock.step(3_600_000);
   collector.distrust();
-  expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestByTools(...paths) } });
+  expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestOfFiles(...paths) } });
 });

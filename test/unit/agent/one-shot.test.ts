@@ -8,15 +8,8 @@ import { saveRegistration } from "../../../src/agent/registration.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import { systemMachine } from "../../../src/platform/machine.ts";
-import {
-  LIMITS,
-  REAL,
-  digestByTools,
-  listed,
-  meddledFiles,
-  snapshotOf,
-  temporaryFolder,
-} from "../fingerprint/machine.ts";
+import { digestOfFiles } from "../../support/digest.ts";
+import { LIMITS, REAL, listed, meddledFiles, snapshotOf, temporaryFolder } from "../fingerprint/machine.ts";
 
 test("openOneShot: reads every file, also one whose stat is as it was registered", async () => {
   const folder = await temporaryFolder();
@@ -63,5 +56,5 @@ test("openOneShot: reads every file, also one whose stat is as it was registered
   if (opened.kind !== "opened") throw new Error(opened.kind);
   const { wanted } = await collectSettled(opened.one_shot, new AbortController().signal);
   expect(opened.one_shot.registration?.request.configuration_digest).toBe(digest);
-  expect(wanted).toMatchObject({ kind: "body", body: { configuration_digest: await digestByTools(path) } });
+  expect(wanted).toMatchObject({ kind: "body", body: { configuration_digest: await digestOfFiles(path) } });
 });

@@ -9,16 +9,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import type { Interference } from "./machine.ts";
-import {
-  LIMITS,
-  REAL,
-  SteppedClock,
-  digestByTools,
-  listed,
-  meddledFiles,
-  snapshotOf,
-  temporaryFolder,
-} from "./machine.ts";
+import { digestOfFiles } from "../../support/digest.ts";
+import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
 
 /** Two files at rest, on a disk where something happens once while they are being hashed. */
 async function interfered(interfere: (paths: readonly string[]) => Interference) {
@@ -102,7 +94,7 @@ describe("collect: consistent cut", () => {
   test.each(edits)("scenario 23: %s → read again, and the digest is of what is there", async (_what, interfere) => {
     const { paths, files, fingerprinter } = await interfered(interfere);
     const collected = await fingerprinter.collect(listed(...paths), { settle: false });
-    expect(snapshotOf(collected).digest).toBe(await digestByTools(...paths));
+    expect(snapshotOf(collected).digest).toBe(await digestOfFiles(...paths));
     expect(files.opened.filter((path) => path === paths[0])).toHaveLength(2);
     expect(files.opened.filter((path) => path === paths[1])).toHaveLength(1);
     expect(files.open).toBe(0);
@@ -118,7 +110,7 @@ describe("collect: consistent cut", () => {
     expect(collected).toMatchObject({ kind: "unsettled", paths: [paths[0]] });
     clock.step(500);
     const settled = await fingerprinter.collect(listed(...paths), { settle: true });
-    expect(snapshotOf(settled).digest).toBe(await digestByTools(...paths));
+    expect(snapshotOf(settled).digest).toBe(await digestOfFiles(...paths));
   });
 
   test.each([false, true])(

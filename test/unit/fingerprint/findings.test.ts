@@ -7,16 +7,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import type { Interference } from "./machine.ts";
-import {
-  LIMITS,
-  REAL,
-  SteppedClock,
-  digestByTools,
-  listed,
-  meddledFiles,
-  snapshotOf,
-  temporaryFolder,
-} from "./machine.ts";
+import { digestOfFiles } from "../../support/digest.ts";
+import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
 
 const FAULTS: readonly (readonly [what: string, make: (path: string) => Promise<unknown> | unknown])[] = [
   ["missing", () => {}],
@@ -144,7 +136,7 @@ describe("collect: findings", () => {
     await writeFile(b, "repaired");
     clock.step(60_000);
     files.opened.length = 0;
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(a, b));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(a, b));
     expect(files.opened).toEqual([b]);
   });
 
@@ -176,12 +168,12 @@ describe("collect: findings", () => {
       const { path, clock, fingerprinter, collect } = await liar(content);
       const collected = await collect();
       expect(collected).toMatchObject({ kind: "snapshot", warnings: [] });
-      expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+      expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
       expect(snapshotOf(collected).files[0]?.bytes).toBe(content.length);
       expect(fingerprinter.holds(listed(path))).toBe(false);
       await writeFile(path, "revision d\n");
       clock.step(60_000);
-      expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+      expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
     });
 
     test("is refused once more was read than the limit", async () => {
@@ -194,7 +186,7 @@ describe("collect: findings", () => {
 
     test.each(["/proc/version", "/sys/kernel/fscaps"])("%s, as sha256sum has it", async (path) => {
       const collected = await createFingerprinter(REAL, LIMITS).collect(listed(path), { settle: false });
-      expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+      expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     });
   });
 

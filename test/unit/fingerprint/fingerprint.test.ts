@@ -7,16 +7,8 @@ import { describe, expect, test } from "vitest";
 import type { Fingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import type { FileStat } from "../../../src/platform/files.ts";
-import {
-  LIMITS,
-  REAL,
-  SteppedClock,
-  digestByTools,
-  listed,
-  meddledFiles,
-  snapshotOf,
-  temporaryFolder,
-} from "./machine.ts";
+import { digestByTools, digestOfFiles } from "../../support/digest.ts";
+import { LIMITS, REAL, SteppedClock, listed, meddledFiles, snapshotOf, temporaryFolder } from "./machine.ts";
 
 /** Files that are old enough by the clock of the machine to be read without waiting. */
 async function robot(...contents: readonly (string | Uint8Array)[]) {
@@ -79,7 +71,7 @@ describe("collect: digest", () => {
   test("a path that is listed twice counts twice and is read once", async () => {
     const { paths, files, fingerprinter } = await robot("twice");
     const { digest } = await collect(fingerprinter, [paths[0]!, paths[0]!]);
-    expect(digest).toBe(await digestByTools(paths[0]!, paths[0]!));
+    expect(digest).toBe(await digestOfFiles(paths[0]!, paths[0]!));
     expect(files.opened).toHaveLength(1);
   });
 });
@@ -103,7 +95,7 @@ describe("collect: reads only what changed", () => {
     const { read_bytes, digest } = await collect(fingerprinter, paths);
     expect(files.opened).toEqual([paths[1]]);
     expect(read_bytes).toBe(7);
-    expect(digest).toBe(await digestByTools(...paths));
+    expect(digest).toBe(await digestOfFiles(...paths));
   });
 
   test("scenario 22: touch and a rewrite with the same content leave the digest", async () => {
@@ -125,7 +117,7 @@ describe("collect: reads only what changed", () => {
     await utimes(backup, 1_000_000_000, 1_000_000_000);
     await rename(backup, paths[0]!);
     clock.step(60_000);
-    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
   });
 
   test("scenario 24: an overwrite of the same size with the old time put back is noticed", async () => {
@@ -139,7 +131,7 @@ describe("collect: reads only what changed", () => {
     clock.step(60_000);
     const after = await collect(fingerprinter, paths);
     expect(after.digest).not.toBe(digest);
-    expect(after.digest).toBe(await digestByTools(...paths));
+    expect(after.digest).toBe(await digestOfFiles(...paths));
   });
 });
 
@@ -161,7 +153,7 @@ describe("collect: trust in stats", () => {
     expect(fingerprinter.holds(listed(path))).toBe(false);
     await writeFile(path, "other");
     const second = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
-    expect(second.digest).toBe(await digestByTools(path));
+    expect(second.digest).toBe(await digestOfFiles(path));
   });
 
   test.each([
@@ -231,7 +223,7 @@ describe("remember", () => {
     clock.step(60_000);
     files.opened.length = 0;
     expect(restarted.holds(listed(...paths))).toBe(false);
-    expect((await collect(restarted, paths)).digest).toBe(await digestByTools(...paths));
+    expect((await collect(restarted, paths)).digest).toBe(await digestOfFiles(...paths));
     expect(files.opened.toSorted()).toEqual(paths);
   });
 
@@ -271,7 +263,7 @@ describe("reread, distrust", () => {
     await writeFile(`${paths[1]}.new`, "new");
     await rename(`${paths[1]}.new`, paths[1]!);
     expect(snapshotOf(await fingerprinter.collect(listed(...paths), { settle: false })).digest).toBe(
-      await digestByTools(...paths),
+      await digestOfFiles(...paths),
     );
     expect(files.opened.toSorted()).toEqual(paths);
   });
@@ -280,7 +272,7 @@ describe("reread, distrust", () => {
     const { paths, fingerprinter } = await betrayed();
     fingerprinter.distrust();
     expect(fingerprinter.holds(listed(...paths))).toBe(false);
-    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
   });
 
   test("reread: names the file that holds something else, and the next collect reads that one", async () => {
@@ -288,7 +280,7 @@ describe("reread, distrust", () => {
     expect(await fingerprinter.reread("inherited", NEVER)).toEqual([paths[0]]);
     expect(fingerprinter.holds(listed(...paths))).toBe(false);
     files.opened.length = 0;
-    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
     expect(files.opened).toEqual([paths[0]]);
   });
 
@@ -409,7 +401,7 @@ describe("collect: progress and abort", () => {
     ).rejects.toBe(reason);
     expect(done_bytes).toBeLessThan(8_000_000);
     expect(files.open).toBe(0);
-    expect((await collect(fingerprinter, paths)).digest).toBe(await digestByTools(...paths));
+    expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
   });
 
   test("an abort in the only file is the abort's reason, not a finding", async () => {

@@ -7,7 +7,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
-import { LIMITS, digestByTools, listed, robot, snapshotOf, waitOf } from "./machine.ts";
+import { digestOfFiles } from "../../support/digest.ts";
+import { LIMITS, listed, robot, snapshotOf, waitOf } from "./machine.ts";
 
 /** Open until the test closes it or ends. */
 async function hold(path: string, flags: string): Promise<FileHandle> {
@@ -37,7 +38,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect((await collect()).kind).toBe("unsettled");
     await writer.close();
     const collected = await collect();
-    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     expect(collected).toMatchObject({ warnings: [] });
   });
 
@@ -71,7 +72,7 @@ describe("collect: a file that a program has open for writing", () => {
     expect(waitOf(await collect())).toBe(1);
     clock.step(1);
     const collected = await collect();
-    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     expect(collected).toMatchObject({
       warnings: [
         {
@@ -143,7 +144,7 @@ describe("collect: a file that a program has open for writing", () => {
     await writeFile(path, "changed");
     await open(path);
     await passSince(path, 501);
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
   test("and replaced meanwhile by a rename is not waited for any more", async () => {
@@ -154,7 +155,7 @@ describe("collect: a file that a program has open for writing", () => {
     await passSince(path, 300);
     expect(waitOf(await collect())).toBe(200);
     await passSince(path, 501);
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
   test("while it is written is looked at again when it has held still, however long the settle time", async () => {
@@ -170,7 +171,7 @@ describe("collect: a file that a program has open for writing", () => {
     await passSince(path, 3000);
     expect(waitOf(await collect())).toBe(2000);
     clock.step(2000);
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
   test("and off the list for a while is waited for anew", async () => {
@@ -207,7 +208,7 @@ describe("collect: a file that a program has open for writing", () => {
     };
     expect(waitOf(await collect())).toBe(500);
     clock.step(500);
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 });
 
@@ -265,7 +266,7 @@ describe("collect: which processes are looked at", () => {
     files.list = async () => {
       throw Object.assign(new Error("denied"), { code: "EACCES" });
     };
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
     await writer.close();
   });
 });

@@ -1,8 +1,6 @@
-import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 
 import { onTestFinished } from "vitest";
 
@@ -26,13 +24,6 @@ export async function temporaryFolder(): Promise<string> {
 
 export function listed(...paths: readonly string[]): readonly ConfigurationFile[] {
   return paths.map((path) => ({ label: path, path }));
-}
-
-/** The digest as anyone can make it with standard tools. */
-export async function digestByTools(...paths: readonly string[]): Promise<string> {
-  const command = 'sha256sum "$@" | cut -c1-64 | sha256sum';
-  const { stdout } = await promisify(execFile)("sh", ["-c", command, "sh", ...paths]);
-  return `sha256:${stdout.slice(0, 64)}`;
 }
 
 export function snapshotOf(collected: Collected): Snapshot {

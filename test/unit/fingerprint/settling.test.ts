@@ -6,17 +6,8 @@ import { describe, expect, test } from "vitest";
 
 import { createSettling } from "../../../src/fingerprint/settling.ts";
 import { createFingerprinter } from "../../../src/fingerprint/fingerprint.ts";
-import {
-  LIMITS,
-  REAL,
-  SteppedClock,
-  digestByTools,
-  listed,
-  robot,
-  snapshotOf,
-  temporaryFolder,
-  waitOf,
-} from "./machine.ts";
+import { digestOfFiles } from "../../support/digest.ts";
+import { LIMITS, REAL, SteppedClock, listed, robot, snapshotOf, temporaryFolder, waitOf } from "./machine.ts";
 
 describe("collect: settle", () => {
   test("files that were quiet for the settle time are read at once", async () => {
@@ -33,7 +24,7 @@ describe("collect: settle", () => {
     const first = await collect();
     expect(first).toEqual({ kind: "unsettled", wait_ms: 380, paths: [path] });
     clock.step(waitOf(first));
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
   test("another change starts the wait again", async () => {
@@ -95,14 +86,14 @@ describe("collect: settle", () => {
       await passSince(path, 0);
       const collected = await collect();
       if (collected.kind === "snapshot") {
-        expect(collected.snapshot.digest).toBe(await digestByTools(path));
+        expect(collected.snapshot.digest).toBe(await digestOfFiles(path));
         taken_ms.push(elapsed_ms);
       }
       clock.step(250);
     }
     expect(taken_ms).toEqual([10_000, 20_250]);
     clock.step(500);
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
   test("a file that never holds still and never parses either is waited for twice as long once, then taken once per grace, and named", async () => {
@@ -147,7 +138,7 @@ describe("collect: settle", () => {
       const { path, look } = await restlessRobot();
       for (const half of ["", '{"sta', '{"state": 1']) expect((await look(half)).kind).toBe("unsettled");
       const collected = await look('{"state": 12}');
-      expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+      expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
       expect(collected).toMatchObject({ warnings: [{ id: "file_restless" }] });
     });
 
@@ -191,7 +182,7 @@ describe("collect: settle", () => {
     await writeFile(path, "new");
     await passSince(path, 50);
     const collected = await fingerprinter.collect(listed(path), { settle: false });
-    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     expect(clock.sleeps_ms).toEqual([]);
   });
 
@@ -204,7 +195,7 @@ describe("collect: settle", () => {
     await writeFile(path, "recreated");
     await passSince(path, 0);
     clock.step(waitOf(await collect()));
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
 
     await rm(path);
     clock.step(waitOf(await collect()));
@@ -234,7 +225,7 @@ describe("collect: content that looks half-written", () => {
     const total_ms = waits_ms.reduce((total, wait_ms) => total + wait_ms, 0);
     expect(total_ms).toBe(10_000);
     expect(Math.min(...waits_ms)).toBe(500);
-    expect(snapshotOf(collected).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     expect(collected).toMatchObject({ warnings: [{ id: "file_unparseable", severity: "warning", path, index: 0 }] });
 
     // The same content is not waited for again, however it comes back, and the warning stays.
@@ -296,7 +287,7 @@ describe("collect: content that looks half-written", () => {
       return collected.kind;
     };
     while ((await collectOnce()) !== "snapshot") await sleep(5);
-    const before = await digestByTools(path);
+    const before = await digestOfFiles(path);
 
     const text = JSON.stringify({ joints: Array.from({ length: 50 }, (_, id) => ({ id, offset: id * 3 })) });
     const third = Math.ceil(text.length / 3);
@@ -316,7 +307,7 @@ describe("collect: content that looks half-written", () => {
     }
     await written;
     while ((await collectOnce()) !== "snapshot") await sleep(5);
-    expect([...taken]).toEqual([before, await digestByTools(path)]);
+    expect([...taken]).toEqual([before, await digestOfFiles(path)]);
   });
 
   test("scenario 21: a rename over the file is one change", async () => {
@@ -326,7 +317,7 @@ describe("collect: content that looks half-written", () => {
     await rename(join(folder, ".a.json.swp"), path);
     await passSince(path, 0);
     clock.step(waitOf(await collect()));
-    expect(snapshotOf(await collect()).digest).toBe(await digestByTools(path));
+    expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 });
 
