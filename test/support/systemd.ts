@@ -1,16 +1,14 @@
 /** The listening end of sd_notify(3). Node has no unix datagram sockets, so Python receives, and prints each datagram as a line of JSON. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { createInterface } from "node:readline";
+import type { Writable } from "node:stream";
 
 import { endWithTest } from "./children.ts";
-import { eventually } from "./robot.ts";
+import { eventually } from "./eventually.ts";
 
 export interface Notification {
   /** `READY=1`, `STATUS=…`: one datagram may hold several. */
   readonly lines: readonly string[];
-  /** When it came, by a clock of its own: a test that is kept waiting changes nothing about it. */
-  readonly at_ms: number;
 }
 
 export interface NotifySocket extends AsyncDisposable {
@@ -22,28 +20,84 @@ export interface NotifySocket extends AsyncDisposable {
   awaits(start: string, since?: number): Promise<Notification>;
 }
 
+/** Listens at each path that it reads, and no more at one that it reads again. */
 const RECEIVER = `
-import json, os, socket, sys, time
-receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-receiver.bind(sys.argv[1])
-os.chmod(sys.argv[1], 0o777)
-print("[]", flush=True)
-while True:
+import json, os, selectors, socket, sys
+
+selector = selectors.DefaultSelector()
+listening = {}
+
+def tell(path, lines):
+    print(json.dumps({"path": path, "lines": lines}), flush=True)
+
+def listen(path):
+    receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    receiver.bind(path)
+    os.chmod(path, 0o777)
+    selector.register(receiver, selectors.EVENT_READ, path)
+    listening[path] = receiver
+    tell(path, None)
+
+def leave(path):
+    receiver = listening.pop(path)
+    selector.unregister(receiver)
+    receiver.close()
+
+def receive(receiver, path):
     # systemd-notify(1) waits until a file descriptor that it sends along is closed here.
     data, descriptors, _, _ = socket.recv_fds(receiver, 65536, 16)
     for descriptor in descriptors:
         os.close(descriptor)
-    print(json.dumps({"lines": data.decode().splitlines(), "at_ms": time.monotonic() * 1000}), flush=True)
+    tell(path, data.decode().splitlines())
+
+selector.register(0, selectors.EVENT_READ)
+unread = b""
+while True:
+    for key, _ in selector.select():
+        if key.fd != 0:
+            if key.data in listening:
+                receive(key.fileobj, key.data)
+            continue
+        words = os.read(0, 65536)
+        if not words:
+            sys.exit()
+        *paths, unread = (unread + words).split(b"\\n")
+        for path in map(os.fsdecode, paths):
+            leave(path) if path in listening else listen(path)
 `;
 
-export async function openNotifySocket(path: string): Promise<NotifySocket> {
-  const child = spawn("python3", ["-c", RECEIVER, path], { stdio: ["ignore", "pipe", "inherit"] });
+interface Receiver {
+  readonly input: Writable;
+  /** Called with each datagram of a path; with null once it listens there. */
+  readonly listeners: Map<string, (lines: readonly string[] | null) => void>;
+}
+
+/** One for all tests of a worker: it takes longer to start than most of them take. It ends with the worker. */
+let receiver: Receiver | undefined;
+
+function startReceiver(): Receiver {
+  const child = spawn("python3", ["-c", RECEIVER], { stdio: ["pipe", "pipe", "inherit"] });
   endWithTest(child);
-  const ended = once(child, "exit");
+  child.unref();
+  const listeners: Receiver["listeners"] = new Map();
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const { path, lines } = JSON.parse(line) as { path: string; lines: readonly string[] | null };
+    listeners.get(path)?.(lines);
+  });
+  return { input: child.stdin, listeners };
+}
+
+export async function openNotifySocket(path: string): Promise<NotifySocket> {
+  receiver ??= startReceiver();
+  const { input, listeners } = receiver;
   const received: Notification[] = [];
-  const lines = createInterface({ input: child.stdout });
-  await once(lines, "line");
-  lines.on("line", (line) => received.push(JSON.parse(line) as Notification));
+  const opened = Promise.withResolvers<void>();
+  listeners.set(path, (lines) => {
+    if (lines === null) opened.resolve();
+    else received.push({ lines });
+  });
+  input.write(`${path}\n`);
+  await opened.promise;
   return {
     path,
     received,
@@ -53,8 +107,8 @@ export async function openNotifySocket(path: string): Promise<NotifySocket> {
         `a notification ${start}`,
       ),
     async [Symbol.asyncDispose]() {
-      child.kill("SIGKILL");
-      await ended;
+      listeners.delete(path);
+      input.write(`${path}\n`);
     },
   };
 }

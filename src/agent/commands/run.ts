@@ -15,6 +15,7 @@ import { trackFiles } from "../pending-files.ts";
 import { openLogOutput } from "../../platform/log-output.ts";
 import { createLog } from "../../platform/pino-log.ts";
 import type { Log } from "../../platform/log.ts";
+import { feedWatchdog } from "../../platform/watchdog.ts";
 import { awaitConfiguration } from "./await-configuration.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 
@@ -109,18 +110,10 @@ async function serve(
     log.info("reload", { by: "SIGHUP" });
     agent.trigger();
   });
-  if (machine.notify.watchdog_ms !== null) void feedWatchdog(context, machine.notify.watchdog_ms / 2);
+  void feedWatchdog(machine.notify, machine.clock, signal);
   const running = agent.run();
   await control.open(agent);
   await running;
   log.info("stopped");
   return EXIT.ok;
-}
-
-/** A sign of life that needs a turning event loop, and nothing else: a service that is down is no reason to restart the agent. */
-async function feedWatchdog({ machine, signal }: CommandContext, period_ms: number): Promise<void> {
-  while (!signal.aborted) {
-    machine.notify.watchdog();
-    await machine.clock.sleep(period_ms, signal).catch(() => {});
-  }
 }

@@ -4,10 +4,10 @@ import type { LogStream } from "../../platform/log-output.ts";
 import { openLogOutput } from "../../platform/log-output.ts";
 import type { Log } from "../../platform/log.ts";
 import { createNotify } from "../../platform/notify.ts";
-import type { Notify } from "../../platform/notify.ts";
 import { systemRandom } from "../../platform/random.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { feedWatchdog } from "../../platform/watchdog.ts";
 import { isLoopback } from "../listen-address.ts";
 import { createLog } from "../log.ts";
 import { readCatalogFile } from "../models/catalog-file.ts";
@@ -99,17 +99,9 @@ async function untilStopped(service: Service, log: Log, url: string, context: Co
     log.info("reload", { by: "SIGHUP" });
     service.reload().catch((error: unknown) => log.error("reload_failed", { error: String(error) }));
   });
-  if (notify.watchdog_ms !== null) void feedWatchdog(notify, notify.watchdog_ms / 2, signal);
+  void feedWatchdog(notify, systemClock, signal);
   await aborted(signal);
   notify.stopping();
-}
-
-/** A sign of life that needs a turning event loop, and nothing else: a database that is down is no reason to restart. */
-async function feedWatchdog(notify: Notify, period_ms: number, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    notify.watchdog();
-    await systemClock.sleep(period_ms, signal).catch(() => {});
-  }
 }
 
 /** Keys would cross the network for anyone to read; that a trusted proxy is named says that one stands in front. */

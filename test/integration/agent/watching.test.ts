@@ -2,6 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
+import { watch } from "node:fs";
 import { mkdir, rm, unlink } from "node:fs/promises";
 import { promisify } from "node:util";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +17,8 @@ import {
   withOwnMounts,
 } from "../../support/programs.ts";
 import { endWithTest } from "../../support/children.ts";
-import { digestByCoreutils, manifestOf, replaceIn, writeAtOnce } from "../../support/robot.ts";
+import { digestOfFiles } from "../../support/digest.ts";
+import { eventually, manifestOf, replaceIn, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 import { times } from "../../support/tier.ts";
 
@@ -73,7 +75,7 @@ describe(
       await writeAtOnce(robot.path("later/right.json"), '{"later": true}');
       const seen = {
         ...robot,
-        digest: () => digestByCoreutils([robot.path("left.yaml"), robot.path("later/right.json")]),
+        digest: () => digestOfFiles(robot.path("left.yaml"), robot.path("later/right.json")),
       };
       await expectOneRobot({ ...scene, robot: seen }, daemon);
     });
@@ -100,10 +102,10 @@ test(
     expect(watching).toMatchObject({ mode: "polling", reason: expect.stringContaining("reports no changes") });
 
     await writeAtOnce(robot.path("shared/arm.yaml"), "gain: 2\n");
-    await expectOneRobot(scene, daemon);
+    const { daemon: before } = await expectOneRobot(scene, daemon);
     await writeAtOnce(robot.path("shared/arm.yaml"), "gain: 2\n");
-    // Two rounds of polling.
-    await sleep(2500);
+    await daemon.until(({ daemon: counts }) => (counts?.runs ?? 0) > (before?.runs ?? 0));
+    await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(2);
     await writeAtOnce(robot.path("shared/base.json"), '{"x": 1}');
     await expectOneRobot(scene, daemon);
@@ -118,13 +120,20 @@ test(
     await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 5}" });
     const { proxy, robot } = scene;
     await using daemon = await robot.start();
-    const { daemon: before } = await expectOneRobot(scene, daemon);
+    await expectOneRobot(scene, daemon);
+    using stack = new DisposableStack();
+    const reported = new Set<string | null>();
+    stack.adopt(
+      watch(robot.folder, (_event, name) => reported.add(name)),
+      (watcher) => watcher.close(),
+    );
     const script =
       "import mmap, sys; f = open(sys.argv[1], 'r+b'); m = mmap.mmap(f.fileno(), 0); m[8:9] = b'9'; m.flush()";
     await run("python3", ["-c", script, robot.path("left.yaml")]);
-    await sleep(500);
-    // Really unseen: nothing but time brings it to light.
-    expect((await daemon.status()).daemon?.runs).toBe(before?.runs);
+    // Events come in the order of what happened (inotify(7)).
+    await writeAtOnce(robot.path("neighbour"), "");
+    await eventually(async () => reported.has("neighbour") || undefined, "the event of what happened later");
+    expect([...reported]).toEqual(["neighbour"]);
     await expectOneRobot(scene, daemon);
     expect(proxy.requests).toHaveLength(2);
   },
