@@ -15,23 +15,23 @@ export async function findLackOfRoom(disk: Disk, steps: readonly Step[]): Promis
     string,
     { readonly room: Room; readonly path: string; readonly bytes: number; readonly files: number }
   >();
-  for (const step of steps) {
-    if (!("path" in step)) continue;
-    const room = await disk.room(dirname(step.path));
+  const changes = steps.filter((step) => "path" in step);
+  for (const [folder, inside] of Map.groupBy(changes, ({ path }) => dirname(path))) {
+    const room = await disk.room(folder);
     if (room.is_read_only) {
       return refusal({
         code: "read-only",
         what: "the filesystem is read-only, and nothing was changed",
-        where: step.path,
+        where: inside[0]?.path ?? folder,
         fix: "mount -o remount,rw the filesystem, or build the agent into the image: install --root DIR",
       });
     }
     const before = needs.get(room.filesystem);
     needs.set(room.filesystem, {
       room,
-      path: before?.path ?? dirname(step.path),
-      bytes: (before?.bytes ?? SPARE_BYTES) + (step.kind === "write-file" ? step.size_bytes : 0),
-      files: (before?.files ?? SPARE_FILES) + 1,
+      path: before?.path ?? folder,
+      bytes: inside.reduce((bytes, step) => bytes + sizeOf(step), before?.bytes ?? SPARE_BYTES),
+      files: (before?.files ?? SPARE_FILES) + inside.length,
     });
   }
   const lacking = [...needs.values()].find(
@@ -50,6 +50,10 @@ export async function findLackOfRoom(disk: Disk, steps: readonly Step[]): Promis
     where: path,
     fix: "make room and run it again",
   });
+}
+
+function sizeOf(step: Step): number {
+  return step.kind === "write-file" ? step.size_bytes : 0;
 }
 
 function megabytes(bytes: number): number {

@@ -1,5 +1,5 @@
 import type { BigIntStats } from "node:fs";
-import { constants } from "node:fs";
+import { constants, lstatSync, readlinkSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
@@ -150,9 +150,10 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
   };
 }
 
+/** As trail.ts says, without a thread. */
 async function lookAt(name: string): Promise<Sight> {
-  const stats = await fs.lstat(name, { bigint: true });
-  if (stats.isSymbolicLink()) return { kind: "link", target: await fs.readlink(name) };
+  const stats = lstatSync(name, { bigint: true });
+  if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(name) };
   if (stats.isDirectory()) return { kind: "directory", ...accessOf(stats) };
   if (stats.isFile()) return { kind: "file", size_bytes: Number(stats.size), ...accessOf(stats) };
   return { kind: "other" };

@@ -1,6 +1,7 @@
 /** Small machines to install on: real files, of a program and a Node that are just large enough. */
-import { cp, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { InstallContext, InstallOptions } from "../../../src/installer/commands/install.ts";
@@ -166,22 +167,19 @@ async function run(
 }
 
 /** Every path below the folder with kind, mode, owner and content, so that two trees can be compared. */
-export async function describeTree(root: string, below = ""): Promise<readonly string[]> {
-  const names = (await readdir(join(root, below))).toSorted();
-  const lines: string[] = [];
-  for (const name of names) {
-    const path = `${below}/${name}`;
-    const stats = await lstat(join(root, path));
-    const access = `${(stats.mode & 0o7777).toString(8)} ${stats.uid}:${stats.gid}`;
-    if (stats.isSymbolicLink()) lines.push(`${path} -> ${await readlink(join(root, path))}`);
-    else if (stats.isDirectory()) lines.push(`${path}/ ${access}`, ...(await describeTree(root, path)));
-    else {
-      const digest = createHash("sha256")
-        .update(await readFile(join(root, path)))
-        .digest("hex")
-        .slice(0, 16);
-      lines.push(`${path} ${access} ${digest}`);
-    }
-  }
-  return lines;
+export function describeTree(root: string, below = ""): readonly string[] {
+  return readdirSync(join(root, below))
+    .toSorted()
+    .flatMap((name) => describeEntry(root, `${below}/${name}`));
+}
+
+function describeEntry(root: string, path: string): readonly string[] {
+  const stats = lstatSync(join(root, path));
+  const access = `${(stats.mode & 0o7777).toString(8)} ${stats.uid}:${stats.gid}`;
+  if (stats.isSymbolicLink()) return [`${path} -> ${readlinkSync(join(root, path))}`];
+  if (stats.isDirectory()) return [`${path}/ ${access}`, ...describeTree(root, path)];
+  const digest = createHash("sha256")
+    .update(readFileSync(join(root, path)))
+    .digest("hex");
+  return [`${path} ${access} ${digest.slice(0, 16)}`];
 }

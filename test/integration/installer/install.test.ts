@@ -23,10 +23,10 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
 
   test("lays down program, Node, units, user, examples and completion, with their modes", async () => {
     const root = await workshop.makeImage();
-    const before = new Set(await describeTree(root));
+    const before = new Set(describeTree(root));
     const { exit_code } = await runInstall({ root }, setting);
     expect(exit_code).toBe(0);
-    const tree = (await describeTree(root)).filter((line) => !before.has(line));
+    const tree = describeTree(root).filter((line) => !before.has(line));
     const shown = tree.map((line) => line.replaceAll(/[0-9a-f]{16}$|(?<=1\.0\.0-)[0-9a-f]{12}/g, "…"));
     expect(shown).toMatchInlineSnapshot(`
       [
@@ -108,11 +108,11 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
   test("a second run changes nothing and says so", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
-    const tree = await describeTree(root);
+    const tree = describeTree(root);
     const { exit_code, stdout } = await runInstall({ root, json: true }, setting);
     expect(exit_code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ changed: false, changes: [], kept: [] });
-    expect(await describeTree(root)).toEqual(tree);
+    expect(describeTree(root)).toEqual(tree);
   });
 
   test("what is next in an image is done to the image", async () => {
@@ -135,12 +135,12 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
 
   test("--dry-run names every change and makes none", async () => {
     const root = await workshop.makeImage();
-    const tree = await describeTree(root);
+    const tree = describeTree(root);
     const dry = await runInstall({ root, dryRun: true, firstBoot: true, json: true }, setting);
-    expect(await describeTree(root)).toEqual(tree);
+    expect(describeTree(root)).toEqual(tree);
     const wet = await runInstall({ root, firstBoot: true, json: true }, setting);
     expect(JSON.parse(dry.stdout).changes).toEqual(JSON.parse(wet.stdout).changes);
-    const made = (await describeTree(root)).filter((line) => !tree.includes(line));
+    const made = describeTree(root).filter((line) => !tree.includes(line));
     // The folder of the record is the installer's own notebook, and comes with the record.
     expect(made.length - 1).toBe(JSON.parse(wet.stdout).changes.length);
   });
@@ -152,7 +152,7 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
   ])("units enabled in an image with %o: %o", async (options, units) => {
     const root = await workshop.makeImage();
     await runInstall({ root, ...options }, setting);
-    const links = (await describeTree(root)).filter((line) => line.startsWith(`/${WANTS}/`) && line.includes(" -> "));
+    const links = describeTree(root).filter((line) => line.startsWith(`/${WANTS}/`) && line.includes(" -> "));
     expect(links).toEqual(units.map((unit) => `/${WANTS}/${unit} -> /usr/local/lib/systemd/system/${unit}`));
   });
 
@@ -204,10 +204,10 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
       "../lib/node_modules/robot-policy-agent/dist/robot-policy-agent.cjs",
       join(root, "usr/local/bin/robot-policy-agent"),
     );
-    const before = await describeTree(root);
+    const before = describeTree(root);
     const { stdout } = await runInstall({ root, json: true }, setting);
     expect(JSON.parse(stdout).kept).toEqual([{ path: "/usr/local/bin/robot-policy-agent", shipped: null }]);
-    const after = await describeTree(root);
+    const after = describeTree(root);
     const accounts = ["/etc/passwd", "/etc/group", "/etc/shadow"];
     const kept = before.filter((line) => !accounts.some((path) => line.startsWith(`${path} `)));
     expect(after).toEqual(expect.arrayContaining(kept));
@@ -221,7 +221,7 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
     for (const version of ["1.0.0", "1.1.0", "1.2.0", "1.3.0"]) {
       const dist = await workshop.makeDistribution(version);
       await runInstall({ root }, { ...setting, dist, version });
-      const folders = (await describeTree(join(root, "usr/local/lib/robot-policy-agent/versions")))
+      const folders = describeTree(join(root, "usr/local/lib/robot-policy-agent/versions"))
         .filter((line) => /^\/[^/]+\/ /.test(line))
         .map((line) => line.slice(1, 6));
       seen.push([(await readlink(join(root, CURRENT))).slice(9, 14), ...folders]);
@@ -247,7 +247,7 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
       );
       expect(exit_code).toBe(0);
       expect(await readFile(join(root, "etc/robot-policy-agent/api-key"), "utf8")).toBe(`${KEY}\n`);
-      const line = (await describeTree(root)).find((each) => each.startsWith("/etc/robot-policy-agent/api-key"));
+      const line = describeTree(root).find((each) => each.startsWith("/etc/robot-policy-agent/api-key"));
       expect(line).toMatch(/ 600 997:997 /);
       expect(stdout + stderr).not.toContain(KEY);
       expect(await readFile(join(root, "var/lib/robot-policy-agent-install/record.json"), "utf8")).not.toContain(
@@ -263,13 +263,13 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
     ["a novel", "x".repeat(5000), "key-too-large"],
   ])("a key that is %s is refused before anything is changed", async (_what, text, code) => {
     const root = await workshop.makeImage();
-    const tree = await describeTree(root);
+    const tree = describeTree(root);
     const path = join(workshop.folder, "bad-key");
     await writeFile(path, text);
     const { exit_code, stderr } = await runInstall({ root, keyFile: path }, setting);
     expect(exit_code).toBe(1);
     expect(stderr).toContain(`[${code}]`);
-    expect(await describeTree(root)).toEqual(tree);
+    expect(describeTree(root)).toEqual(tree);
   });
 
   test("links in a hostile image lead nowhere but into the image", async () => {
@@ -283,14 +283,14 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
     await mkdir(join(root, outside, "etc"), { recursive: true });
     await symlink(`${"../".repeat(20)}${outside.slice(1)}/shadow`, join(root, "etc/gshadow"));
     await runInstall({ root }, setting);
-    expect(await describeTree(outside)).toEqual([]);
+    expect(describeTree(outside)).toEqual([]);
     // As a machine with that root would see it.
     expect(await readFile(join(root, outside, "systemd/system/robot-policy-agent.service"), "utf8")).toContain(
       "[Unit]",
     );
     expect(await readlink(join(root, "tmp/robot-policy-agent"))).toContain("current");
     await runUninstall({ root, purge: true }, setting);
-    expect(await describeTree(outside)).toEqual([]);
+    expect(describeTree(outside)).toEqual([]);
   });
 
   test.each([
@@ -304,11 +304,11 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
     ["a configuration elsewhere", { config: "/tmp/config.yaml" }, {}, "fixed-places"],
   ])("%s is refused, and nothing changes", async (_what, options, more, code) => {
     const root = await workshop.makeImage();
-    const tree = await describeTree(root);
+    const tree = describeTree(root);
     const { exit_code, stderr } = await runInstall({ root, ...options }, { ...setting, ...more });
     expect(stderr).toContain(`[${code}]`);
     expect(exit_code).not.toBe(0);
-    expect(await describeTree(root)).toEqual(tree);
+    expect(describeTree(root)).toEqual(tree);
   });
 
   test("an image for another processor is refused, and taken with its own Node", async () => {
@@ -339,11 +339,11 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
       join(root, "var/lib/robot-policy-agent/registration.json"),
       '{\n  "schema_version": 2,\n  "x": 1\n}\n',
     );
-    const tree = await describeTree(root);
+    const tree = describeTree(root);
     const { exit_code, stderr } = await runInstall({ root }, setting);
     expect(exit_code).toBe(1);
     expect(stderr).toContain("[newer-state]");
-    expect(await describeTree(root)).toEqual(tree);
+    expect(describeTree(root)).toEqual(tree);
   });
 
   test.each(["usr/local/lib/robot-policy-agent", UNIT.slice(0, -"/robot-policy-agent.service".length)])(
@@ -352,10 +352,10 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
       const root = await workshop.makeImage();
       await mkdir(join(root, path, ".."), { recursive: true });
       await writeFile(join(root, path), "in the way");
-      const tree = await describeTree(root);
+      const tree = describeTree(root);
       const { stderr } = await runInstall({ root }, setting);
       expect(stderr).toContain(`/${path}`);
-      expect(await describeTree(root)).toEqual(tree);
+      expect(describeTree(root)).toEqual(tree);
     },
   );
 
@@ -380,10 +380,10 @@ describe.runIf(isRoot)("uninstall --root (needs root)", () => {
 
   test("--purge leaves nothing, byte for byte, and a repeat finds nothing to do", async () => {
     const root = await workshop.makeImage();
-    const before = await describeTree(root);
+    const before = describeTree(root);
     await runInstall({ root, keyStdin: true, firstBoot: true }, { ...setting, input: KEY });
     expect((await runUninstall({ root, purge: true }, setting)).exit_code).toBe(0);
-    expect(await describeTree(root)).toEqual(before);
+    expect(describeTree(root)).toEqual(before);
     const repeat = await runUninstall({ root, purge: true }, setting);
     expect(repeat).toMatchObject({ exit_code: 0, stderr: "" });
     expect(repeat.stdout).toContain("Nothing to remove");
@@ -400,7 +400,7 @@ describe.runIf(isRoot)("uninstall --root (needs root)", () => {
     expect(stdout).toContain(
       "Left: /etc/robot-policy-agent, /var/lib/robot-policy-agent, the user robot-policy-agent.",
     );
-    const left = (await describeTree(root)).filter((line) => line.includes("robot-policy") && !line.endsWith("/"));
+    const left = describeTree(root).filter((line) => line.includes("robot-policy") && !line.endsWith("/"));
     expect(left.map((line) => line.split(" ")[0])).toEqual([
       "/etc/robot-policy-agent/",
       "/etc/robot-policy-agent/api-key",
@@ -418,23 +418,23 @@ describe.runIf(isRoot)("uninstall --root (needs root)", () => {
 
   test("purged after it was taken off and installed again, with an edit that was kept all the time, nothing is left", async () => {
     const root = await workshop.makeImage();
-    const before = await describeTree(root);
+    const before = describeTree(root);
     await runInstall({ root }, setting);
     await appendFile(join(root, UNIT), "# mine\n");
     await runUninstall({ root }, setting);
     await runInstall({ root }, setting);
     expect(await readFile(join(root, UNIT), "utf8")).toContain("# mine\n");
     await runUninstall({ root, purge: true }, setting);
-    expect(await describeTree(root)).toEqual(before);
+    expect(describeTree(root)).toEqual(before);
   });
 
   test("--dry-run removes nothing", async () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
-    const tree = await describeTree(root);
+    const tree = describeTree(root);
     const { stdout } = await runUninstall({ root, dryRun: true, purge: true }, setting);
     expect(stdout).toContain("would remove /usr/local/bin/robot-policy-agent\n");
-    expect(await describeTree(root)).toEqual(tree);
+    expect(describeTree(root)).toEqual(tree);
   });
 
   test("a unit that was enabled later is disabled too", async () => {

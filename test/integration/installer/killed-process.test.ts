@@ -10,6 +10,7 @@ import { startWords } from "../../support/command.ts";
 import { AGENT_PROGRAM } from "../../support/programs-built.ts";
 import { canMount, inShell, isRoot, withOwnMounts } from "../../support/programs.ts";
 import { eventually } from "../../support/robot.ts";
+import { times } from "../../support/tier.ts";
 import type { Workshop } from "./image.ts";
 import { describeTree, openWorkshop } from "./image.ts";
 
@@ -33,7 +34,7 @@ describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", 
 
   const words = (image: string) => [process.execPath, AGENT_PROGRAM, "install", "--root", image, "--node", node];
 
-  test.each(["usr/local/lib/robot-policy-agent", "etc/sysusers.d", "usr/local/bin"])(
+  test.each(["etc/sysusers.d", "usr/local/lib/robot-policy-agent", "usr/local/bin"].slice(0, times(1, 3)))(
     "killed once it wrote %s, completed by the next run",
     async (place) => {
       const image = await workshop.makeImage();
@@ -44,7 +45,7 @@ describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", 
       const [program = "", ...again] = words(image);
       const { stdout } = await run(program, again);
       expect(stdout).toMatch(/^(put back the interrupted|Nothing to change)/m);
-      expect(await describeTree(image)).toEqual(await describeTree(whole));
+      expect(describeTree(image)).toEqual(describeTree(whole));
     },
   );
 
@@ -61,26 +62,26 @@ describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", 
   ])("a filesystem mounted with %s is found out before anything is written (needs mounts)", async (mount, code) => {
     const image = await workshop.makeImage();
     await mkdir(join(image, "usr/local"));
-    const before = await describeTree(image);
+    const before = describeTree(image);
     const [program = "", ...args] = inShell(
       withOwnMounts,
       `mount -t tmpfs ${mount} none ${image}/usr/local`,
       words(image),
     );
     await expect(run(program, args)).rejects.toThrow(code);
-    expect(await describeTree(image)).toEqual(before);
+    expect(describeTree(image)).toEqual(before);
   });
 
   test("two at once: the second says so and changes nothing, and the first is not held up", async () => {
     const image = await workshop.makeImage();
-    const empty = await describeTree(image);
+    const empty = describeTree(image);
     // Waits for its key.
     await using first = startWords([...words(image), "--key-stdin"]);
     await eventually(() => isLocked(image), "the first one to be at work");
     await using second = startWords(words(image));
     expect(await second.ended()).toBe(1);
     expect(second.output()).toContain("[busy]");
-    expect(await describeTree(image)).toEqual(empty);
+    expect(describeTree(image)).toEqual(empty);
     first.child.stdin?.end("sk_test_0123456789abcdef\n");
     expect(await first.ended()).toBe(0);
     expect(first.output()).toContain("is installed");

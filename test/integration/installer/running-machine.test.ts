@@ -58,13 +58,13 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
 
   test("--dry-run without a running systemd: the whole plan, and why nothing of it can be done", async () => {
     await rm(join(root, "run/systemd/system"), { recursive: true });
-    const before = await describeTree(root);
+    const before = describeTree(root);
     const { exit_code, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
     expect(exit_code).toBe(1);
     expect(stdout).toContain("would add the system user robot-policy-agent, in /etc/passwd\n");
     expect(stdout).toContain("would link /usr/local/bin/robot-policy-agent");
     expect(stderr).toContain("[no-systemd]");
-    expect(await describeTree(root)).toEqual(before);
+    expect(describeTree(root)).toEqual(before);
     expect(systemd.done).toEqual([]);
     expect((await runInstall({}, here(first))).stdout).toBe("");
   });
@@ -143,7 +143,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   test("a version that does not come up is taken back, and the one before runs again", async () => {
     await configure();
     await runInstall({}, here(first));
-    const before = await describeTree(root);
+    const before = describeTree(root);
     systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
     const running = runInstall({}, here({ ...second, runProgram: systemd.runProgram }));
     // The second restart is that of the version before.
@@ -152,7 +152,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(stderr).toContain("Job for robot-policy-agent.service failed.");
     expect(systemd.done.slice(-3)).toEqual([`restart ${SERVICE}`, "daemon-reload", `restart ${SERVICE}`]);
     const journal = (line: string) => line.startsWith("/var/lib/robot-policy-agent-install/journal.json");
-    expect((await describeTree(root)).filter((line) => !journal(line))).toEqual(before);
+    expect(describeTree(root).filter((line) => !journal(line))).toEqual(before);
     systemd.refusals.clear();
     expect((await runInstall({}, here(second))).exit_code).toBe(0);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
@@ -162,7 +162,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     ["daemon-reload", "Failed to reload daemon: Access denied"],
     [`enable ${SERVICE}`, "Failed to enable unit: Read-only file system"],
   ])("systemctl refuses %s: the first installation leaves nothing behind", async (command, reason) => {
-    const before = await describeTree(root);
+    const before = describeTree(root);
     const refused = systemd.runProgram;
     let is_first = true;
     const once: typeof refused = async (words, options) => {
@@ -173,7 +173,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     const { exit_code, stderr } = await runInstall({}, { ...here(first), runProgram: once });
     expect(exit_code).toBe(1);
     expect(stderr).toContain(`${reason}; everything is as it was before`);
-    expect(await describeTree(root)).toEqual(before);
+    expect(describeTree(root)).toEqual(before);
   });
 
   test("a start that fails leaves the installation, says so and fails", async () => {
@@ -202,7 +202,7 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     }
     expect((await runInstall({}, here(second))).exit_code).toBe(0);
     expect(systemd.running.get(SERVICE)).toContain("1.1.0");
-    const tree = await describeTree(root);
+    const tree = describeTree(root);
     expect(tree.filter((line) => line.includes("robot-policy-agent-") && /-(?:before|new) /.test(line))).toEqual([]);
   });
 
@@ -225,13 +225,13 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   });
 
   test("uninstall --purge leaves the machine as it was", async () => {
-    const before = await describeTree(root);
+    const before = describeTree(root);
     await runInstall({ keyStdin: true }, here({ ...first, input: "sk_test_0123456789abcdef" }));
     await configure();
     await mkdir(join(root, "etc/systemd/system", `${SERVICE}.d`), { recursive: true });
     await writeFile(join(root, "etc/systemd/system", `${SERVICE}.d/local.conf`), "[Service]\n");
     await runUninstall({ purge: true }, here(first));
-    const left = (await describeTree(root)).filter((line) => !before.includes(line));
+    const left = describeTree(root).filter((line) => !before.includes(line));
     // Made by systemctl enable and systemctl edit, and empty.
     expect(left.map((line) => line.split(" ")[0])).toEqual([
       "/etc/systemd/",
