@@ -47,7 +47,7 @@ beforeEach(async () => {
   await writeFile(file, "{}\n");
   await mkdir(join(folder, "state"));
   await chown(join(folder, "state"), AGENT_ID, AGENT_ID);
-  run("chown", "-R", `${ANN_ID}:${ANN_ID}`, home);
+  for (const path of [home, join(home, ".cache"), calibrations, file]) await chown(path, ANN_ID, ANN_ID);
   await chmod(home, 0o750);
   await chmod(join(home, ".cache"), 0o700);
   await chmod(calibrations, 0o755);
@@ -79,23 +79,16 @@ function run(...[program = "", ...words]: readonly string[]): string {
 }
 
 function as(user_id: number, script: string): void {
-  const words = [
-    `--reuid=${user_id}`,
-    `--regid=${user_id}`,
-    "--clear-groups",
-    "sh",
-    "-ec",
-    script,
-    "sh",
-    file,
-    calibrations,
-  ];
-  run("setpriv", ...words);
+  runAs(user_id, "sh", "-ec", script, "sh", file, calibrations);
+}
+
+function runAs(user_id: number, ...words: readonly string[]): void {
+  run("setpriv", `--reuid=${user_id}`, `--regid=${user_id}`, "--clear-groups", ...words);
 }
 
 function canRead(user_id: number, path = file): boolean {
   try {
-    as(user_id, `test -r '${path}' && cat '${path}' >/dev/null`);
+    runAs(user_id, "cat", path);
     return true;
   } catch {
     return false;
@@ -427,8 +420,18 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
 });
 
 describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount namespaces)", () => {
+  interface Surroundings {
+    readonly files?: readonly string[];
+    /** Lines of shell before the program runs, and after. */
+    readonly first?: string;
+    readonly after?: string;
+  }
+
   /** The program itself; what it writes to /etc and /var is of its own mounts, and shown before they go. */
-  async function runProgram(method: string, files: readonly string[] = [file], first = "true"): Promise<string> {
+  async function runProgram(
+    method: string,
+    { files = [file], first = "true", after = "true" }: Surroundings = {},
+  ): Promise<string> {
     await writeFile(join(folder, "api-key"), "sk_test_0123456789\n", { mode: 0o600 });
     await writeFile(
       join(folder, "config.yaml"),
@@ -438,15 +441,25 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
       join(folder, "m.yaml"),
       `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [${files.join(", ")}]\n`,
     );
-    const program = `${process.execPath} ${AGENT_PROGRAM} grant --config ${folder}/config.yaml --state-dir ${folder}/state`;
-    const show = `cat /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf; stat -c 'key of %U' ${folder}/api-key`;
-    const script = `mount -t tmpfs none /var/lib; mount -t tmpfs none /etc/systemd; ${first}; ${program} --method ${method} 2>&1 || true; (${show}) 2>&1 || true; ${program} --revoke; stat -c 'key of %U' ${folder}/api-key; ls -A /etc/systemd/system/*.d /var/lib/* 2>/dev/null || true`;
+    const mounts = "mount -t tmpfs none /var/lib; mount -t tmpfs none /etc/systemd";
+    const script = `${mounts}; ${first}; ${programWords()} --method ${method} 2>&1 || true; ${after}`;
     return run(...inShell(withOwnMounts, script, ["true"])).replaceAll(folder, "");
+  }
+
+  const programWords = () =>
+    `${process.execPath} ${AGENT_PROGRAM} grant --config ${folder}/config.yaml --state-dir ${folder}/state`;
+
+  /** Lines of shell that show what there is, take it back, and show what is left. */
+  function showAndRevoke(): string {
+    const showKey = `stat -c 'key of %U' ${folder}/api-key`;
+    const show = `cat /etc/systemd/system/robot-policy-agent.service.d/50-grant.conf; ${showKey}`;
+    const showRest = "ls -A /etc/systemd/system/*.d /var/lib/* 2>/dev/null || true";
+    return `(${show}) 2>&1 || true; ${programWords()} --revoke; ${showKey}; ${showRest}`;
   }
 
   test("--method owner: a drop-in, the key goes along, --revoke takes both back", async () => {
     run("chown", "-R", "games:games", home);
-    expect(await runProgram("owner")).toMatchInlineSnapshot(`
+    expect(await runProgram("owner", { after: showAndRevoke() })).toMatchInlineSnapshot(`
       "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit
       /api-key: given to games
       # Written by: robot-policy-agent grant --method owner. Taken back by: robot-policy-agent grant --revoke
@@ -471,7 +484,7 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
   test("--method owner: a systemd that does not take it over is told, with what to do", async () => {
     run("chown", "-R", "games:games", home);
     const first = `mount -t tmpfs none /run; mkdir -p /run/systemd/system; printf '#!/bin/sh\\nexit 1\\n' >/run/systemctl; chmod 755 /run/systemctl; PATH=/run:$PATH`;
-    expect(await runProgram("owner", [file], first)).toContain(
+    expect(await runProgram("owner", { first })).toContain(
       "systemd did not take it over; do: systemctl daemon-reload && systemctl restart robot-policy-agent\n",
     );
   });
@@ -480,16 +493,16 @@ describe.skipIf(!canGrant || !canMount)("grant by the unit (needs root and mount
     run("chown", "-R", "games:games", home);
     const limits = join(folder, "limits.yaml");
     await writeFile(limits, "limits: {}\n", { mode: 0o644 });
-    expect(await runProgram("owner", [file, limits])).toContain("games can read them now.");
+    expect(await runProgram("owner", { files: [file, limits] })).toContain("games can read them now.");
     await chmod(limits, 0o600);
-    expect(await runProgram("owner", [file, limits])).not.toContain("games can read them now.");
+    expect(await runProgram("owner", { files: [file, limits] })).not.toContain("games can read them now.");
   });
 
   test("--method group: the group that may read them already", async () => {
     await chmod(join(home, ".cache"), 0o750);
     await chmod(file, 0o640);
     run("chgrp", "-R", "games", home);
-    expect(await runProgram("group")).toMatchInlineSnapshot(`
+    expect(await runProgram("group", { after: showAndRevoke() })).toMatchInlineSnapshot(`
       "/etc/systemd/system/robot-policy-agent.service.d/50-grant.conf: a drop-in of the unit
       # Written by: robot-policy-agent grant --method group. Taken back by: robot-policy-agent grant --revoke
       [Service]
