@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
@@ -69,13 +69,14 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
+/** Without a thread for each of its small files: there are hundreds of robots. */
 export async function createRobot(options: RobotOptions): Promise<Robot> {
-  const folder = await mkdtemp(join(tmpdir(), "robot-"));
+  const folder = mkdtempSync(join(tmpdir(), "robot-"));
   const path = (name: string) => join(folder, name);
   const files = options.files ?? { "left.yaml": "offset: 1\n", "right.json": '{"offset": 2}\n' };
   for (const [name, content] of Object.entries(files)) {
-    await mkdir(dirname(path(name)), { recursive: true });
-    await writeFile(path(name), content);
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), content);
   }
   const paths = Object.keys(files).map(path);
   const robot = {
@@ -89,11 +90,11 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
     paths,
     path,
   };
-  await mkdir(robot.state_directory);
-  await mkdir(robot.runtime_directory);
-  await writeFile(robot.key_path, `${options.key}\n`, { mode: 0o600 });
-  await writeFile(robot.manifest_path, manifestOf(paths));
-  await writeFile(robot.config_path, configurationOf(options, robot));
+  mkdirSync(robot.state_directory);
+  mkdirSync(robot.runtime_directory);
+  writeFileSync(robot.key_path, `${options.key}\n`, { mode: 0o600 });
+  writeFileSync(robot.manifest_path, manifestOf(paths));
+  writeFileSync(robot.config_path, configurationOf(options, robot));
   // The last flag counts: what a test says itself stands behind.
   const folders = [
     "--config",
@@ -116,7 +117,7 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
         environment,
       ),
     digest: () => digestOfFiles(...paths),
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    [Symbol.asyncDispose]: async () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 

@@ -1,4 +1,5 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import * as z from "zod";
@@ -116,7 +117,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     robots: async () => robotListSchema.parse(await (await send("GET", "/v1/robots")).json()),
     async [Symbol.asyncDispose]() {
       await service[Symbol.asyncDispose]();
-      if (options.data_directory === undefined) await rm(folder, { recursive: true, force: true });
+      if (options.data_directory === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
 }
