@@ -17,6 +17,12 @@ const PAUSE_MS = 1;
 const STEPS_LIMIT = 2000;
 
 async function warmUp(): Promise<void> {
+  // What no daemon needs on its first day.
+  await Promise.all([
+    import("yaml"),
+    import("../../src/manifest/catalog-rows.ts"),
+    import("../../src/client/held-registration.ts"),
+  ]);
   const world = createWorld(0);
   world.network.weather = () => ({ kind: world.counts.posts < 2 ? "answer-lost" : "fair" });
   world.start();
