@@ -1,3 +1,5 @@
+import { dirname } from "node:path";
+
 /**
  * Filesystems that answer from this machine and report every change to inotify. All others (NFS, SMB, FUSE, 9p, autofs …) may change
  * without a report, and a stat of a file there may take for ever.
@@ -44,18 +46,19 @@ export function readMounts(table: string): Mounts {
     return child === undefined || child === mount ? mount : descend(child, path);
   }
 
-  return {
-    isLocal(path) {
-      let mount = top === undefined ? null : descend(top, "/");
-      let prefix = "";
-      for (const name of path.split("/").filter((part) => part !== "")) {
-        if (mount === null) return false;
-        prefix += `/${name}`;
-        mount = descend(mount, prefix);
-      }
-      return mount !== null;
-    },
-  };
+  /** By path: a plan asks for many files in few folders. */
+  const mounts = new Map<string, Mount | null>([["/", top === undefined ? null : descend(top, "/")]]);
+
+  function mountAt(path: string): Mount | null {
+    const known = mounts.get(path);
+    if (known !== undefined) return known;
+    const above = mountAt(dirname(path));
+    const mount = above === null ? null : descend(above, path);
+    mounts.set(path, mount);
+    return mount;
+  }
+
+  return { isLocal: (path) => mountAt(path) !== null };
 }
 
 /** `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue` */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 
 import { parse } from "yaml";
@@ -16,6 +16,8 @@ const LONGEST_WAIT_MS = 70 * 60_000;
 /** What the service lost by itself is found within a day and a tenth. */
 const LOST_WAIT_MS = 27 * 60 * 60_000;
 const SILENCE_MS = 30 * 60_000;
+/** Where the agent has to look for itself, it does so every five seconds: sixty looks that find nothing. */
+const POLLED_SILENCE_MS = 5 * 60_000;
 /** Files at rest become trusted, watches are set up, a last look is taken. */
 const AFTERGLOW_MS = 3 * 60_000;
 
@@ -33,7 +35,8 @@ export async function checkSilence(world: World): Promise<void> {
   if (world.failure !== null) return;
   await world.runFor(AFTERGLOW_MS);
   const { posts, writes, log_lines, starts } = world.counts;
-  await world.runFor(SILENCE_MS);
+  const isPolling = world.daemon?.agent?.status().watching?.mode === "polling";
+  await world.runFor(isPolling ? POLLED_SILENCE_MS : SILENCE_MS);
   const { counts } = world;
   if (world.failure !== null) return;
   if (counts.posts !== posts) world.fail(`${counts.posts - posts} requests although nothing changed`);
@@ -52,14 +55,14 @@ export async function checkSilence(world: World): Promise<void> {
 function isSettled(world: World): string | null {
   const { service, daemon } = world;
   if (service.robots.size !== 1) return `the service holds ${service.robots.size} robots`;
-  const held = service.robots.get(HOSTNAME)?.request;
   const status = daemon?.agent?.status();
-  const wanted = wantedOnDisk(world);
-  if (!isDeepStrictEqual(held, wanted)) {
-    return `the service holds ${JSON.stringify(held)}, on the disk is ${JSON.stringify(wanted)}, the agent says ${status?.summary ?? "nothing"}`;
-  }
   if (status === undefined) return "no daemon runs";
   if (status.state !== "registered" || !status.healthy) return `the agent is ${status.state}: ${status.summary}`;
+  const held = service.robots.get(HOSTNAME)?.request;
+  const wanted = wantedOnDisk(world);
+  if (!isDeepStrictEqual(held, wanted)) {
+    return `the service holds ${JSON.stringify(held)}, on the disk is ${JSON.stringify(wanted)}, the agent says ${status.summary}`;
+  }
   if (status.registration?.configuration_digest !== held?.configuration_digest)
     return "the agent believes another digest";
   if (status.confirmation?.problem !== null) return `not confirmed: ${status.confirmation?.problem ?? ""}`;
@@ -93,7 +96,7 @@ const manifestSchema = z.object({ robot_type_id: z.string(), configuration_files
 
 const configurationOf = onceFor((bytes) => configurationSchema.parse(parse(new TextDecoder().decode(bytes))));
 const manifestOf = onceFor((bytes) => manifestSchema.parse(parse(new TextDecoder().decode(bytes))));
-const sha256Of = onceFor((bytes) => createHash("sha256").update(bytes).digest("hex"));
+const sha256Of = onceFor((bytes) => hash("sha256", bytes));
 
 /** Worlds ask after every step, and another content of a file is another array. */
 function onceFor<T>(derive: (bytes: Uint8Array) => T): (bytes: Uint8Array) => T {

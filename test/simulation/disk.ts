@@ -103,6 +103,7 @@ export function createDisk(options: DiskOptions): Disk {
   const granularity_ns = BigInt(options.granularity_ms) * 1_000_000n;
   const stamps = new Map<number, { readonly ctime_ns: bigint; readonly clock_steps: number }>();
   const free_numbers: number[] = [];
+  const namesByPath = new Map<string, readonly string[]>();
   let next_number = 2;
   const root = makeInode("directory", {});
   root.parent = root;
@@ -151,30 +152,38 @@ export function createDisk(options: DiskOptions): Disk {
 
   /** @returns the inode, or the code of the error that the kernel answers. */
   function find(path: string, follow: boolean): Inode | ErrorCode {
-    // The next name is the last one.
-    const pending = path.split("/").toReversed();
+    let names = namesOf(path);
     let inode = root;
     let links = 0;
-    for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-      if (name === "") continue;
+    for (let index = 0; index < names.length; index += 1) {
+      const name = names[index] ?? "";
       if (inode.kind !== "directory") return "ENOTDIR";
-      if (name === ".") continue;
       if (name === "..") {
         inode = inode.parent ?? root;
         continue;
       }
       const entry = inode.entries.get(name);
       if (entry === undefined) return "ENOENT";
-      if (entry.kind !== "link" || (pending.length === 0 && !follow)) {
+      if (entry.kind !== "link" || (index === names.length - 1 && !follow)) {
         inode = entry;
         continue;
       }
       links += 1;
       if (links > LINK_LIMIT) return "ELOOP";
       if (entry.target.startsWith("/")) inode = root;
-      pending.push(...entry.target.split("/").toReversed());
+      names = [...namesOf(entry.target), ...names.slice(index + 1)];
+      index = -1;
     }
     return inode;
+  }
+
+  /** What a path is made of. Programs and witnesses ask for the same paths after every step. */
+  function namesOf(path: string): readonly string[] {
+    const known = namesByPath.get(path);
+    if (known !== undefined) return known;
+    const names = path.split("/").filter((name) => name !== "" && name !== ".");
+    namesByPath.set(path, names);
+    return names;
   }
 
   function walk(path: string, follow: boolean): Inode {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import { PLACES } from "./robot-files.ts";
 import type { Witness, World } from "./world.ts";
@@ -18,7 +18,7 @@ export function durability(world: World): Durability {
 
   function hashOfState(path: string = PLACES.registration): string | null {
     if (!world.disk.exists(path)) return null;
-    return createHash("sha256").update(world.disk.read(path)).digest("hex");
+    return hash("sha256", world.disk.read(path));
   }
 
   return {

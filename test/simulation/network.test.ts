@@ -271,7 +271,7 @@ describe("an agent in bad weather", () => {
 
 describe("a fleet", () => {
   it("scenario 5: robots that fell silent together come back spread", async () => {
-    const ROBOTS = times(150, 500);
+    const ROBOTS = times(60, 500);
     // Waits reach their cap of five minutes within ten.
     const OUTAGE_MS = simulatedMinutes(15);
     const returns_s: number[] = [];

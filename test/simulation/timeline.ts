@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 import type { Disk, Inode } from "./disk.ts";
 import { ALL_FILES, FILES, FILE_LISTS } from "./robot-files.ts";
@@ -37,7 +37,7 @@ export function createTimeline(disk: Disk): Timeline {
   function hashOf(path: string, { bytes }: Inode): string {
     const known = hashes.get(bytes);
     if (known !== undefined) return known;
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    const sha256 = hash("sha256", bytes);
     hashes.set(bytes, sha256);
     if (bytes.byteLength === 0 || (path === FILES.calibration && !isJson(bytes))) suspicious.add(sha256);
     return sha256;
@@ -76,9 +76,7 @@ export function createTimeline(disk: Disk): Timeline {
 /** The configuration digest as the design defines it, written a second time on purpose. */
 export function digestOf(sha256s: readonly (string | null)[]): string | null {
   if (sha256s.includes(null)) return null;
-  const hash = createHash("sha256");
-  for (const sha256 of sha256s) hash.update(`${sha256}\n`);
-  return `sha256:${hash.digest("hex")}`;
+  return `sha256:${hash("sha256", sha256s.map((sha256) => `${sha256}\n`).join(""))}`;
 }
 
 /** @returns whether the value is a new one. */
