@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { renderFindings } from "../../../src/manifest/excerpt.ts";
 import { FINDING_LIMIT } from "../../../src/manifest/finding-list.ts";
 import type { CatalogReading } from "../../../src/service/models/catalog.ts";
-import { CATALOG_LIMIT_BYTES, readCatalog } from "../../../src/service/models/catalog.ts";
+import { readCatalog } from "../../../src/service/models/catalog.ts";
 import { isCheckpointId, isSlug } from "../../../src/service/models/names.ts";
 import { parseRequirements, printRequirements } from "../../../src/service/models/requirements.ts";
 
@@ -165,7 +165,7 @@ modles: []
       [withEndpoint(`http://h/${"a".repeat(2048)}`), "url_format"],
       [`models: [{slug: ${"m".repeat(65)}, checkpoints: [${checkpoint(1)}]}]`, "name_format"],
       [`models: [{slug: m, vendor: ${"v".repeat(129)}, checkpoints: [${checkpoint(1)}]}]`, "text_format"],
-      [`#${" ".repeat(CATALOG_LIMIT_BYTES)}`, "too_large"],
+      [`#${" ".repeat(1_048_576)}`, "too_large"],
     ] as const;
     for (const [text, id] of too_long) expect(read(text).findings.map((finding) => finding.id)).toEqual([id]);
     const mistakes = read(`models: ${listed(FINDING_LIMIT + 1, () => "1")}`);
