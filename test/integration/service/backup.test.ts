@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout } from "node:timers/promises";
 
 import { sql } from "kysely";
 import * as z from "zod";
@@ -19,6 +20,7 @@ import { startService } from "../../support/service.ts";
 import type { RunningService } from "../../support/service.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 import { runServiceCommand, storeFlags } from "../../support/service-command.ts";
+import { newSqliteFolder } from "../../support/sqlite-folder.ts";
 import { usePostgres } from "../../support/stores.ts";
 import { memoryFolder } from "../../support/memory.ts";
 
@@ -33,23 +35,29 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const databases = usePostgres();
 
+/** Between the writes of one client of a storm. */
+const STORM_PAUSE_MS = 20;
+
 const run = runServiceCommand;
 const flagsOf = storeFlags;
 
-const kinds = [
+interface Kind {
+  readonly kind: string;
+  readonly skip: boolean;
+  /** A place without a store. */
+  locate(): Promise<StoreLocation>;
+  /** A store in which nothing is. */
+  newStore(): Promise<StoreLocation>;
+}
+
+const kinds: readonly Kind[] = [
   {
     kind: "SQLite",
     skip: false,
-    locate: async (): Promise<StoreLocation> => ({
-      kind: "sqlite",
-      data_directory: join(folder, `data-${Math.random()}`),
-    }),
+    locate: async () => ({ kind: "sqlite", data_directory: join(folder, `data-${Math.random()}`) }),
+    newStore: async () => ({ kind: "sqlite", data_directory: await newSqliteFolder(`${basename(folder)}/store-`) }),
   },
-  {
-    kind: "PostgreSQL",
-    skip: WITHOUT_POSTGRES,
-    locate: databases.empty,
-  },
+  { kind: "PostgreSQL", skip: WITHOUT_POSTGRES, locate: databases.empty, newStore: databases.withSchema },
 ];
 
 /** The first service on a store writes its key there; a later one on a copy works with the same. */
@@ -66,34 +74,33 @@ const setUp = (service: RunningService, name: string, more: object = {}) =>
     ...more,
   });
 
-for (const from of kinds) {
-  for (const to of kinds) {
-    describe.skipIf(from.skip || to.skip)(`backup of ${from.kind}, restored to ${to.kind}`, () => {
-      it("has everything, whatever is in it, and its keys work", async () => {
-        const [source, target, file] = [await from.locate(), await to.locate(), join(folder, "backup.db")];
-        const before = await (async () => {
-          await using service = await serve(source, folder);
-          // More than are held at once, and what text can be.
-          await Promise.all(Array.from({ length: 250 }, (_, index) => setUp(service, `r${index}`)));
-          const odd = { site: "\u{10FFFF}", labels: { "ключ 🤖": "\u0001" }, contract: { x: 1e-7 } };
-          expect((await setUp(service, "odd \u{10FFFF} '\"`", odd)).status).toBe(200);
-          const outcome = await run("backup", file, ...flagsOf(source), "--json");
-          expect(outcome).toMatchObject({ code: 0, stderr: "" });
-          const { schema, rows } = copiedSchema.parse(JSON.parse(outcome.stdout));
-          expect([schema, rows["robots"], rows["organizations"], rows["api_keys"]]).toEqual([LATEST_STEP, 251, 1, 1]);
-          expect((await stat(file)).mode & 0o777).toBe(0o600);
-          return await service.robots();
-        })();
-        const restored = await run("restore", file, ...flagsOf(target));
-        expect(restored).toMatchObject({ code: 0, stderr: "" });
-        expect(restored.stdout).toMatch(/robots\s+251\n/);
-        await using service = await serve(target, folder);
-        expect(await service.robots()).toEqual(before);
-        expect((await setUp(service, "r1")).status).toBe(200);
-      });
-    });
-  }
-}
+describe.each(kinds)("backup of $kind, restored to each", ({ skip, newStore }) => {
+  it.skipIf(skip)("has everything, whatever is in it, and its keys work", async () => {
+    const [source, file] = [await newStore(), join(folder, "backup.db")];
+    const before = await (async () => {
+      await using service = await serve(source, folder);
+      // More than are held at once, and what text can be.
+      await Promise.all(Array.from({ length: 205 }, (_, index) => setUp(service, `r${index}`)));
+      const odd = { site: "\u{10FFFF}", labels: { "ключ 🤖": "\u0001" }, contract: { x: 1e-7 } };
+      expect((await setUp(service, "odd \u{10FFFF} '\"`", odd)).status).toBe(200);
+      const outcome = await run("backup", file, ...flagsOf(source), "--json");
+      expect(outcome).toMatchObject({ code: 0, stderr: "" });
+      const { schema, rows } = copiedSchema.parse(JSON.parse(outcome.stdout));
+      expect([schema, rows["robots"], rows["organizations"], rows["api_keys"]]).toEqual([LATEST_STEP, 206, 1, 1]);
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+      return await service.robots();
+    })();
+    for (const to of kinds.filter((each) => !each.skip)) {
+      const target = await to.locate();
+      const restored = await run("restore", file, ...flagsOf(target));
+      expect(restored).toMatchObject({ code: 0, stderr: "" });
+      expect(restored.stdout).toMatch(/robots\s+206\n/);
+      await using service = await serve(target, folder);
+      expect(await service.robots()).toEqual(before);
+      expect((await setUp(service, "r1")).status).toBe(200);
+    }
+  });
+});
 
 describe("restore", () => {
   it("does not so much as bring the schema of a store that is there up to date", async () => {
@@ -125,8 +132,10 @@ describe.skipIf(WITHOUT_POSTGRES)("a database URL without a password", () => {
 describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes its first row there", () => {
   it("waits for it, and leaves the store as it is", async () => {
     const file = join(folder, "backup.db");
-    const source: StoreLocation = { kind: "sqlite", data_directory: await mkdtemp(join(folder, "source-")) };
-    await (await openStore(source, testMachine))[Symbol.asyncDispose]();
+    const source: StoreLocation = {
+      kind: "sqlite",
+      data_directory: await newSqliteFolder(`${basename(folder)}/source-`),
+    };
     const options = { onProgress() {}, signal: new AbortController().signal };
     expect((await backUp(source, file, testMachine, options)).state).toBe("copied");
     const target = await databases.withSchema();
@@ -153,27 +162,31 @@ describe.skipIf(WITHOUT_POSTGRES)("restore to PostgreSQL, while a service writes
   });
 });
 
-for (const { kind, skip, locate } of kinds) {
+for (const { kind, skip, locate, newStore } of kinds) {
   describe.skipIf(skip)(`backup of ${kind}`, () => {
     it("while the service takes a storm of writes, is a moment of it: every robot has its entry in the audit log", async () => {
-      const store = await locate();
+      const store = await newStore();
       await using service = await serve(store, folder);
       const over = new AbortController();
       const storm = Array.from({ length: 8 }, async (_, client) => {
         const statuses = new Set<number>();
-        for (let index = 0; !over.signal.aborted; index += 1)
+        for (let index = 0; !over.signal.aborted; index += 1) {
           statuses.add((await setUp(service, `r${client}-${index}`)).status);
+          // As fast as it can, it would take the processor from the backup and show nothing more.
+          await setTimeout(STORM_PAUSE_MS);
+        }
         return [...statuses];
       });
+      const names = ["a.db", "b.db"];
       const backups = [];
-      for (const name of ["a.db", "b.db", "c.db"])
+      for (const name of names)
         backups.push(
           await execute([process.execPath, SERVICE_PROGRAM, "backup", join(folder, name), ...flagsOf(store)]),
         );
       over.abort();
       expect((await Promise.all(storm)).flat()).toEqual(Array.from({ length: 8 }, () => 200));
       expect(backups.map(({ code, stderr }) => [code, stderr])).toEqual(backups.map(() => [0, ""]));
-      const counts = ["a.db", "b.db", "c.db"].map((name) => {
+      const counts = names.map((name) => {
         const database = new DatabaseSync(join(folder, name), { readOnly: true });
         const row = database
           .prepare(
@@ -187,7 +200,7 @@ for (const { kind, skip, locate } of kinds) {
       });
       for (const count of counts) expect(count?.["without_entry"]).toBe(0);
       for (const count of counts) expect(count?.["entries"]).toBe(count?.["robots"]);
-      expect(Number(counts[2]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
+      expect(Number(counts[1]?.["robots"])).toBeGreaterThan(Number(counts[0]?.["robots"]));
     });
 
     it("goes into a file, not to stdout", async () => {
@@ -196,7 +209,7 @@ for (const { kind, skip, locate } of kinds) {
     });
 
     it("never replaces a file, and leaves nothing behind when it fails", async () => {
-      const store = await locate();
+      const store = await newStore();
       await (await serve(store, folder))[Symbol.asyncDispose]();
       const file = join(folder, "taken");
       await writeFile(file, "mine");
@@ -221,7 +234,7 @@ for (const { kind, skip, locate } of kinds) {
 
   describe.skipIf(skip)(`restore to ${kind}`, () => {
     it("touches no store that is there, and no directory a service runs on", async () => {
-      const store = await locate();
+      const store = await newStore();
       const file = join(folder, "backup.db");
       {
         await using service = await serve(store, folder);
@@ -254,7 +267,7 @@ for (const { kind, skip, locate } of kinds) {
     });
 
     it("refuses a backup in which one byte of content changed", async () => {
-      const [store, target, file] = [await locate(), await locate(), join(folder, "backup.db")];
+      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
       {
         await using service = await serve(store, folder);
         await setUp(service, "a-name-to-be-damaged");
@@ -272,7 +285,7 @@ for (const { kind, skip, locate } of kinds) {
     });
 
     it("fills a store that holds nothing, and that no command but a service's made", async () => {
-      const [store, target, file] = [await locate(), await locate(), join(folder, "backup.db")];
+      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
       {
         await using service = await serve(store, folder);
         await setUp(service, "r1");
