@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 
 import { tellJournals } from "../support/nspawn-journal.ts";
-import { carryOver, createRobotComputer, provision, UNIT } from "../support/nspawn-robot.ts";
+import { createRobotComputer, installPackage, provision, UNIT } from "../support/nspawn-robot.ts";
 import type { RobotComputer } from "../support/nspawn-robot.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES } from "../support/nspawn-root.ts";
@@ -22,20 +22,19 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     let site: Site;
     let service: SiteService;
     let image: RobotComputer;
+    let system: readonly string[];
 
     beforeAll(async () => {
       const deb = await debianPackage();
+      system = [await debianRoot(release), deb.layer];
       site = resources.use(await openSite());
       service = resources.use(await startSiteService(site));
-      image = resources.use(
-        await createRobotComputer(site, { layers: [await debianRoot(release)], hostname: "image" }),
-      );
+      image = resources.use(await createRobotComputer(site, { layers: system, hostname: "image" }));
       // machine-id(5): before the first boot.
       await image.image.write("/etc/machine-id", "uninitialized\n");
       // It would ask a person at the console for a password, and there is none.
       await image.image.run("systemctl mask systemd-firstboot.service");
-      await carryOver(image, site, deb);
-      await image.image.run(`dpkg --install /root/${PACKAGE}.deb; rm /root/${PACKAGE}.deb`);
+      await installPackage(image.image, deb);
       await provision(image.image, service);
     }, LIMIT_MS);
 
@@ -43,7 +42,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     afterAll(() => resources.disposeAsync());
 
     const flash = async (hostname: string) =>
-      createRobotComputer(site, { layers: [image.layer(), await debianRoot(release)], hostname });
+      createRobotComputer(site, { layers: [image.layer(), ...system], hostname });
 
     test("making it starts nothing, asks nobody, and leaves the machine id alone", async () => {
       expect(await image.image.ask("cat /etc/machine-id")).toBe("uninitialized");

@@ -19,6 +19,7 @@ import {
   UNIT,
 } from "../support/nspawn-robot.ts";
 import type { RobotComputer } from "../support/nspawn-robot.ts";
+import type { DebianPackage } from "../support/nspawn-package.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
 import { BOOKWORM, debianRoot, LIMIT_MS } from "../support/nspawn-root.ts";
 import type { SiteService } from "../support/nspawn-service.ts";
@@ -45,14 +46,15 @@ describe.skipIf(whySkipped !== "")(
     let site: Site;
     let service: SiteService;
     let robot: RobotComputer;
+    let deb: DebianPackage;
     let former: readonly string[];
 
     beforeAll(async () => {
       site = resources.use(await openSite());
       service = resources.use(await startSiteService(site));
-      robot = resources.use(
-        await createRobotComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "arm-7" }),
-      );
+      deb = await debianPackage();
+      const layers = [await debianRoot(BOOKWORM), deb.layer];
+      robot = resources.use(await createRobotComputer(site, { layers, hostname: "arm-7" }));
       await unpackIntoSite();
       await putUnpacked(robot);
       await robot.boot();
@@ -173,7 +175,7 @@ describe.skipIf(whySkipped !== "")(
     });
 
     test("where the Debian package is installed, install refuses and says what to use", async () => {
-      await installPackage(robot, site, await debianPackage());
+      await installPackage(robot, deb);
       const { code, stderr } = await installed();
       expect(code).not.toBe(0);
       expect(stderr).toContain(`apt-get remove ${PACKAGE}`);

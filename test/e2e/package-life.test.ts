@@ -8,7 +8,6 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { fletcher64 } from "../../src/agent/fletcher64.ts";
 import { SCHEMA_VERSION } from "../../src/agent/registration.ts";
 import {
-  carryOver,
   CONFIGURATION_FILE,
   installPackage,
   KEY_FILE,
@@ -22,7 +21,7 @@ import type { RobotComputer } from "../support/nspawn-robot.ts";
 import type { Computer } from "../support/nspawn.ts";
 import { tellJournals } from "../support/nspawn-journal.ts";
 import { inventory } from "../support/nspawn-inventory.ts";
-import { debianPackage, NEWER_VERSION, PACKAGE } from "../support/nspawn-package.ts";
+import { NEWER_VERSION, PACKAGE } from "../support/nspawn-package.ts";
 import { BOOKWORM, LIMIT_MS } from "../support/nspawn-root.ts";
 import { whySkipped } from "../support/nspawn-site.ts";
 import { eventually } from "../support/robot.ts";
@@ -38,12 +37,10 @@ describe.skipIf(whySkipped !== "")(
   { timeout: LIMIT_MS },
   () => {
     let plant: RobotSite;
-    let newer: string;
     /** Requests before the test. */
     let before = 0;
 
     beforeAll(async () => {
-      newer = await debianPackage(NEWER_VERSION);
       plant = await sharedRobotSite(BOOKWORM);
     }, LIMIT_MS);
 
@@ -80,7 +77,7 @@ describe.skipIf(whySkipped !== "")(
         await robot.run(`echo '# mine' >>${CONFIGURATION_FILE}; systemctl daemon-reload`);
         const kept = `sha256sum ${STATE_FILE} ${CONFIGURATION_FILE} ${MANIFEST_FILE} ${KEY_FILE}`;
         const former = await robot.ask(kept);
-        await installPackage(robot, plant.site, newer);
+        await installPackage(robot, plant.newer);
         const { daemon } = await robot.until(({ state }) => state === "registered");
         expect(daemon?.version).toBe(NEWER_VERSION);
         expect(await robot.ask(kept)).toBe(former);
@@ -96,8 +93,7 @@ describe.skipIf(whySkipped !== "")(
         await robot.run(`cp --preserve ${STATE_FILE} /root/state`);
         await robot.write(STATE_FILE, asNewerState(await robot.ask(`cat ${STATE_FILE}`)));
         const state = await robot.ask(`sha256sum ${STATE_FILE}`);
-        await carryOver(robot, plant.site, plant.deb);
-        const { code, stderr } = await robot.run(`dpkg --install /root/${PACKAGE}.deb`, { may_fail: true });
+        const { code, stderr } = await installPackage(robot, plant.deb, { may_fail: true });
         expect(code).not.toBe(0);
         expect(stderr).toContain(`${STATE_FILE} was written by a newer agent`);
         expect(await robot.ask(`sha256sum ${STATE_FILE}`)).toBe(state);
@@ -113,7 +109,7 @@ describe.skipIf(whySkipped !== "")(
       });
 
       test("a downgrade to an agent that reads the state goes on without a request", async () => {
-        await installPackage(robot, plant.site, plant.deb);
+        await installPackage(robot, plant.deb);
         const { daemon } = await robot.until(({ state }) => state === "registered");
         expect(daemon?.version).not.toBe(NEWER_VERSION);
         expect(sent()).toBe(0);
@@ -122,11 +118,10 @@ describe.skipIf(whySkipped !== "")(
       test("an upgrade while much is hashed: the new agent does it again and registers the right digest", async () => {
         // Not .yaml: whoever writes zeroes there is thought to be still writing.
         const large = [1, 2, 3].map((part) => `/opt/yam/configs/mesh.bin${part}`);
-        await carryOver(robot, plant.site, newer);
         await robot.run(`cp ${MANIFEST_FILE} /root/manifest
           truncate -s ${LARGE_BYTES} ${large.join(" ")}; printf '  - %s\\n' ${large.join(" ")} >>${MANIFEST_FILE}`);
         await robot.until(({ state }) => state !== "registered");
-        await robot.run(`dpkg --install /root/${PACKAGE}.deb`);
+        await installPackage(robot, plant.newer);
         const small = await robot.ask(`sha256sum ${ROBOT_FILES.join(" ")} | cut -c1-64`);
         const zeroes = createHash("sha256").update(Buffer.alloc(LARGE_BYTES)).digest("hex");
         const lines = [small, ...large.map(() => zeroes), ""].join("\n");
@@ -154,7 +149,7 @@ describe.skipIf(whySkipped !== "")(
           },
         ].entries()) {
           await robot.run(`systemctl ${done}`);
-          await installPackage(robot, plant.site, index % 2 === 0 ? plant.deb : newer);
+          await installPackage(robot, index % 2 === 0 ? plant.deb : plant.newer);
           const [file_state, state] = [await robot.show("UnitFileState"), await robot.show("ActiveState")];
           expect({ file_state, state }, `systemctl ${done}`).toEqual(stays);
         }
@@ -174,7 +169,7 @@ describe.skipIf(whySkipped !== "")(
         await robot.shutdown();
         await robot.boot();
         expect(await robot.failedUnits()).toBe("");
-        await installPackage(robot, plant.site, plant.deb);
+        await installPackage(robot, plant.deb);
         await robot.until(({ state }) => state === "registered");
         expect(sent()).toBe(0);
         await robot.run(`dpkg --remove ${PACKAGE}; dpkg --remove ${PACKAGE}`);
@@ -192,16 +187,16 @@ describe.skipIf(whySkipped !== "")(
       const others = isLong ? [200, 500, 900] : [];
       for (const moment of [unpacking, ...others.map((ms) => () => sleep(ms))]) {
         await using robot = await boot({ disk: "journaled" });
-        await carryOver(robot, plant.site, newer);
         await robot.run("sync");
         const state = await robot.ask(`sha256sum ${STATE_FILE}`);
-        const interrupted = robot.run(`dpkg --install /root/${PACKAGE}.deb`, { may_fail: true }).catch(() => null);
+        const interrupted = installPackage(robot, plant.newer, { may_fail: true }).catch(() => null);
         await Promise.race([moment(robot), interrupted]);
         await robot.cutPower();
         await interrupted;
         await robot.boot();
         found.push(await robot.ask(`dpkg-query --show --showformat='\${Status} \${Version}' ${PACKAGE}`));
-        await robot.run(`dpkg --configure --pending || true; dpkg --install /root/${PACKAGE}.deb`);
+        await robot.run("dpkg --configure --pending || true");
+        await installPackage(robot, plant.newer);
         expect(await robot.ask("dpkg --audit")).toBe("");
         await robot.run(`systemctl start ${UNIT}`);
         const { daemon } = await robot.until((status) => status.state === "registered");
@@ -216,10 +211,10 @@ describe.skipIf(whySkipped !== "")(
       await using robot = await plant.bare();
       await robot.boot();
       const former = await inventory(robot);
-      await installPackage(robot, plant.site, plant.deb);
+      await installPackage(robot, plant.deb);
       await provision(robot, plant.service);
       await robot.run(`${PACKAGE} --setup; systemctl start ${UNIT}`);
-      await installPackage(robot, plant.site, newer);
+      await installPackage(robot, plant.newer);
       await robot.until(({ state }) => state === "registered");
       await robot.shutdown();
       await robot.boot();

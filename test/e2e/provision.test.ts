@@ -11,6 +11,7 @@ import {
   UNIT,
 } from "../support/nspawn-robot.ts";
 import type { RobotComputer } from "../support/nspawn-robot.ts";
+import type { DebianPackage } from "../support/nspawn-package.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
 import { debianRoot, LIMIT_MS, RELEASES } from "../support/nspawn-root.ts";
 import type { SiteService } from "../support/nspawn-service.ts";
@@ -32,14 +33,14 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     let site: Site;
     let service: SiteService;
     let robot: RobotComputer;
-    let deb: string;
+    let deb: DebianPackage;
 
     beforeAll(async () => {
       deb = await debianPackage();
       const root = await debianRoot(release);
       site = resources.use(await openSite());
       service = resources.use(await startSiteService(site));
-      robot = resources.use(await createRobotComputer(site, { layers: [root], hostname: "arm-7" }));
+      robot = resources.use(await createRobotComputer(site, { layers: [root, deb.layer], hostname: "arm-7" }));
       await robot.boot();
     }, LIMIT_MS);
 
@@ -47,7 +48,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     afterAll(() => resources.disposeAsync());
 
     test("dpkg --install: nothing to do yet, so nothing runs and nothing has failed", async () => {
-      await installPackage(robot, site, deb);
+      await installPackage(robot, deb);
       expect(await robot.show("ActiveState")).toBe("inactive");
       expect(await robot.show("UnitFileState")).toBe("enabled");
       expect(await robot.failedUnits()).toBe("");

@@ -22,37 +22,49 @@ const BUILD_LIMIT_MS = 600_000;
 /** Of how many states of the sources packages are kept, of 250 MB each. */
 const KEPT = 2;
 
+/** Where a disk with the layer has the package. */
+const STICK = "media";
+
 /** By version; of this process. */
-const made = new Map<string, Promise<string>>();
+const made = new Map<string, Promise<DebianPackage>>();
+
+export interface DebianPackage {
+  /** The path of the file. */
+  readonly file: string;
+  /** For a computer whose disk has it, as from a memory stick: nothing is copied. */
+  readonly layer: string;
+  /** The path of the file on a disk with this layer. */
+  readonly path: string;
+}
 
 /**
  * The package as `scripts/package` makes it, not compressed. Built where there is none of these sources yet, by one process alone.
  *
  * @param version another than the checkout's, to upgrade to.
- * @returns the path of the file.
  */
-export function debianPackage(version: string = manifest.version): Promise<string> {
+export function debianPackage(version: string = manifest.version): Promise<DebianPackage> {
   const path = made.get(version) ?? findOrMake(version);
   made.set(version, path);
   return path;
 }
 
-async function findOrMake(version: string): Promise<string> {
+async function findOrMake(version: string): Promise<DebianPackage> {
   const own = version === manifest.version ? null : await debianPackage();
-  const packages = await cacheFolder("packages");
+  const packages = await cacheFolder("package-layers");
   return locked(join(packages, "lock"), async () => {
     const sources = await digestOf(SOURCES.map((name) => join(root, name)));
-    const folder = join(packages, sources, version);
-    if (!existsSync(folder)) {
+    const layer = join(packages, sources, version);
+    const path = `/${STICK}/${PACKAGE}_${version}_${ARCHITECTURE}.deb`;
+    if (!existsSync(layer)) {
       await removeOldest(packages);
-      const unfinished = `${folder}.unfinished`;
+      const unfinished = `${layer}.unfinished`;
       await rm(unfinished, { recursive: true, force: true });
-      await mkdir(unfinished, { recursive: true });
-      if (own === null) await makePackage(unfinished);
-      else await makeOtherVersion(own, version, unfinished);
-      await rename(unfinished, folder);
+      await mkdir(join(unfinished, STICK), { recursive: true });
+      if (own === null) await makePackage(join(unfinished, STICK));
+      else await makeOtherVersion(own.file, version, join(unfinished, path));
+      await rename(unfinished, layer);
     }
-    return join(folder, `${PACKAGE}_${version}_${ARCHITECTURE}.deb`);
+    return { file: join(layer, path), layer, path };
   });
 }
 
@@ -62,15 +74,14 @@ async function makePackage(folder: string): Promise<void> {
 }
 
 /** As `scripts/package --version` does, from a package that is there: the version is in its control file and once in the program. */
-async function makeOtherVersion(own: string, version: string, folder: string): Promise<void> {
-  const tree = join(folder, "tree");
+async function makeOtherVersion(own: string, version: string, deb: string): Promise<void> {
+  const tree = `${deb}.tree`;
   await execute(["dpkg-deb", "--raw-extract", own, tree]);
   const program = `usr/lib/${PACKAGE}/lib/${PACKAGE}.cjs`;
   await replaceOnce(join(tree, "DEBIAN/control"), `Version: ${manifest.version}\n`, `Version: ${version}\n`);
   const before = await md5Of(join(tree, program));
   await replaceOnce(join(tree, program), `version:"${manifest.version}"`, `version:"${version}"`);
   await replaceOnce(join(tree, "DEBIAN/md5sums"), before, await md5Of(join(tree, program)));
-  const deb = join(folder, `${PACKAGE}_${version}_${ARCHITECTURE}.deb`);
   await execute(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, deb], { limit_ms: BUILD_LIMIT_MS });
   await rm(tree, { recursive: true });
 }

@@ -5,7 +5,9 @@ import type { StatusDocument } from "../../src/agent/status.ts";
 import type { Executed } from "./execute.ts";
 import type { Computer, ComputerOptions, Shell } from "./nspawn.ts";
 import { createComputer } from "./nspawn.ts";
+import type { DebianPackage } from "./nspawn-package.ts";
 import { PACKAGE } from "./nspawn-package.ts";
+import type { ScriptOptions } from "./nspawn-session.ts";
 import type { SiteService } from "./nspawn-service.ts";
 import type { Site } from "./nspawn-site.ts";
 import { PATIENCE_MS } from "./patience.ts";
@@ -97,15 +99,9 @@ export async function wroteToJournal(computer: Shell, unit: string, message: Reg
   await eventually(look, `a message ${String(message)} in the journal`);
 }
 
-/** Installs a package in the running system. */
-export async function installPackage(computer: Computer, site: Site, deb: string): Promise<Executed> {
-  await carryOver(computer, site, deb);
-  return computer.run(`dpkg --install /root/${PACKAGE}.deb; rm /root/${PACKAGE}.deb`, { limit_ms: INSTALL_LIMIT_MS });
-}
-
-/** Puts a package at /root/robot-policy-agent.deb, as from a memory stick. */
-export async function carryOver(computer: Computer, site: Site, deb: string): Promise<void> {
-  await site.run(["cp", deb, computer.disk(`/root/${PACKAGE}.deb`)]);
+/** Installs a package in a system whose disk has its layer. */
+export function installPackage(computer: Shell, { path }: DebianPackage, options?: ScriptOptions): Promise<Executed> {
+  return computer.run(`dpkg --install ${path}`, { limit_ms: INSTALL_LIMIT_MS, ...options });
 }
 
 /** Writes both files by `init`, puts the key in place, and the robot's own files. Nothing is registered by it. */

@@ -87,7 +87,8 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     child.kill("SIGCONT");
     process.kill(process_id, "SIGCONT");
   };
-  const robots = startRobotsReader(site);
+  const ask = startAsker(site);
+  const send = (request: SentRequest) => ask({ ...request, key });
   const url = `https://${SERVICE_HOSTNAME}`;
   const key = (await readFile(join(folder, "bootstrap-key"), "utf8")).trim();
   const ca = await readFile(join(folder, "ca.pem"), "utf8");
@@ -98,22 +99,11 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     requests,
     async allLogged() {
       const earlier = marks;
-      await site.run(["openssl", "s_client", "-quiet", "-connect", `${SITE_ADDRESS}:443`], {
-        input: `${MARK} /v1/robots HTTP/1.0\r\n\r\n`,
-      });
+      await send({ method: MARK, path: "/v1/robots" });
       await eventually(async () => marks > earlier || undefined, "the log to come to this moment");
     },
-    robots,
-    async send(method, path, body) {
-      const { stdout } = await site.run([process.execPath, "--input-type=module", "-"], {
-        input: SEND,
-        environment: {
-          NODE_EXTRA_CA_CERTS: `${FOLDER}/ca.pem`,
-          REQUEST: JSON.stringify({ url: `https://${SITE_ADDRESS}${path}`, method, key, body }),
-        },
-      });
-      return answerSchema.parse(JSON.parse(stdout));
-    },
+    robots: async () => storedRobotsSchema.parse(await ask(null)),
+    send: async (method, path, body) => answerSchema.parse(await send({ method, path, body })),
     hang: () => void process.kill(process_id, "SIGSTOP"),
     goOn,
     log: () => log,
@@ -137,30 +127,44 @@ const storedRobotsSchema = z.array(z.object({ name: z.string(), configuration_di
 
 const answerSchema = z.object({ body: z.record(z.string(), z.unknown()) });
 
-/** Answers each line that it reads with what is in the store at that moment. */
-const READ_ROBOTS = `const { DatabaseSync } = require("node:sqlite");
-const database = new DatabaseSync("${FOLDER}/data/service.db", { readOnly: true });
-const robots = database.prepare("SELECT name, configuration_digest FROM robots ORDER BY id");
-require("node:readline").createInterface({ input: process.stdin }).on("line", () => console.log(JSON.stringify(robots.all())));`;
-
-/** One process for all looks. It runs in the site: from outside, SQLite resolves the link that leads into the site to a path of this machine. */
-function startRobotsReader(site: Site): SiteService["robots"] {
-  const [program = "", ...args] = site.inside([process.execPath, "-e", READ_ROBOTS]);
-  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
-  endWithTest(child);
-  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return async () => {
-    child.stdin.write("\n");
-    const { value } = await answers.next();
-    if (value === undefined) throw new Error("The reader of the service's store ended");
-    return storedRobotsSchema.parse(JSON.parse(value));
-  };
+interface SentRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
 }
 
-const SEND = `const { url, method, key, body } = JSON.parse(process.env.REQUEST);
-const headers = { authorization: "Bearer " + key, ...(body === undefined ? {} : { "content-type": "application/json" }) };
-const answer = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-console.log(JSON.stringify({ status: answer.status, body: await answer.json() }));`;
+/** Answers each line that it reads, in their order: a request with what the service says, null with the robots in the store. */
+const ANSWER_LINES = `const { DatabaseSync } = require("node:sqlite");
+const database = new DatabaseSync("${FOLDER}/data/service.db", { readOnly: true });
+const robots = database.prepare("SELECT name, configuration_digest FROM robots ORDER BY id");
+async function send({ method, path, body, key }) {
+  // A connection of its own: the service may be stopped between two requests.
+  const headers = { authorization: "Bearer " + key, "content-type": "application/json", connection: "close" };
+  const answer = await fetch("https://${SITE_ADDRESS}" + path, { method, headers, body: JSON.stringify(body) });
+  return { body: method === "${MARK}" ? {} : await answer.json() };
+}
+async function answerLines() {
+  for await (const line of require("node:readline").createInterface({ input: process.stdin })) {
+    const request = JSON.parse(line);
+    console.log(JSON.stringify(request === null ? robots.all() : await send(request)));
+  }
+}
+void answerLines();`;
+
+/** One process for all questions. It runs in the site: from outside, SQLite resolves the link that leads into the site to a path of this machine. */
+function startAsker(site: Site): (question: (SentRequest & { readonly key: string }) | null) => Promise<unknown> {
+  const [program = "", ...args] = site.inside([process.execPath, "-e", ANSWER_LINES]);
+  const env = { ...process.env, NODE_EXTRA_CA_CERTS: `${FOLDER}/ca.pem` };
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"], env });
+  endWithTest(child);
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return async (question) => {
+    child.stdin.write(`${JSON.stringify(question)}\n`);
+    const { value } = await answers.next();
+    if (value === undefined) throw new Error("The process that asks the service and its store has ended");
+    return JSON.parse(value);
+  };
+}
 
 function parsed(line: string): unknown {
   try {

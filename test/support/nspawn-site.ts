@@ -11,18 +11,21 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 
+import { shellWord } from "../../src/platform/shell-word.ts";
 import { endWithTest } from "./children.ts";
-import type { Executed, ExecuteOptions } from "./execute.ts";
-import { execute } from "./execute.ts";
+import type { Executed } from "./execute.ts";
 import { findRootObstacle } from "./nspawn-root.ts";
+import type { ScriptOptions } from "./nspawn-session.ts";
+import { openSession, sessionLoop } from "./nspawn-session.ts";
 import { hasProgram, isRoot } from "./programs.ts";
 
 export interface Site extends AsyncDisposable {
   /** Process id of its first process. */
   readonly process_id: number;
-  /** Words that run a program in the site: its network, its mounts, its processes. */
+  /** Words that run a program in the site: its network, its mounts, its processes. For one that stays. */
   inside(words: readonly string[]): string[];
-  run(words: readonly string[], options?: ExecuteOptions): Promise<Executed>;
+  /** Runs a program in the site to its end. */
+  run(words: readonly string[], options?: ScriptOptions): Promise<Executed>;
   /** Where a path of the site is for this process. */
   path(path: string): string;
   /** A control group of its own in each hierarchy, for one computer; the folders, empty. */
@@ -85,8 +88,9 @@ const HIERARCHIES = ["systemd", "unified", "memory", "pids"];
 const GROUP_PREFIX = "robot-policy-e2e-";
 const CGROUP = "/sys/fs/cgroup";
 
+const SESSION_FOLDER = "/run/session";
 /** Lives as long as its input, and says when it does. */
-const FIRST_PROCESS = "mount -t tmpfs -o mode=755 tmpfs /run; ip link set lo up; echo ready; exec cat >/dev/null";
+const FIRST_PROCESS = `mount -t tmpfs -o mode=755 tmpfs /run; ip link set lo up; echo ready; ${sessionLoop(SESSION_FOLDER)}`;
 
 /** @throws where the machine does not allow it: see `findSiteObstacle`. */
 export async function openSite(): Promise<Site> {
@@ -104,12 +108,13 @@ export async function openSite(): Promise<Site> {
   let count = 0;
   const groups = `${GROUP_PREFIX}${process.pid}-${process_id}`;
   const enter = ["nsenter", `--target=${process_id}`, "--mount", "--net", "--pid", "--uts", "--wd=/", "--"];
-  const inside = (words: readonly string[]) => [...enter, ...words];
+  const path = (inSite: string) => `/proc/${process_id}/root${inSite}`;
+  const session = openSession(first, path(SESSION_FOLDER));
   return {
     process_id,
-    inside,
-    run: (words, options) => execute(inside(words), options),
-    path: (path) => `/proc/${process_id}/root${path}`,
+    inside: (words) => [...enter, ...words],
+    run: (words, options) => session.run(words.map(shellWord).join(" "), options),
+    path,
     nextNumber() {
       count += 1;
       if (count > COMPUTERS_LIMIT) throw new Error(`A site has room for ${COMPUTERS_LIMIT} computers`);

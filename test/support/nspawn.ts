@@ -2,14 +2,15 @@
 import type { ChildProcess } from "node:child_process";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 
 import { endWithTest } from "./children.ts";
-import type { Executed, ExecuteOptions } from "./execute.ts";
-import { execute } from "./execute.ts";
+import type { Executed } from "./execute.ts";
 import type { DiskKind } from "./nspawn-disk.ts";
 import { createDisk } from "./nspawn-disk.ts";
 import { followJournal, forgetJournal, keepJournal } from "./nspawn-journal.ts";
+import type { ScriptOptions, Session } from "./nspawn-session.ts";
+import { openSession, sessionLoop } from "./nspawn-session.ts";
 import { childrenOf, hasOldControlGroups, joinGroups, SERVICE_HOSTNAME, SITE_ADDRESS } from "./nspawn-site.ts";
 import type { Site } from "./nspawn-site.ts";
 import { eventually } from "./robot.ts";
@@ -24,9 +25,9 @@ export interface ComputerOptions {
 /** Where scripts run as root: a running system, or an image of one. */
 export interface Shell {
   /** Runs a shell script. The first command that fails ends it. */
-  run(script: string, options?: ExecuteOptions): Promise<Executed>;
+  run(script: string, options?: ScriptOptions): Promise<Executed>;
   /** What the script printed, without the last line end. */
-  ask(script: string, options?: ExecuteOptions): Promise<string>;
+  ask(script: string, options?: ScriptOptions): Promise<string>;
   /** Writes a file, with the folders above it. */
   write(path: string, content: string, mode?: string): Promise<void>;
 }
@@ -57,9 +58,17 @@ export interface Computer extends Shell, AsyncDisposable {
 
 /** What each boot would start beside what is tested, and nothing of ours is ordered after. */
 const MASKED = ["systemd-logind", "systemd-user-sessions", "systemd-update-utmp", "systemd-update-utmp-runlevel"]
+  .concat("systemd-remount-fs", "systemd-sysctl", "systemd-binfmt", "systemd-tmpfiles-setup-dev")
   .map((name) => `${name}.service`)
   .concat("getty.target", "dpkg-db-backup.timer", "systemd-tmpfiles-clean.timer");
 
+/** Half of what a reload of systemd costs. They make units of kernel arguments, fstab(5), partitions and old init scripts. */
+const GENERATORS = "/usr/lib/systemd/system-generators";
+/** What is here goes before those of the same name, see systemd.generator(7). */
+const OWN_GENERATORS = "/etc/systemd/system-generators";
+
+/** SIGRTMIN+4, see systemd(1). */
+const POWER_OFF = 38;
 /** For a computer that boots, or installs, on a machine that has other things to do. */
 const SCRIPT_LIMIT_MS = 90_000;
 const ENVIRONMENT = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/root"];
@@ -72,7 +81,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
   await plugIn();
   const own_disk = await createDisk(site, `/run/computers/${number}`, layers, disk);
   const { root } = own_disk;
-  await nameIt();
+  nameIt();
   let powered: Powered | null = null;
 
   const computer: Computer = {
@@ -92,8 +101,11 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
         ],
         groups,
       );
+      const { leader, nspawn, output } = powered;
       await eventually(async () => {
-        if (powered?.nspawn.exitCode !== null) throw new Error(`${hostname} did not boot: ${powered?.output()}`);
+        if (nspawn.exitCode !== null) throw new Error(`${hostname} did not boot: ${output()}`);
+        // Before systemd listens there, to ask is in vain.
+        if (!existsSync(`/proc/${leader}/root/run/systemd/private`)) return undefined;
         const state = await computer.run("systemctl is-system-running --wait", { may_fail: true });
         return /^(running|degraded)$/m.test(state.stdout) ? true : undefined;
       }, `${hostname} to boot`);
@@ -106,11 +118,12 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
     },
     async shutdown() {
       if (powered === null) return;
-      const { nspawn } = powered;
+      const { nspawn, leader, session } = powered;
       forgetJournal(computer);
       const ended = once(nspawn, "close");
-      // The manager may be gone before its answer is written.
-      await computer.run("systemctl poweroff --no-block", { may_fail: true });
+      // systemd-shutdown(8) stops every process for a moment, and nsenter(1) stops with its child and would not see its end.
+      await session.end();
+      process.kill(leader, POWER_OFF);
       await ended;
       powered = null;
     },
@@ -149,10 +162,9 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
   };
   return computer;
 
-  async function runInside(script: string, execution?: ExecuteOptions): Promise<Executed> {
+  async function runInside(script: string, execution?: ScriptOptions): Promise<Executed> {
     if (powered === null) throw new Error(`${hostname} is off`);
-    const inside = inComputer(powered.leader);
-    return execute([...inside, `cd /; ${script}`], { limit_ms: SCRIPT_LIMIT_MS, ...execution });
+    return powered.session.run(script, { limit_ms: SCRIPT_LIMIT_MS, ...execution });
   }
 
   async function plugIn(): Promise<void> {
@@ -168,14 +180,17 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
     ]);
   }
 
-  async function nameIt(): Promise<void> {
-    await site.run([
-      "sh",
-      "-ec",
-      `cd ${root}/etc; rm -f hostname hosts; echo ${hostname} >hostname
-      for unit in ${MASKED.join(" ")}; do ln -sf /dev/null systemd/system/$unit; done
-      printf '127.0.0.1 localhost\\n127.0.1.1 ${hostname}\\n${SITE_ADDRESS} ${SERVICE_HOSTNAME}\\n' >hosts`,
-    ]);
+  function nameIt(): void {
+    const path = (inRoot: string) => site.path(root + inRoot);
+    writeFileSync(path("/etc/hostname"), `${hostname}\n`);
+    const hosts = ["127.0.0.1 localhost", `127.0.1.1 ${hostname}`, `${SITE_ADDRESS} ${SERVICE_HOSTNAME}`, ""];
+    writeFileSync(path("/etc/hosts"), hosts.join("\n"));
+    mkdirSync(path(OWN_GENERATORS), { recursive: true });
+    const generators = readdirSync(path(GENERATORS)).map((name) => `${OWN_GENERATORS}/${name}`);
+    for (const masked of [...MASKED.map((unit) => `/etc/systemd/system/${unit}`), ...generators]) {
+      rmSync(path(masked), { force: true });
+      symlinkSync("/dev/null", path(masked));
+    }
   }
 }
 
@@ -198,15 +213,22 @@ function shell(run: Shell["run"]): Shell {
   };
 }
 
-/** Words that run a shell script, which is to follow, in the running system. */
-function inComputer(leader: number): readonly string[] {
-  return ["nsenter", `--target=${leader}`, "--all", "--", "env", "-i", ...ENVIRONMENT, "sh", "-ec"];
+function startSession(leader: number): Session {
+  // Where no inventory of the computer looks, and which it does not keep.
+  const folder = "/dev/shm/session";
+  const enter = ["nsenter", `--target=${leader}`, "--all", "--", "env", "-i", ...ENVIRONMENT];
+  const [program = "", ...args] = [...enter, "sh", "-c", sessionLoop(folder)];
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  endWithTest(child);
+  return openSession(child, `/proc/${leader}/root${folder}`);
 }
 
 interface Powered {
   readonly nspawn: ChildProcess;
   /** Process id of its first process. */
   readonly leader: number;
+  /** As root in the running system. */
+  readonly session: Session;
   output(): string;
 }
 
@@ -227,7 +249,7 @@ async function powerOn(site: Site, words: readonly string[], groups: readonly st
     if (child.exitCode !== null) throw new Error(`systemd-nspawn ended: ${output}`);
     return findLeader(child.pid ?? 0);
   }, "systemd to start");
-  return { nspawn: child, leader, output: () => output };
+  return { nspawn: child, leader, session: startSession(leader), output: () => output };
 }
 
 /** The process below that is the first of its process namespace, and systemd by now. */

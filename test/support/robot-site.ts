@@ -1,8 +1,9 @@
 /** What the tests of the robot's lifecycle start from: a site with a service, and robots that came to different points of their life. */
 import type { DiskKind } from "./nspawn-disk.ts";
-import { carryOver, CONFIGURATION_FILE, createRobotComputer, provision, UNIT } from "./nspawn-robot.ts";
+import { CONFIGURATION_FILE, createRobotComputer, installPackage, provision, UNIT } from "./nspawn-robot.ts";
 import type { RobotComputer } from "./nspawn-robot.ts";
-import { debianPackage, PACKAGE } from "./nspawn-package.ts";
+import type { DebianPackage } from "./nspawn-package.ts";
+import { debianPackage, NEWER_VERSION } from "./nspawn-package.ts";
 import type { DebianRelease } from "./nspawn-root.ts";
 import { debianRoot } from "./nspawn-root.ts";
 import type { SiteService } from "./nspawn-service.ts";
@@ -14,8 +15,9 @@ import { SETTLE_MS } from "./robot.ts";
 export interface RobotSite {
   readonly site: Site;
   readonly service: SiteService;
-  /** The package of this checkout. */
-  readonly deb: string;
+  /** The package of this checkout, and one to upgrade to. All computers have both on their disk. */
+  readonly deb: DebianPackage;
+  readonly newer: DebianPackage;
   /** A computer, off, on which the system was installed and no more. */
   bare(options?: RobotOptions): Promise<RobotComputer>;
   /** And the package; provisioned, registered, and switched off in good order. Each is the same robot: one at a time. */
@@ -43,30 +45,31 @@ export function sharedRobotSite(release: DebianRelease): Promise<RobotSite> {
 }
 
 async function openRobotSite(release: DebianRelease): Promise<RobotSite> {
-  const [root, deb] = [await debianRoot(release), await debianPackage()];
+  const [root, deb, newer] = [await debianRoot(release), await debianPackage(), await debianPackage(NEWER_VERSION)];
+  const system = [root, deb.layer, newer.layer];
   const site = await openSite();
   const service = await startSiteService(site);
   const from = (layers: readonly string[], { hostname = HOSTNAME, ...options }: RobotOptions = {}) =>
     createRobotComputer(site, { layers, hostname, ...options });
 
-  const first = await from([root]);
+  const first = await from(system);
   // Not its first boot any more, in which systemd enables every unit.
   await first.image.run("systemd-machine-id-setup");
-  await carryOver(first, site, deb);
-  await first.image.run(`dpkg --install /root/${PACKAGE}.deb; rm /root/${PACKAGE}.deb`);
+  await installPackage(first.image, deb);
   await provision(first.image, service);
   await first.image.run(`echo 'watch: { settle_ms: ${SETTLE_MS} }' >>${CONFIGURATION_FILE}`);
   await first.boot();
   await first.until(({ state }) => state === "registered");
   await first.run(`systemctl is-active ${UNIT}`);
   await first.shutdown();
-  const registered = [first.layer(), root];
+  const registered = [first.layer(), ...system];
 
   return {
     site,
     service,
     deb,
-    bare: (options) => from([root], options),
+    newer,
+    bare: (options) => from(system, options),
     registered: (options) => from(registered, options),
   };
 }

@@ -291,7 +291,7 @@ describe.skipIf(!hasProgram("dpkg-deb") || process.arch !== "x64")(
     let tree = "";
     beforeAll(async () => {
       tree = join(work, "whole");
-      await execute(["dpkg-deb", "--extract", await debianPackage(), tree]);
+      await execute(["dpkg-deb", "--extract", (await debianPackage()).file, tree]);
     }, BUILD_LIMIT_MS);
 
     it("runs on its own Node, stripped as it is", async () => {
