@@ -8,6 +8,8 @@ import type { DiskTrouble } from "./service-disk.ts";
 export interface DiskDisturbances {
   /** The disk of the database fails, or did a moment ago: the service may say so. */
   isFailing(): boolean;
+  /** It can be read all the time. */
+  isReadable(): boolean;
   kinds(surroundings: Disturbed): readonly Kind[];
   mend(surroundings: Disturbed): void;
 }
@@ -19,19 +21,24 @@ const POWER_CUTS = 0.7;
 
 export function createDiskDisturbances(scheduler: Scheduler, during: During): DiskDisturbances {
   let failsUntil_ms = Number.NEGATIVE_INFINITY;
+  let unreadableUntil_ms = Number.NEGATIVE_INFINITY;
 
   /** The computer with the database, and those beside it. */
-  function cutPower(dice: Dice, { replicas, disk, onLoss, count }: Disturbed): void {
+  function cutPower(dice: Dice, { replicas, disk, onLoss, checkAcknowledged, count }: Disturbed): void {
     for (const replica of replicas) replica.crash();
     const { hasTorn, lostSince_ms } = disk.powerCut(dice);
     if (hasTorn) count("a write of the service is torn");
-    if (lostSince_ms === null) return;
-    count("the service loses what its disk said it had");
-    onLoss(lostSince_ms);
+    if (lostSince_ms !== null) {
+      count("the service loses what its disk said it had");
+      onLoss(lostSince_ms);
+    }
+    checkAcknowledged();
   }
 
   function fail({ disk }: Disturbed, trouble: DiskTrouble, duration_ms: number): void {
-    failsUntil_ms = Math.max(failsUntil_ms, scheduler.now_ms + duration_ms + TOLD_LATE_MS);
+    const until_ms = scheduler.now_ms + duration_ms + TOLD_LATE_MS;
+    failsUntil_ms = Math.max(failsUntil_ms, until_ms);
+    if (trouble === "input and output fail") unreadableUntil_ms = Math.max(unreadableUntil_ms, until_ms);
     during(
       duration_ms,
       `the service's disk: ${trouble}`,
@@ -42,6 +49,7 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
 
   return {
     isFailing: () => scheduler.now_ms <= failsUntil_ms,
+    isReadable: () => scheduler.now_ms > unreadableUntil_ms,
     kinds(surroundings) {
       const { replicas, disk, robots, onLoss, count } = surroundings;
       return [

@@ -20,6 +20,7 @@ export interface Disturbances {
   /** A replica froze or was slow, so that what it wrote was decided long before. */
   readonly hasHeldUp: boolean;
   readonly isDiskFailing: DiskDisturbances["isFailing"];
+  readonly isDiskReadable: DiskDisturbances["isReadable"];
   kinds(surroundings: Disturbed): readonly Kind[];
   /** Ends all of it. */
   mend(surroundings: Disturbed): void;
@@ -35,6 +36,7 @@ export interface Disturbed {
   readonly addresses: readonly string[];
   /** What was acknowledged since then may be lost. */
   onLoss(since_ms: number): void;
+  checkAcknowledged(): void;
   count(what: string): void;
 }
 
@@ -76,6 +78,7 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
       return hasHeldUp;
     },
     isDiskFailing: disks.isFailing,
+    isDiskReadable: disks.isReadable,
     kinds(surroundings) {
       const { replicas, cluster, addresses } = surroundings;
       const upon = (act: (replica: Replica, dice: Dice) => void) => (dice: Dice) => act(dice.pick(replicas), dice);

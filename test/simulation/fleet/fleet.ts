@@ -121,7 +121,13 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   };
   using _rejections = failOnRejection(fail);
   const ledger = createLedger(disk.watcher);
-  const truth = createTruth({ database: disk.watcher, scheduler, organizations, fail });
+  const truth = createTruth({
+    database: disk.watcher,
+    scheduler,
+    organizations,
+    isReadable: () => disturbances.isDiskReadable(),
+    fail,
+  });
   // Some days have a full hour in them, where running periods are cut.
   const start_ms = dice.pick([0, HOUR_NEAR_MS, HOUR_NEAR_MS]);
   const walls = Array.from({ length: REPLICAS }, () => {
@@ -201,6 +207,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       truth.lose();
       ledger.lose(since_ms, scheduler.now_ms);
     },
+    checkAcknowledged: () => truth.checkAcknowledged(),
     count: happens,
   };
   const kinds: readonly Kind[] = [

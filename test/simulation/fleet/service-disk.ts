@@ -24,8 +24,7 @@ export interface ServiceDisk extends Disposable {
   /** Queries of whoever watches; they go on after a power cut. */
   readonly watcher: Watcher;
   trouble: DiskTrouble;
-  /** Since when it lies about what it synced, in simulated time; null where it does not. */
-  readonly liesSince_ms: number | null;
+  /** From now on it says that it synced, and does not. */
   lie(now_ms: number): void;
   /** It writes down everything that it said it had. */
   makeTrue(): void;
@@ -93,6 +92,7 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
   const readers = new Set<DatabaseSync>();
   const writers = new Set<DatabaseSync>();
   let trouble: DiskTrouble = "none";
+  /** In simulated time; null where it does not. */
   let liesSince_ms: number | null = null;
   /** The connection whose commit is under way. */
   let committing: DatabaseSync | null = null;
@@ -174,9 +174,6 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
     set trouble(next) {
       trouble = next;
       for (const writer of writers) if (writer.isOpen) limitPages(writer);
-    },
-    get liesSince_ms() {
-      return liesSince_ms;
     },
     lie(now_ms) {
       liesSince_ms ??= now_ms;

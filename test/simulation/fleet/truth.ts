@@ -16,7 +16,8 @@ import type { Watcher } from "./service-disk.ts";
  * 5. a list holds everything that was acknowledged before it was asked for
  * 6. the robots of a fleet sum up
  * 7. what is told of a robot's registration is what the database holds
- * 8. a robot has one current deployment at most; its usage periods never overlap, and each is as long as it says
+ * 8. who only asks is answered, as long as the disk can be read
+ * 9. a robot has one current deployment at most; its usage periods never overlap, and each is as long as it says
  */
 export interface Truth {
   /** A robot sent this digest. */
@@ -39,6 +40,8 @@ export interface TruthOptions {
   readonly database: Watcher;
   readonly scheduler: Scheduler;
   readonly organizations: readonly Organization[];
+  /** The disk of the database can be read. */
+  isReadable(): boolean;
   fail(message: string): void;
 }
 
@@ -77,7 +80,7 @@ const LISTS = new Map<string, readonly [path: string, member: "items" | null, ta
   ["/v1/me/api-keys", ["/v1/me/api-keys", "items", "api_keys"]],
 ]);
 
-export function createTruth({ database, scheduler, organizations, fail }: TruthOptions): Truth {
+export function createTruth({ database, scheduler, organizations, isReadable, fail }: TruthOptions): Truth {
   const acknowledged = new Set<string>();
   const owners = new Map<string, string>();
   const robot_ids = new Map<string, string>();
@@ -261,6 +264,8 @@ export function createTruth({ database, scheduler, organizations, fail }: TruthO
       const { status, headers } = answer;
       const what = `${request.method} ${new URL(request.url).pathname}`;
       if (status === 500) fail(`${what} is answered ${status}: ${text}`);
+      if (request.method === "GET" && status === 503 && text.includes("storage") && isReadable())
+        fail(`${what} is answered ${status} although the disk can be read: ${text}`);
       checkStrangers(asked, text);
       const key = request.headers["authorization"]?.replace("Bearer ", "") ?? "";
       if ((revoked.get(key) ?? Number.POSITIVE_INFINITY) < arrived_ms && status < 300)
