@@ -213,10 +213,25 @@ describeOnEachStore("sessions of the console", (newStore) => {
   });
 
   it("of one key are bounded: the oldest goes", async () => {
-    const { ask, browse } = await scene(await newStore(), { rate_limit: null });
+    const location = await newStore();
+    const { ask, browse, running } = await scene(location);
     const first = await browse();
     const second = await browse();
-    for (let count = 2; count <= CONSOLE_SESSIONS_MAXIMUM; count += 1) await browse();
+    const { data_directory } = running;
+    await using store = await openStore(location ?? { kind: "sqlite", data_directory }, testMachine);
+    const newest = await store.reader
+      .selectFrom("sessions")
+      .selectAll()
+      .orderBy("id", "desc")
+      .executeTakeFirstOrThrow();
+    const others = Array.from({ length: CONSOLE_SESSIONS_MAXIMUM - 2 }, (_, index) => ({
+      ...newest,
+      id: `${newest.id}-${index}`,
+      token_sha256: hashSecret(`token ${index}`),
+    }));
+    await store.write((transaction) => transaction.insertInto("sessions").values(others).execute());
+    expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...first })).status).toBe(200);
+    await browse();
     expect(refusal(await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...first }))).toEqual([401, "Invalid session"]);
     expect((await ask("GET", "/v1/robots", { ...FROM_CONSOLE, ...second })).status).toBe(200);
   });

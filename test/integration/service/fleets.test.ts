@@ -28,6 +28,7 @@ import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
+import { times } from "../../support/tier.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 const LATER_MS = NOW_MS + 42_000;
@@ -295,7 +296,7 @@ describeOnEachStore("fleets", (newStore) => {
     const { first, second, fleet } = world;
     viewOf(await first.update(fleet, "omega"));
     const newest = new Set<string | undefined>();
-    for (let round = 0; round < 20; round += 1) {
+    for (let round = 0; round < times(8, 20); round += 1) {
       const update = first.update(fleet, round % 2 === 0 ? "sigma" : "omega");
       for (const { generations } of await Promise.all(Array.from({ length: 8 }, () => second.details(fleet)))) {
         newest.add(generations[0]?.status);

@@ -63,17 +63,24 @@ describeOnEachStore("robots", (newStore) => {
     rest: Partial<RobotSetup> = {},
   ): Promise<void> {
     const { store } = await backstage(location);
-    const { id } = await store.reader.selectFrom("organizations").select("id").executeTakeFirstOrThrow();
+    const { id: organization_id } = await store.reader
+      .selectFrom("organizations")
+      .select("id")
+      .executeTakeFirstOrThrow();
+    const [first = "", ...others] = names;
     const now = new Date().toISOString();
-    for (let start = 0; start < names.length; start += 500) {
-      const jobs = names
-        .slice(start, start + 500)
-        .map((name) => ({ name, identity: { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]" } }));
-      await Promise.all(
-        jobs.map(({ name, identity }) =>
-          store.write((transaction) => upsertRobot(transaction, id, registrationOf(setupOf(name, rest)), identity)),
-        ),
-      );
+    const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]" };
+    const registration = registrationOf(setupOf(first, rest));
+    await store.write((transaction) => upsertRobot(transaction, organization_id, registration, identity));
+    const added = store.reader.selectFrom("robots").selectAll().where("id", "=", identity.id);
+    const row = await added.executeTakeFirstOrThrow();
+    const like = (name: string) => {
+      const id = newId("rob");
+      return { ...row, id, name, audit_id: newId("aud"), view: JSON.stringify({ ...JSON.parse(row.view), id, name }) };
+    };
+    for (let start = 0; start < others.length; start += 500) {
+      const rows = others.slice(start, start + 500).map(like);
+      await store.write((transaction) => transaction.insertInto("robots").values(rows).execute());
     }
   }
 
