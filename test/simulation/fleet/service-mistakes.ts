@@ -76,6 +76,16 @@ export const SERVICE_MISTAKES = {
       [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
     }),
   }),
+  "who only asks needs a disk to write to": () => ({
+    store: (store) => ({
+      ...store,
+      async version() {
+        await store.write(() => Promise.resolve());
+        return store.version();
+      },
+      [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    }),
+  }),
   "a write is acknowledged before it is committed": () => ({
     store: (store) => ({
       ...store,
