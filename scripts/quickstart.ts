@@ -9,11 +9,21 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 
+import * as z from "zod";
+
+import { askDaemon } from "../src/agent/control-client.ts";
 import { buildConsole } from "./build-console.ts";
 import { endWithScript, scratchFolder } from "./end-of-script.ts";
 
 const root = join(import.meta.dirname, "..");
 const PATIENCE_MS = 30_000;
+
+/** The part of the agent's answer that is looked at. */
+const statusSchema = z.object({
+  state: z.string(),
+  registration: z.object({ configuration_digest: z.string() }).nullable(),
+  daemon: z.object({ attempts: z.number() }).nullable(),
+});
 
 const USAGE = `Usage: scripts/quickstart [--once]
 
@@ -163,25 +173,17 @@ async function writeRobot(url: string): Promise<void> {
   );
 }
 
-interface Status {
-  readonly state: string;
-  readonly registration: { readonly configuration_digest: string } | null;
-  readonly watching: { readonly directories: number } | null;
-  readonly daemon: { readonly attempts: number } | null;
-}
-
-/** Asks the agent until it says what is awaited. */
-async function until(isAwaited: (status: Status) => boolean): Promise<Status> {
-  const deadline_ms = performance.now() + PATIENCE_MS;
+/** Asks the agent, as `robot-policy-agent status` does, until it says what is awaited. */
+async function until(isAwaited: (status: z.infer<typeof statusSchema>) => boolean) {
+  const tooLate = AbortSignal.timeout(PATIENCE_MS);
   for (;;) {
-    const output = await capture("agent", "status", "--json", ...folders);
-    if (output !== "") {
-      const status = JSON.parse(output) as Status;
+    const answer = await askDaemon(join(paths.runtime, "control.sock"), "GET", "/status", tooLate);
+    if (answer.kind === "answer") {
+      const status = statusSchema.parse(answer.body);
       if (isAwaited(status)) return status;
     }
-    if (performance.now() > deadline_ms)
-      throw new Error(`the agent did not get there in ${PATIENCE_MS / 1000} s: ${output}`);
-    await sleep(100);
+    if (tooLate.aborted) throw new Error(`the agent did not get there in ${PATIENCE_MS / 1000} s`);
+    await sleep(50);
   }
 }
 
@@ -196,16 +198,6 @@ function start(program: "agent" | "service", ...args: string[]): ChildProcess {
 async function show(program: "agent" | "operator", ...args: string[]): Promise<void> {
   const [code] = await once(spawnProgram(program, args, ["ignore", "inherit", "inherit"]), "exit");
   if (code !== 0) throw new Error(`${program} ${args[0]} ended with ${code}`);
-}
-
-async function capture(program: "agent", ...args: string[]): Promise<string> {
-  const child = spawnProgram(program, args, ["ignore", "pipe", "inherit"]);
-  let output = "";
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  await once(child, "close");
-  return output;
 }
 
 function spawnProgram(program: string, args: readonly string[], stdio: StdioOptions): ChildProcess {
