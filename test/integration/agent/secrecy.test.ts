@@ -117,7 +117,7 @@ test("scenario 16: a key in the wrong place (configuration, comment, name of a f
   for (const [mistake, configuration] of Object.entries(mistakes)) {
     await writeAtOnce(robot.config_path, configuration);
     for (const args of [["check"], ["check", "--json"], ["run"]]) {
-      const { code, stdout, stderr } = await (args[0] === "run" ? robot.runProcess(args) : robot.run(args));
+      const { code, stdout, stderr } = await robot.run(args);
       expect([mistake, args, code]).toEqual([mistake, args, 3]);
       seen.set(`${args.join(" ")}: ${mistake}`, stdout + stderr);
     }
@@ -133,7 +133,7 @@ test("scenario 16: a proxy's password and the key stay out of a failing proxy's 
   forward.inject({ kind: "answer", status: 407, body: `${password} ${service.key}` }, Number.POSITIVE_INFINITY);
   const address = forward.url.replace("http://", `http://robot:${password}@`);
   await replaceIn(robot.config_path, "  key_file:", `  proxy: ${address}\n  key_file:`);
-  await using daemon = await robot.startProcess();
+  await using daemon = await robot.start();
   const { failure } = await daemon.until(({ state }) => state === "unreachable");
   expect(failure?.reason).toBe("proxy");
   const { stdout, stderr } = await robot.run(["status"]);

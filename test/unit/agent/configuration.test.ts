@@ -10,6 +10,7 @@ import { expandName, readConfiguration } from "../../../src/agent/configuration.
 import { configurationSchema } from "../../../src/agent/configuration-schema.ts";
 import { READY_CATALOG } from "../../../src/manifest/catalog-ids.ts";
 import { readManifest } from "../../../src/manifest/manifest.ts";
+import { times } from "../../support/tier.ts";
 
 const KEY = "sk_acme_0123456789abcdefXYZ";
 const SERVICE = "service: {url: https://policy.example.com}\n";
@@ -311,7 +312,7 @@ x-note: whatever
         }
         expect(configuration === null).toBe(findings.some(({ severity }) => severity === "error"));
       }),
-      { numRuns: 3000 },
+      { numRuns: times(1000, 5000) },
     );
   });
 

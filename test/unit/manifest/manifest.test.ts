@@ -304,7 +304,7 @@ describe("hostile manifests", () => {
         const reading = await read(text);
         expectInside(reading, Buffer.from(text));
       }),
-      { numRuns: times(800, 5000) },
+      { numRuns: times(400, 5000) },
     );
   });
 
@@ -313,7 +313,7 @@ describe("hostile manifests", () => {
       fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), async (bytes) => {
         expectInside(await readManifest(bytes, READY_CATALOG), bytes);
       }),
-      { numRuns: times(800, 5000) },
+      { numRuns: times(400, 5000) },
     );
   });
 });
