@@ -259,6 +259,8 @@ function openMemory(): string {
 
 function copyCheckout(): string {
   const copy = scratchFolder("mutate-");
+  // Tests run the programs as other users, too.
+  chmodSync(copy, 0o755);
   for (const name of [...COPIED, ...COPIED_BESIDE]) cpSync(join(root, name), join(copy, name), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   if (existsSync(join(root, "dist"))) symlinkSync(join(root, "dist"), join(copy, "dist"));

@@ -104,6 +104,9 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const made = await run("orgs", "create", "second lab");
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^org_[0-9a-z]{26}\n$/)]);
     const organization_id = made.stdout.trim();
+    expect((await run("keys", "list", "--org", "second lab")).stderr).toContain(
+      `second lab has no keys yet. Make one: robot-policy-service keys create --label TEXT --org ${organization_id}`,
+    );
 
     const created = await run("keys", "create", "--label", "arm 3", "--org", "second lab", "--expires", "1d");
     const key = created.stdout.trim();

@@ -242,6 +242,15 @@ describe("robotSetupSchema", () => {
     ];
     expect(beyond.filter((members) => robotSetupSchema.safeParse({ ...setup, ...members }).success)).toEqual([]);
     expect(robotSetupSchema.safeParse({ ...setup, labels: labels(256), region: "" }).success).toBe(true);
+    expect(robotSetupSchema.safeParse({ ...setup, labels: { [text(256)]: emoji(1024) } }).success).toBe(true);
+  });
+
+  it("bounds what all labels come to, in code points", () => {
+    const full = Object.fromEntries(Array.from({ length: 16 }, (_, index) => [`k${10 + index}`, emoji(1021)]));
+    expect(robotSetupSchema.safeParse({ ...setup, labels: full }).success).toBe(true);
+    expect(robotSetupSchema.safeParse({ ...setup, labels: { ...full, k: "" } }).error?.issues).toMatchObject([
+      { path: ["labels"], message: "labels have at most 16384 characters altogether" },
+    ]);
   });
 });
 
