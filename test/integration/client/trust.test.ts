@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 
 import { looksLikeClock } from "../../../src/client/clock-error.ts";
+import { COMPILE_CACHE } from "../../support/programs-built.ts";
 import type { Authority } from "./authority.ts";
 import { createAuthority } from "./authority.ts";
 import { listed } from "./harness.ts";
@@ -135,7 +136,7 @@ test("scenario 11: an authority in the machine's own store is trusted without ca
     const client = clientOf("https://localhost:${server.port}");
     console.log((await client.listRobots(never())).kind, (await client.listRobots(never())).kind);`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program], {
-    env: { PATH: "/usr/bin:/bin", SSL_CERT_FILE: authority.ca_file, SSL_CERT_DIR: "/nonexistent" },
+    env: { PATH: "/usr/bin:/bin", ...COMPILE_CACHE, SSL_CERT_FILE: authority.ca_file, SSL_CERT_DIR: "/nonexistent" },
   });
   expect(stdout.trim()).toBe("ok ok");
 });
