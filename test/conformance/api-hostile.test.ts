@@ -69,7 +69,7 @@ describe("requests that are meant to do harm", () => {
     const answer = await post(headers, sent);
     expect(statusesOf(answer)).toEqual([400]);
     expect(answer).toMatch(/connection: close/i);
-    expect(await service.robots()).toEqual([]);
+    expect((await service.robots()).map(({ name }) => name)).not.toContain("smuggled");
   });
 
   it("what follows a body belongs to the next request, and is answered as one", async () => {

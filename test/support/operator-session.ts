@@ -208,5 +208,5 @@ async function record(
   surroundings: Surroundings,
   words: readonly string[],
 ): Promise<Omit<SessionEntry, "is_steady">> {
-  return { words, ...(await site.runWith({ ...surroundings, clock: systemClock }, ...words)) };
+  return { words, ...(await site.runWith(surroundings, ...words)) };
 }

@@ -31,7 +31,6 @@ export interface OperatorSite extends AsyncDisposable {
   register(name: string, more?: object): Promise<void>;
 }
 
-/** @param options their clock is that of the commands, too. */
 export async function openOperatorSite(options: ServiceOptions = {}): Promise<OperatorSite> {
   await using stack = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "operator-home-"));
@@ -44,14 +43,7 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
   const service = eleven.whole;
   const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
   const runWith = (surroundings: OperatorSurroundings, ...words: string[]) =>
-    runOperator(
-      {
-        clock: options.clock ?? systemClock,
-        ...surroundings,
-        environment: { HOME: home, ...(surroundings.environment ?? environment) },
-      },
-      words,
-    );
+    runOperator({ ...surroundings, environment: { HOME: home, ...(surroundings.environment ?? environment) } }, words);
   const owned = stack.move();
   return {
     service,

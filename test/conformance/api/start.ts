@@ -11,7 +11,7 @@ import { newSqliteFolder } from "../../support/sqlite-folder.ts";
 import { createDatabaseWithSchema } from "../../support/stores.ts";
 
 /** One for each test, and some for the tests of several. */
-const ORGANIZATIONS = 400;
+const ORGANIZATIONS = 600;
 
 /** A dozen endpoints are expected all the time, and the probes of each take a dozen statements: more of them would be most of the work. */
 const READINESS = { ...QUICK, expected_ms: 400, tick_ms: 50 };

@@ -35,7 +35,14 @@ async function openSiteInTime(): Promise<SiteInTime> {
   };
   const own = await openOperatorSite({ clock });
   await own.register("arm-1");
-  return { ...own, pass: (duration_ms) => void (ahead_ms += duration_ms) };
+  const runWith: OperatorSite["runWith"] = (surroundings, ...words) =>
+    own.runWith({ clock, ...surroundings }, ...words);
+  return {
+    ...own,
+    runWith,
+    run: (...words) => runWith({}, ...words),
+    pass: (duration_ms) => void (ahead_ms += duration_ms),
+  };
 }
 
 const whole = ({ urls, service } = site) => ({

@@ -233,8 +233,9 @@ describe("fleets create", () => {
 });
 
 describe("fleets show", () => {
+  beforeAll(async () => void (await create("why", PICKY.slug, ...ARMS, "--robot", "cart", "--wait")));
+
   it("tells why: the blocker, then members grouped by what keeps them", async () => {
-    await create("why", PICKY.slug, ...ARMS, "--robot", "cart", "--wait");
     const { exit_code, out } = await site.run("fleets", "show", "why");
     expect(exit_code).toBe(0);
     const parts = [
@@ -308,10 +309,13 @@ describe("fleets list at 80 columns", () => {
   const at80 = (...words: string[]) =>
     site.runWith({ ...surroundings(site.urls.whole), columns: 80 }, "fleets", "list", ...words);
 
-  it("is a table, with the update that is under way, and below it what is to be done", async () => {
+  beforeAll(async () => {
     await create("list-update", STEADY.slug, ...ARMS, "--wait");
     await site.run("fleets", "update-model", "list-update", DEAD.slug);
     for (const name of ["list-alike-1", "list-alike-2"]) await create(name, PICKY.slug, "--robot", "cart");
+  });
+
+  it("is a table, with the update that is under way, and below it what is to be done", async () => {
     const { out, err } = await at80();
     expect(out).toMatch(/^NAME +STATUS +READY +MODEL +REASON$/m);
     expect(out).toMatch(new RegExp(`^list-update +ready +2/2 +pi0\\.5 +\\w+ update to ${DEAD.slug}`, "m"));

@@ -11,15 +11,21 @@ import { openOperatorSite } from "../../support/operator.ts";
 import { customManifest } from "../../support/custom-manifest.ts";
 import { REGION, ROBOT_TYPE } from "../../conformance/api/catalog.ts";
 
+async function openSite(): Promise<OperatorSite> {
+  const opened = await openOperatorSite();
+  await opened.register("arm-1", { site: "lab", labels: { cell: "4", team: "a" } });
+  await opened.register("arm-10", { site: "lab", region: "moon" });
+  await opened.register("arm-2", { site: "yard", labels: { cell: "4" } });
+  await opened.register("cart", { robot_type_id: "wheelbarrow" });
+  return opened;
+}
+
 let site: OperatorSite;
-beforeAll(async () => {
-  site = await openOperatorSite();
-  await site.register("arm-1", { site: "lab", labels: { cell: "4", team: "a" } });
-  await site.register("arm-10", { site: "lab", region: "moon" });
-  await site.register("arm-2", { site: "yard", labels: { cell: "4" } });
-  await site.register("cart", { robot_type_id: "wheelbarrow" });
-});
-afterAll(() => site[Symbol.asyncDispose]());
+/** A site for the tests of the surrounding `describe`. */
+function useSite(): void {
+  beforeAll(async () => void (site = await openSite()));
+  afterAll(() => site[Symbol.asyncDispose]());
+}
 
 const eleven = (...words: string[]) =>
   site.runWith(
@@ -45,6 +51,8 @@ async function write(name: string, text: string): Promise<string> {
 }
 
 describe("robots list", () => {
+  useSite();
+
   it.each<[words: readonly string[], names: readonly string[]]>([
     [
       ["--site", "lab"],
@@ -72,14 +80,15 @@ describe("robots list", () => {
   });
 
   it("a robot that registers again with another digest comes first by --sort changed", async () => {
-    await site.register("arm-1", {
+    await using own = await openSite();
+    await own.register("arm-1", {
       site: "lab",
       labels: { cell: "4", team: "a" },
       configuration_digest: `sha256:${"7".repeat(64)}`,
     });
-    const { out } = await site.run("robots", "ls", "--digest", "--sort", "changed");
+    const { out } = await own.run("robots", "ls", "--digest", "--sort", "changed");
     expect(out.split("\n")[1]).toMatch(/^arm-1 +lab +sha256:777777777777 +now +now/);
-    const { out: json } = await site.run("robots", "list", "--digest", "--site", "lab", "--json");
+    const { out: json } = await own.run("robots", "list", "--digest", "--site", "lab", "--json");
     expect(JSON.parse(json)).toMatchObject([
       { name: "arm-1", registration: { configuration_digest: `sha256:${"7".repeat(64)}` } },
       { name: "arm-10" },
@@ -151,6 +160,8 @@ describe("robots list", () => {
 });
 
 describe("robots show", () => {
+  useSite();
+
   it("by name and by id, with what it registered with", async () => {
     const { out } = await site.run("robots", "show", "arm-2");
     const id = /\((rob_\w+)\)/.exec(out)?.[1] ?? "";
@@ -242,6 +253,8 @@ describe("robots show", () => {
 const ROBOT = ["--type", ROBOT_TYPE, "--region", REGION] as const;
 
 describe("robots setup", () => {
+  useSite();
+
   it("the digest of --file is that of the agent: content and order", async () => {
     const paths = [await write("a.json", '{"a":1}'), await write("b.json", '{"b":2}')] as const;
     const { exit_code, out } = await site.run(
