@@ -8,10 +8,6 @@
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-import { startDemo } from "../test/support/demo-service.ts";
-import { buildConsole } from "./build-console.ts";
-import { scratchFolder } from "./end-of-script.ts";
-
 const USAGE = `Usage: node scripts/demo-data.ts [--port 8080] [--robots 1000] [--fleets 50]
 
 Runs a service with a console, robots, fleets in every state, keys and deployments, until Ctrl-C.
@@ -28,6 +24,10 @@ if (typeof chosen === "string") {
 } else if (chosen === null) {
   process.stdout.write(USAGE);
 } else {
+  // Loaded only now: help and mistakes are told at once.
+  const { startDemo } = await import("../test/support/demo-service.ts");
+  const { buildConsole } = await import("./build-console.ts");
+  const { scratchFolder } = await import("./end-of-script.ts");
   // What the service keeps goes with the script.
   const scratch = scratchFolder("robot-policy-demo-");
   process.env["TMPDIR"] = scratch;

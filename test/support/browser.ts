@@ -35,6 +35,7 @@ const ARGUMENTS = [
 ];
 
 const VIEWPORT = { width: 1280, height: 800 };
+const COLOR_SCHEME = "light";
 
 /** What a failure tells of a page, at most. */
 const TOLD = { characters: 4000, consoleLines: 50 } as const;
@@ -46,8 +47,6 @@ export interface Window extends AsyncDisposable {
   readonly complaints: string[];
   /** What the pages wrote to their console. */
   readonly consoleLines: string[];
-  /** Bytes that came over the wire so far, headers too. */
-  received_bytes(): Promise<number>;
 }
 
 let launched: Promise<Browser> | null = null;
@@ -80,7 +79,7 @@ export async function openWindow(options?: BrowserContextOptions): Promise<Windo
 
 /**
  * The worker's window until the test ends, signed out and with nothing stored: half as expensive as one of its own. For tests that change
- * nothing in it but what it shows, its size and the routes of its page.
+ * nothing in it but what it shows, its size, its theme, whether it has a network, and the routes of its page.
  */
 export async function borrowWindow(): Promise<Window> {
   const window = kept ?? (await openLastingWindow());
@@ -101,6 +100,8 @@ async function takeBack(window: Window): Promise<void> {
     for (const other of context.pages()) if (other !== page) await other.close();
     await context.clearCookies();
     await page.setViewportSize(VIEWPORT);
+    await page.emulateMedia({ colorScheme: COLOR_SCHEME });
+    await context.setOffline(false);
     complaints.length = 0;
     consoleLines.length = 0;
     kept = window;
@@ -128,6 +129,7 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
   const browser = await browserOfWorker();
   const context = await browser.newContext({
     viewport: VIEWPORT,
+    colorScheme: COLOR_SCHEME,
     // What moves is never quite where a test looks.
     reducedMotion: "reduce",
     // Whatever depends on them says which it takes.
@@ -155,6 +157,16 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
     const isOwn = ["127.0.0.1", "localhost"].includes(url.hostname) || url.hostname.endsWith(".localhost");
     if (url.protocol !== "data:" && !isOwn) complaints.push(`request to ${url.href}`);
   });
+  return {
+    page,
+    complaints,
+    consoleLines,
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+/** Counts what comes over the wire from now on, in bytes and headers too, until somebody asks. */
+export function countReceived(page: Page): () => Promise<number> {
   const sizes: Promise<number>[] = [];
   page.on("requestfinished", (request) => {
     const size = request
@@ -163,13 +175,7 @@ export async function openLastingWindow(options: BrowserContextOptions = {}): Pr
     // The page may be gone before its last answers are counted.
     sizes.push(size.catch(() => 0));
   });
-  return {
-    page,
-    complaints,
-    consoleLines,
-    received_bytes: async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0),
-    [Symbol.asyncDispose]: () => context.close(),
-  };
+  return async () => (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 /** The real service with the console of the sources as they are now. */
@@ -190,7 +196,8 @@ export async function signIn(page: Page, { url, key }: Pick<RunningService, "url
   });
   if (!answer.ok()) throw new Error(`Cannot sign in: ${answer.status()} ${await answer.text()}`);
   await page.goto(url + path);
-  await page.getByRole("navigation").first().waitFor();
+  // By its tag: to find what has a role, the browser looks at every element of the page.
+  await page.locator("nav:visible").first().waitFor();
 }
 
 /** Signs the person before the page in with a key, as a person would, and waits until the console is there. */

@@ -88,7 +88,7 @@ export async function startDemo(options: DemoOptions): Promise<DemoService> {
         models_file,
         rate_limit: null,
         console_folder: options.consoleFolder ?? BUILT_CONSOLE,
-        readiness: { expected_ms: 1000, idle_ms: 5000, repeat_ms: 200, tick_ms: 100 },
+        readiness: { expected_ms: 1000, idle_ms: 5000, repeat_ms: 200, tick_ms: 250 },
       },
     }),
   );

@@ -118,7 +118,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
 
   it("knows in every window of the browser who is signed in now", async () => {
     const { api_key } = await createKey("reader", ["robots:read"]);
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, running, "/keys");
     await page.getByRole("button", { name: "New key" }).waitFor();
     const other = await page.context().newPage();
@@ -161,8 +161,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("keeps the theme that the person chose, and follows the computer otherwise", async () => {
-    const { page } = await openWindow({ colorScheme: "light" });
+    const { page } = await borrowWindow();
     await signIn(page, running);
+    expect(await theme(page)).toBe("light");
     await page.emulateMedia({ colorScheme: "dark" });
     await expect.poll(() => theme(page)).toBe("dark");
     await page.getByRole("button", { name: "Use the light theme" }).first().click();
@@ -270,7 +271,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("says that it has lost the service, keeps what it shows, and goes on by itself", async () => {
-    const { page } = await openWindow();
+    const { page } = await borrowWindow();
     await signIn(page, running, "/robots");
     const shown = page.getByRole("heading", { name: "No robot is registered yet" });
     await shown.waitFor();

@@ -89,7 +89,6 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     expect(await page.locator(".usage-bar").last().locator(".usage-part").count()).toBe(0);
     // Six with a colour of their own, and the others.
     expect(await page.locator(".usage-bar").first().locator(".usage-part").count()).toBe(7);
-    expect(await violations(page)).toEqual([]);
   });
 
   it("the last 30 days, which it shows where nothing is said, are 30 times 24 hours, as at the command line", async () => {
@@ -152,7 +151,6 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     await page.getByText(problem).waitFor();
     const paths = running.requests.slice(before).map(({ path }) => path);
     expect(paths.filter((path) => path.includes("/usage/summary"))).toEqual([]);
-    expect(await violations(page)).toEqual([]);
   });
 
   it("gives all of it as a file that no spreadsheet takes for formulas", async () => {
