@@ -128,17 +128,26 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       expect(Number(/(\d+\.\d)/.exec(security)?.[1])).toBeLessThanOrEqual(2);
     });
 
-    test.each([
-      ["localhost:8080", ["localhost"]],
-      ["0.0.0.0:8080", ["127.0.0.1", OWN_ADDRESS]],
-      ['"[::]:8080"', ["127.0.0.1", "::1", OWN_ADDRESS]],
-      ['"[::1]:8080"', ["::1"]],
-      [`${OWN_ADDRESS}:8080`, [OWN_ADDRESS]],
-      [`${HOSTNAME}:8080`, [HOSTNAME]],
-    ])("listen: %s answers at %j", async (listen, hosts) => {
-      await configure(`listen: ${listen}`);
-      await computer.run(`systemctl restart ${UNIT}`);
-      for (const host of hosts) expect(await get("/readyz", host)).toBe("HTTP/1.1 200 OK");
+    describe("without the check before each start, which costs as much as the start", () => {
+      const drop_in = `/etc/systemd/system/${UNIT}.d/unchecked.conf`;
+      beforeAll(async () => {
+        await computer.write(drop_in, "[Service]\nExecStartPre=\n");
+        await computer.run("systemctl daemon-reload");
+      });
+      afterAll(() => computer.run(`rm ${drop_in}; systemctl daemon-reload`));
+
+      test.each([
+        ["localhost:8080", ["localhost"]],
+        ["0.0.0.0:8080", ["127.0.0.1", OWN_ADDRESS]],
+        ['"[::]:8080"', ["127.0.0.1", "::1", OWN_ADDRESS]],
+        ['"[::1]:8080"', ["::1"]],
+        [`${OWN_ADDRESS}:8080`, [OWN_ADDRESS]],
+        [`${HOSTNAME}:8080`, [HOSTNAME]],
+      ])("listen: %s answers at %j", async (listen, hosts) => {
+        await configure(`listen: ${listen}`);
+        await computer.run(`systemctl restart ${UNIT}`);
+        for (const host of hosts) expect(await get("/readyz", host)).toBe("HTTP/1.1 200 OK");
+      });
     });
 
     test.each([

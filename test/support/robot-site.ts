@@ -31,6 +31,8 @@ export interface RobotOptions {
 }
 
 const HOSTNAME = "arm-7";
+/** Starts again without the delays as shipped, which provision.test.ts tests: they take a fifth of what a start costs. */
+const DROP_IN = `/usr/local/lib/systemd/system/${UNIT}.d/quick.conf`;
 
 const opened = new Map<DebianRelease, Promise<RobotSite>>();
 
@@ -58,6 +60,7 @@ async function openRobotSite(release: DebianRelease): Promise<RobotSite> {
   await installPackage(first.image, deb);
   await provision(first.image, service);
   await first.image.run(`echo 'watch: { settle_ms: ${SETTLE_MS} }' >>${CONFIGURATION_FILE}`);
+  await first.image.write(DROP_IN, "[Service]\nRestartSec=100ms\nExecStartPre=\n");
   await first.boot();
   await first.until(({ state }) => state === "registered");
   await first.run(`systemctl is-active ${UNIT}`);

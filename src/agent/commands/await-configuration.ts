@@ -5,7 +5,7 @@ import type { CommandContext } from "./context.ts";
 import { showFindings } from "./show-findings.ts";
 
 /** How often a configuration that cannot be used is looked at again; no more than a stat while nobody edits it. */
-const LOOK_AGAIN_MS = 5000;
+const LOOK_AGAIN_MS = 2000;
 
 /**
  * The configuration to start with. Where there is none to work with, says why, once for each edit.
