@@ -108,6 +108,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   using disk = createServiceDisk(bytes, dice.fork());
   const database = createDatabase(disk);
   let seen_commits = 0;
+  let seenVersion = "";
   const found: Found = { failure: null, trace: [] };
   const happened: Record<string, number> = {};
   const happens = (what: string) => {
@@ -297,6 +298,10 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
       if (!(await scheduler.step())) break;
       if (database.commits === seen_commits) continue;
       seen_commits = database.commits;
+      // Many commit nothing.
+      const version = disk.watcher.version();
+      if (version === seenVersion) continue;
+      seenVersion = version;
       truth.look();
       ledger.look(scheduler.now_ms);
     }

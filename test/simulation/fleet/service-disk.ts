@@ -64,6 +64,8 @@ export interface Backup {
 }
 
 export interface Watcher {
+  /** The same as long as nothing is committed. */
+  version(): string;
   prepare(sql: string): Watch;
 }
 
@@ -100,6 +102,7 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
   let synced: { readonly header: Buffer; readonly bytes: number } = { header: NOTHING, bytes: 0 };
   writeFileSync(path, bytes);
   let watching = new DatabaseSync(path, { readOnly: true });
+  let replacements = 0;
 
   function readLog(): Buffer {
     return existsSync(paths.log) ? readFileSync(paths.log) : NOTHING;
@@ -119,6 +122,7 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
     writeFileSync(path, file);
     writeFileSync(paths.log, log);
     watching = new DatabaseSync(path, { readOnly: true });
+    replacements += 1;
     noteSynced(log);
   }
 
@@ -149,25 +153,29 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
     if (trouble === "input and output fail") throw sqliteError(IO_ERROR_SYNC, "disk I/O error");
   }
 
+  const watcher: Watcher = {
+    prepare(sql) {
+      let preparedIn = watching;
+      let statement = watching.prepare(sql);
+      const current = () => {
+        if (preparedIn !== watching) {
+          preparedIn = watching;
+          statement = watching.prepare(sql);
+        }
+        return statement;
+      };
+      return {
+        all: (...parameters) => current().all(...parameters),
+        get: (...parameters) => current().get(...parameters),
+      };
+    },
+    version: () => `${replacements} ${JSON.stringify(dataVersion.get())}`,
+  };
+  const dataVersion = watcher.prepare("pragma data_version");
+
   return {
     folder,
-    watcher: {
-      prepare(sql) {
-        let preparedIn = watching;
-        let statement = watching.prepare(sql);
-        const current = () => {
-          if (preparedIn !== watching) {
-            preparedIn = watching;
-            statement = watching.prepare(sql);
-          }
-          return statement;
-        };
-        return {
-          all: (...parameters) => current().all(...parameters),
-          get: (...parameters) => current().get(...parameters),
-        };
-      },
-    },
+    watcher,
     get trouble() {
       return trouble;
     },
