@@ -1,7 +1,9 @@
 import { vi } from "vitest";
 
+import { PATIENCE_MS } from "../../support/patience.ts";
+
 /** What the service's tasks bring about comes soon, on a busy machine too. */
-export const SOON = { timeout: 20_000, interval: 100 } as const;
+export const SOON = { timeout: PATIENCE_MS, interval: 100 } as const;
 
 /**
  * Looks again and again until `check` passes, and resolves with what it returned. In concurrent tests `expect.poll` fails by chance: it asks
