@@ -124,3 +124,14 @@ test("distrust: holds although an edit of `watch` is taken over at the same time
   collector.distrust();
   expect(await wantedOf(collector)).toMatchObject({ body: { configuration_digest: await digestOfFiles(...paths) } });
 });
+
+test("distrust: the next look reads configuration, manifest and every file again, whatever their stats say", async () => {
+  const { collector, files, paths, configPath, manifestPath } = await robot();
+  await wantedOf(collector);
+  files.opened.length = 0;
+  await wantedOf(collector);
+  expect(files.opened).toEqual([]);
+  collector.distrust();
+  await wantedOf(collector);
+  expect(files.opened.toSorted()).toEqual([configPath, manifestPath, ...paths].toSorted());
+});
