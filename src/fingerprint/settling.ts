@@ -66,6 +66,8 @@ export function createSettling(clock: Clock, limits: SettlingLimits): Settling {
     isUnsettled: (path) => restless_since.has(path),
     isRestless,
     suspicion_ms(path, sha256, quiet_ms) {
+      // Whole or not, it holds still: the next unrest starts a new grace.
+      if (quiet_ms >= still_ms) restless_since.delete(path);
       if (accepted.get(path) === sha256) return 0;
       const now_ms = clock.monotonic_ms();
       const known = suspects.get(path);

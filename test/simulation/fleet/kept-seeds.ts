@@ -15,6 +15,11 @@ export const KEPT_SEEDS: readonly KeptSeed[] = [
     minutes: 0.02,
     found: "that a replica killed while it opened the database kept all others from writing",
   },
+  {
+    seed: 7000159,
+    acts: [14, 15, 16, 18, 20, 21],
+    found: "that a file that came to rest half-written was not waited for when it was written again",
+  },
 ];
 
 /** The line for `KEPT_SEEDS` that says what failed. */

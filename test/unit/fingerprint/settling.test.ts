@@ -343,6 +343,10 @@ describe("createSettling", () => {
 
   test.each([
     ["the file held still", (path: string, { unrest_ms }: ReturnType<typeof createSettling>) => unrest_ms(path, 500)],
+    [
+      "its half-written content held still",
+      (path: string, { suspicion_ms }: ReturnType<typeof createSettling>) => suspicion_ms(path, FIRST, 500),
+    ],
     ["it was taken or refused", (path: string, { restart }: ReturnType<typeof createSettling>) => restart(path)],
   ])("unrest after %s has a grace of its own", (_what, end) => {
     const { clock, settling } = start();
