@@ -150,7 +150,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       await opened.waitForLoadState();
       // It was another window from its first byte on.
       expect(await opened.evaluate("window.opener === null")).toBe(true);
-      expect(await other.evaluate("window.victim.closed")).toBe(true);
+      // The page that opened it is told a moment later.
+      await expect.poll(() => other.evaluate("window.victim.closed")).toBe(true);
       await expectNothingDone();
     });
   });
