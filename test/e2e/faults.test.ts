@@ -146,7 +146,7 @@ describe.skipIf(whySkipped !== "")(
         const robot = await running();
         // Before Node has come up nothing can stand against a signal; systemctl reload sends none, it asks the agent. Held where it
         // is, it cannot become ready between the look and the signal; where it was ready already, it is started again.
-        const script = `for try in 1 2 3 4 5; do
+        const script = `while :; do
           systemctl stop ${UNIT}; systemctl start --no-block ${UNIT}
           until process=$(systemctl show --value -p MainPID ${UNIT}) && grep -q '^SigCgt:.*[13579bdf]$' /proc/$process/status 2>/dev/null; do :; done
           kill -STOP $process; state=$(systemctl show --value -p ActiveState ${UNIT})

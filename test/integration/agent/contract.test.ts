@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { contractText } from "../../../src/manifest/custom/contract-text.ts";
 import type { Contract } from "../../../src/manifest/custom/contract.ts";
@@ -13,10 +13,10 @@ import { createScene } from "../../support/scene.ts";
 const GOLDEN = join(import.meta.dirname, "../../golden/robot-manifest/examples");
 
 let scene: Scene;
-beforeAll(async () => {
+beforeEach(async () => {
   scene = await createScene();
 });
-afterAll(() => scene[Symbol.asyncDispose]());
+afterEach(() => scene[Symbol.asyncDispose]());
 
 async function contract(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { robot } = scene;
@@ -146,7 +146,6 @@ describe("contract FILE", () => {
 
   test("check: a manifest with ten mistakes fits a page", async () => {
     const { robot } = scene;
-    const before = await readFile(robot.manifest_path, "utf8");
     const mistakes: readonly (readonly [string, string])[] = [
       ["topology: single_arm", "topology: singel_arm"],
       ["control_rate_hz: 20", 'control_rate_hz: "20"'],
@@ -164,7 +163,6 @@ describe("contract FILE", () => {
       mistakes.reduce((text, [from, to]) => text.replace(from, to), customManifest(["/etc/arm.yaml"])),
     );
     const { code, stderr } = await robot.run(["check"]);
-    await writeFile(robot.manifest_path, before);
     expect(code).toBe(3);
     expect(stderr.split("\n").length).toBeLessThan(50);
     expect(stderr.replaceAll(robot.folder, "/robot")).toMatchInlineSnapshot(`
@@ -250,6 +248,7 @@ describe("contract --diff", () => {
 
   test("--setup --dry-run and check --json show the contract that would be sent", async () => {
     const { robot } = scene;
+    await writeFile(robot.manifest_path, customManifest(robot.paths));
     const [preview, checked, { stdout }] = await Promise.all([
       robot.run(["--setup", "--dry-run", "--json"]),
       robot.run(["check", "--json"]),

@@ -48,8 +48,11 @@ const source = [
   "bash",
 ];
 
+/** A first shell whose input is a socket takes itself for a remote one and reads /etc/bash.bashrc (bash(1), INVOCATION). */
+const environment = { SHLVL: "1" };
+
 async function run(words = source, path = "/usr/bin:/bin") {
-  const { code, stdout, stderr } = await execute([...words, checkout, path], { may_fail: true });
+  const { code, stdout, stderr } = await execute([...words, checkout, path], { may_fail: true, environment });
   return { code, stdout, stderr };
 }
 
