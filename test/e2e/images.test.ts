@@ -16,7 +16,7 @@ const SETUP_UNIT = `${PACKAGE}-setup.service`;
 
 describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd >= BOOKWORM.systemd))(
   `an image, step by step, of $suite, systemd $systemd${whySkipped}`,
-  { timeout: LIMIT_MS },
+  { timeout: LIMIT_MS, shuffle: false },
   (release) => {
     const resources = new AsyncDisposableStack();
     let site: Site;

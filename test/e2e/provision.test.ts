@@ -27,7 +27,7 @@ const MEMORY_LIMIT_BYTES = 80 * 1024 * 1024;
 
 describe.skipIf(whySkipped !== "").each(RELEASES)(
   `a new robot, step by step, under $suite, systemd $systemd${whySkipped}`,
-  { timeout: LIMIT_MS },
+  { timeout: LIMIT_MS, shuffle: false },
   (release) => {
     const resources = new AsyncDisposableStack();
     let site: Site;

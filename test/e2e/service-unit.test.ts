@@ -24,7 +24,7 @@ const PROGRAM = "robot-policy-service";
 
 describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd >= BOOKWORM.systemd))(
   `robot-policy-service.service, step by step, under systemd $systemd${whySkipped}`,
-  { timeout: LIMIT_MS },
+  { timeout: LIMIT_MS, shuffle: false },
   (release) => {
     const resources = new AsyncDisposableStack();
     let computer: Computer;

@@ -216,7 +216,8 @@ function shell(run: Shell["run"]): Shell {
 function startSession(leader: number): Session {
   // Where no inventory of the computer looks, and which it does not keep.
   const folder = "/dev/shm/session";
-  const enter = ["nsenter", `--target=${leader}`, "--all", "--", "env", "-i", ...ENVIRONMENT];
+  // A session of its own: `kill 0` ends the scripts of this shell, and not the tests.
+  const enter = ["nsenter", `--target=${leader}`, "--all", "--", "setsid", "env", "-i", ...ENVIRONMENT];
   const [program = "", ...args] = [...enter, "sh", "-c", sessionLoop(folder)];
   const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
   endWithTest(child);
