@@ -5,7 +5,7 @@ import { tellJournals } from "../support/nspawn-journal.ts";
 import { MANIFEST_FILE, ROBOT_FILES, UNIT } from "../support/nspawn-robot.ts";
 import type { RobotComputer } from "../support/nspawn-robot.ts";
 import { PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, LIMIT_MS } from "../support/nspawn-root.ts";
+import { BOOKWORM, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn-root.ts";
 import { whySkipped } from "../support/nspawn-site.ts";
 import type { RobotSite } from "../support/robot-site.ts";
 import { sharedRobotSite } from "../support/robot-site.ts";
@@ -14,7 +14,7 @@ const CALIBRATION = "/home/ada/.cache/huggingface/lerobot/calibration/robots/so_
 
 describe.skipIf(whySkipped !== "")(
   `a calibration in a home, step by step, systemd ${BOOKWORM.systemd}${whySkipped}`,
-  { timeout: LIMIT_MS, shuffle: false },
+  STEP_BY_STEP,
   () => {
     const resources = new AsyncDisposableStack();
     let plant: RobotSite;

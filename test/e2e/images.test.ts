@@ -5,7 +5,7 @@ import { tellJournals } from "../support/nspawn-journal.ts";
 import { createRobotComputer, installPackage, provision, UNIT } from "../support/nspawn-robot.ts";
 import type { RobotComputer } from "../support/nspawn-robot.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES } from "../support/nspawn-root.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn-root.ts";
 import type { SiteService } from "../support/nspawn-service.ts";
 import { startSiteService } from "../support/nspawn-service.ts";
 import type { Site } from "../support/nspawn-site.ts";
@@ -16,7 +16,7 @@ const SETUP_UNIT = `${PACKAGE}-setup.service`;
 
 describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd >= BOOKWORM.systemd))(
   `an image, step by step, of $suite, systemd $systemd${whySkipped}`,
-  { timeout: LIMIT_MS, shuffle: false },
+  STEP_BY_STEP,
   (release) => {
     const resources = new AsyncDisposableStack();
     let site: Site;

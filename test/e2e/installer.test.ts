@@ -21,7 +21,7 @@ import {
 import type { RobotComputer } from "../support/nspawn-robot.ts";
 import type { DebianPackage } from "../support/nspawn-package.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { BOOKWORM, debianRoot, LIMIT_MS } from "../support/nspawn-root.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, STEP_BY_STEP } from "../support/nspawn-root.ts";
 import type { SiteService } from "../support/nspawn-service.ts";
 import { startSiteService } from "../support/nspawn-service.ts";
 import type { Site } from "../support/nspawn-site.ts";
@@ -40,7 +40,7 @@ const UNIT_FILE = `/usr/local/lib/systemd/system/${UNIT}`;
 
 describe.skipIf(whySkipped !== "")(
   `install without a package manager, step by step, under systemd ${BOOKWORM.systemd}${whySkipped}`,
-  { timeout: LIMIT_MS, shuffle: false },
+  STEP_BY_STEP,
   () => {
     const resources = new AsyncDisposableStack();
     let site: Site;

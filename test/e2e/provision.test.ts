@@ -13,7 +13,7 @@ import {
 import type { RobotComputer } from "../support/nspawn-robot.ts";
 import type { DebianPackage } from "../support/nspawn-package.ts";
 import { debianPackage, PACKAGE } from "../support/nspawn-package.ts";
-import { debianRoot, LIMIT_MS, RELEASES } from "../support/nspawn-root.ts";
+import { debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn-root.ts";
 import type { SiteService } from "../support/nspawn-service.ts";
 import { startSiteService } from "../support/nspawn-service.ts";
 import type { Site } from "../support/nspawn-site.ts";
@@ -27,7 +27,7 @@ const MEMORY_LIMIT_BYTES = 80 * 1024 * 1024;
 
 describe.skipIf(whySkipped !== "").each(RELEASES)(
   `a new robot, step by step, under $suite, systemd $systemd${whySkipped}`,
-  { timeout: LIMIT_MS, shuffle: false },
+  STEP_BY_STEP,
   (release) => {
     const resources = new AsyncDisposableStack();
     let site: Site;

@@ -9,7 +9,7 @@ import type { Computer } from "../support/nspawn.ts";
 import { createComputer } from "../support/nspawn.ts";
 import { tellJournals } from "../support/nspawn-journal.ts";
 import { wroteToJournal } from "../support/nspawn-robot.ts";
-import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES } from "../support/nspawn-root.ts";
+import { BOOKWORM, debianRoot, LIMIT_MS, RELEASES, STEP_BY_STEP } from "../support/nspawn-root.ts";
 import type { Site } from "../support/nspawn-site.ts";
 import { openSite, whySkipped } from "../support/nspawn-site.ts";
 import { OPERATOR_PROGRAM, SERVICE_PROGRAM } from "../support/programs-built.ts";
@@ -24,7 +24,7 @@ const PROGRAM = "robot-policy-service";
 
 describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd >= BOOKWORM.systemd))(
   `robot-policy-service.service, step by step, under systemd $systemd${whySkipped}`,
-  { timeout: LIMIT_MS, shuffle: false },
+  STEP_BY_STEP,
   (release) => {
     const resources = new AsyncDisposableStack();
     let computer: Computer;
