@@ -18,7 +18,7 @@ const GROWTH_BYTES = 16 * 1024;
 /**
  * Opens the tree under `root`.
  *
- * The way to each path is gone as trail.ts says: no link leads out, whoever put it there and whenever.
+ * Paths never leave the tree: folders are opened one by one and never through a link (trail.ts).
  *
  * @throws Node system errors: `root` cannot be opened, or is no folder.
  */
@@ -150,7 +150,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
   };
 }
 
-/** As trail.ts says, without a thread. */
+/** Synchronous, because a thread for each look takes longer than the look (trail.ts). */
 async function lookAt(name: string): Promise<Sight> {
   const stats = lstatSync(name, { bigint: true });
   if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(name) };

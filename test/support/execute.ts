@@ -45,8 +45,13 @@ export async function execute(words: readonly string[], options: ExecuteOptions 
   clearTimeout(alarm);
   const executed = { code: code ?? (signal === "SIGKILL" ? 137 : 143), stdout, stderr };
   if (is_late) throw new Error(`${words.join(" ")}: no end after ${limit_ms} ms\n${stdout}${stderr}`);
-  if (executed.code !== 0 && !may_fail)
-    throw new Error(`${words.join(" ")}: exit ${executed.code}\n${stdout}${stderr}`);
+  return requireSuccess(words.join(" "), executed, may_fail);
+}
+
+/** @throws what the program wrote, when it failed and may not. */
+export function requireSuccess(command: string, executed: Executed, mayFail: boolean): Executed {
+  const { code, stdout, stderr } = executed;
+  if (code !== 0 && !mayFail) throw new Error(`${command}: exit ${code}\n${stdout}${stderr}`);
   return executed;
 }
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 
 /**
- * Where small files are made that are synced again and again: in memory, where there is some, so that nobody waits for the disk. A script
- * that runs tests names a folder of its own.
+ * Folder for small files that are synced often: in memory where the system has such a folder, so that no test waits for the disk. A script
+ * that runs tests may set another one.
  */
 export const memoryFolder = process.env["ROBOT_POLICY_TEST_MEMORY"] ?? (existsSync("/dev/shm") ? "/dev/shm" : tmpdir());

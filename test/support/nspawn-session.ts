@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 
-import type { Executed, ExecuteOptions } from "./execute.ts";
+import { requireSuccess } from "./execute.ts";
+import type { ExecuteOptions, Executed } from "./execute.ts";
 import { PATIENCE_MS } from "./patience.ts";
 
 export type ScriptOptions = Omit<ExecuteOptions, "environment">;
@@ -61,7 +62,7 @@ export function openSession(shell: ChildProcessByStdio<Writable, Readable, null>
 
   return {
     async run(script, { input = "", limit_ms = PATIENCE_MS, may_fail = false } = {}) {
-      if (!isOpen) return judged(script, { code: KILLED, stdout: "", stderr: "" }, may_fail);
+      if (!isOpen) return requireSuccess(script, { code: KILLED, stdout: "", stderr: "" }, may_fail);
       count += 1;
       const number = count;
       const path = (kind: string) => join(folder, `${number}.${kind}`);
@@ -77,19 +78,13 @@ export function openSession(shell: ChildProcessByStdio<Writable, Readable, null>
       const [stdout, stderr] = [take(path("out")), take(path("err"))];
       if (code === null) throw new Error(`${script}: no end after ${limit_ms} ms\n${stdout}${stderr}`);
       for (const kind of ["sh", "in"]) take(path(kind));
-      return judged(script, { code, stdout, stderr }, may_fail);
+      return requireSuccess(script, { code, stdout, stderr }, may_fail);
     },
     async end() {
       shell.stdin.end();
       await ended;
     },
   };
-}
-
-function judged(script: string, executed: Executed, may_fail: boolean): Executed {
-  const { code, stdout, stderr } = executed;
-  if (code !== 0 && !may_fail) throw new Error(`${script}: exit ${code}\n${stdout}${stderr}`);
-  return executed;
 }
 
 /** Reads and removes a file. With a computer that lost its power its files are gone. */

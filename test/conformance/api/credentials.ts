@@ -37,7 +37,7 @@ export function credentialsConformance(target: () => Target, itOnce: ItOnce): vo
       expect(await client.refused("Unauthorized", name, { body: "{" })).toBe("Not authenticated");
     });
 
-    itOnce.each(GUARDED)("%s with a credential of nobody: 401", async (name) => {
+    itOnce.each(GUARDED)("%s with a key that was never issued: 401", async (name) => {
       const client = createClient(() => target().url, NOBODYS_KEY);
       expect(await client.refused("Unauthorized", name, empty(name))).toBe("Invalid API key");
     });

@@ -21,7 +21,7 @@ import type { Dice } from "../dice.ts";
  */
 export interface ServiceDisk extends Disposable {
   readonly folder: string;
-  /** Queries of whoever watches; they go on after a power cut. */
+  /** Connection of the invariant checks; it survives power cuts. */
   readonly watcher: Watcher;
   trouble: DiskTrouble;
   /** From now on it says that it synced, and does not. */

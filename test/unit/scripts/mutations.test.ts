@@ -8,7 +8,7 @@ import type { MutationKind } from "../../../scripts/mutations.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** Where the program would break for somebody: a kind that is not planted there any more finds nothing, and nobody is told. */
+/** A real place for each kind of mistake. A kind that no longer matches its place would find nothing, silently. */
 const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: string, replacement: string]>> = {
   "dropped-await": ["src/platform/durable-file.ts", "await file.close()", "(file.close())"],
   "dropped-fsync": ["src/platform/durable-file.ts", "await file.sync();", ";"],
