@@ -11,6 +11,7 @@ import type * as z from "zod";
 
 import { apiKeyCreatedSchema, apiKeyCreateSchema, apiKeyListSchema, apiKeyViewSchema } from "./api-keys.ts";
 import type { ApiKeyScope } from "./api-keys.ts";
+import { BODY_BYTES } from "./body-bytes.ts";
 import { deploymentCreateSchema, deploymentViewSchema } from "./deployments.ts";
 import { fleetCreateSchema, fleetListSchema, fleetModelUpdateSchema, fleetViewSchema } from "./fleets.ts";
 import { modelViewSchema } from "./models.ts";
@@ -19,8 +20,11 @@ import { robotSetupSchema } from "./robots.ts";
 import { robotListSchema, robotSetupAnswerSchema } from "./robot-views.ts";
 import { usageListSchema } from "./usage.ts";
 
-/** One operation of the service. Path parameters are written `{like_this}`. */
-export interface Operation {
+/** One operation of the service. */
+export type Operation = Address & (WithBody | WithoutBody);
+
+/** What every operation has. Path parameters are written `{like_this}`. */
+interface Address {
   readonly summary: string;
   readonly tag: "robots" | "fleets" | "customer-auth" | "catalog";
   readonly method: "GET" | "POST" | "DELETE";
@@ -29,9 +33,17 @@ export interface Operation {
   readonly scopes: readonly [ApiKeyScope, ...ApiKeyScope[]] | "any" | "public";
   /** Query parameters; unknown ones are ignored. */
   readonly query?: z.ZodObject;
-  /** Null where the operation takes no body. */
-  readonly request: z.ZodType | null;
   readonly response: z.ZodType;
+}
+
+export interface WithBody<S extends z.ZodType = z.ZodType> {
+  readonly request: S;
+  /** A larger body is refused. */
+  readonly bodyBytes: number;
+}
+
+export interface WithoutBody {
+  readonly request: null;
 }
 
 /** The operations of the service document, section 4. */
@@ -43,6 +55,7 @@ export const operations = {
     path: "/v1/robots/setup",
     scopes: ["robots:setup"],
     request: robotSetupSchema,
+    bodyBytes: BODY_BYTES.registration,
     response: robotSetupAnswerSchema,
   },
   listRobots: {
@@ -62,6 +75,7 @@ export const operations = {
     path: "/v1/fleets",
     scopes: ["fleets:write"],
     request: fleetCreateSchema,
+    bodyBytes: BODY_BYTES.fleet,
     response: fleetViewSchema,
   },
   listFleets: {
@@ -81,6 +95,7 @@ export const operations = {
     path: "/v1/fleets/{fleet_id}/model",
     scopes: ["fleets:write"],
     request: fleetModelUpdateSchema,
+    bodyBytes: BODY_BYTES.names,
     response: fleetViewSchema,
   },
   createDeployment: {
@@ -90,6 +105,7 @@ export const operations = {
     path: "/v1/me/deployments",
     scopes: ["deployments:write"],
     request: deploymentCreateSchema,
+    bodyBytes: BODY_BYTES.names,
     response: deploymentViewSchema,
   },
   createApiKey: {
@@ -99,6 +115,7 @@ export const operations = {
     path: "/v1/me/api-keys",
     scopes: ["api-keys:write"],
     request: apiKeyCreateSchema,
+    bodyBytes: BODY_BYTES.names,
     response: apiKeyCreatedSchema,
   },
   listApiKeys: {

@@ -1,5 +1,6 @@
 import type { Operation } from "./api.ts";
 import { auditListSchema, refusalListSchema, refusalQuerySchema } from "./audit.ts";
+import { BODY_BYTES } from "./body-bytes.ts";
 import { deploymentListSchema, deploymentViewSchema } from "./deployments.ts";
 import { endpointListSchema, fleetDetailsSchema, fleetNeedsListSchema, fleetPreviewedSchema } from "./fleet-details.ts";
 import { fleetPreviewSchema, fleetViewSchema } from "./fleets.ts";
@@ -105,6 +106,7 @@ export const beyondSpec = {
     path: "/v1/fleets/preview",
     scopes: ["robots:read"],
     request: fleetPreviewSchema,
+    bodyBytes: BODY_BYTES.fleet,
     response: fleetPreviewedSchema,
   },
   listModels: {
@@ -189,6 +191,7 @@ export const beyondSpec = {
     path: "/v1/cli/login/start",
     scopes: "public",
     request: sessions.loginStartSchema,
+    bodyBytes: BODY_BYTES.login,
     response: sessions.loginStartedSchema,
   },
   pollLogin: {
@@ -198,6 +201,7 @@ export const beyondSpec = {
     path: "/v1/cli/login/poll",
     scopes: "public",
     request: sessions.loginPollSchema,
+    bodyBytes: BODY_BYTES.login,
     response: sessions.loginPolledSchema,
   },
   exchangeLogin: {
@@ -207,6 +211,7 @@ export const beyondSpec = {
     path: "/v1/cli/login/exchange",
     scopes: "public",
     request: sessions.loginExchangeSchema,
+    bodyBytes: BODY_BYTES.login,
     response: sessions.loginTokenSchema,
   },
   decideLogin: {
@@ -216,6 +221,7 @@ export const beyondSpec = {
     path: "/v1/cli/login/decide",
     scopes: "any",
     request: sessions.loginDecisionSchema,
+    bodyBytes: BODY_BYTES.login,
     response: sessions.loginDecidedSchema,
   },
   endSession: {

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 
 import { operations } from "../../src/api/api.ts";
-import { refuseInvalid, refuseUnreadable } from "../../src/service/http/answers.ts";
+import { refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "../../src/service/http/answers.ts";
 import type { Answer } from "../../src/service/http/answers.ts";
 import type { Body } from "../../src/service/http/body.ts";
 import { validate } from "../../src/service/validation/validation.ts";
@@ -25,6 +25,8 @@ export function answerOf(schema: z.ZodType, body: Body): Answer {
   switch (body.state) {
     case "unreadable":
       return refuseUnreadable(400, "There was an error parsing the body");
+    case "too-many":
+      return TOO_MANY_VALUES;
     case "invalid":
       return refuseInvalid([body.finding]);
     case "read": {

@@ -21,7 +21,7 @@ export interface ApiFlags extends OperatorFlags {
 }
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] as const;
-/** The service takes 1 MiB; a little more lets it say so itself. */
+/** More than the service takes, so that it says so itself. */
 const INPUT_LIMIT_BYTES = 2_097_152;
 const PAGES_LIMIT = 1000;
 const PAGE_ITEMS = "1000";

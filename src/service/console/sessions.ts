@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import * as z from "zod";
 
+import { BODY_BYTES } from "../../api/body-bytes.ts";
 import { text } from "../../api/text.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import { createConsoleToken, signIn } from "../auth/console-session.ts";
@@ -20,6 +21,7 @@ import { endSession } from "../store/sessions.ts";
 import { SESSION_PATH } from "./console-paths.ts";
 
 const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });
+const SIGN_IN = { method: "POST", path: SESSION_PATH, scopes: "public", bodyBytes: BODY_BYTES.login } as const;
 
 /**
  * `POST /console/session` {api_key}: a session for the browser, in a cookie that no script can read; the key itself goes nowhere.
@@ -28,7 +30,7 @@ const signInSchema = z.object({ api_key: text({ minimum: 1, maximum: 256 }) });
 export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
   const { store, machine, newId, lastUsed } = context;
 
-  route(app, context, { method: "POST", path: SESSION_PATH, scopes: "public" }, async (request, { content_type }) => {
+  route(app, context, SIGN_IN, async (request, { content_type }) => {
     if (!isFromConsole(request)) return refuseForeign();
     const body = readRequest({ request: signInSchema }, request, content_type);
     if (body.state === "refused") return body.answer;

@@ -1,6 +1,7 @@
 import type { ErrorCode } from "../../api/errors.ts";
 import type { Finding } from "../validation/finding.ts";
 import { validationAnswer } from "../validation/answer.ts";
+import { BODY_VALUES_MAXIMUM } from "./body.ts";
 
 /** What goes back: a status and a JSON text, both final. */
 export interface Answer {
@@ -58,6 +59,8 @@ export function refuse(code: ErrorCode, detail: string, headers: Readonly<Record
 export function refuseUnreadable(status: number, detail: string): Answer {
   return { status, json: JSON.stringify({ detail }) };
 }
+
+export const TOO_MANY_VALUES = refuse("PayloadTooLarge", `The body has more than ${BODY_VALUES_MAXIMUM} JSON values`);
 
 /** A bug of ours. The client learns that it was not its fault, the log learns the rest. */
 export function answerBroken(): Answer {

@@ -1,6 +1,8 @@
+import { BODY_BYTES } from "../../api/body-bytes.ts";
+
 /** Bounds of one HTTP connection. A robot needs a fraction of each. */
 export interface HttpLimits {
-  /** Larger bodies are refused with 413. */
+  /** Larger bodies are refused with 413, whatever the operation takes. */
   readonly body_bytes: number;
   /** Bodies worked on at the same time, all together; beyond that requests are asked to come again (503). */
   readonly held_bodies_bytes: number;
@@ -24,7 +26,7 @@ export interface HttpLimits {
 }
 
 export const HTTP_LIMITS: HttpLimits = {
-  body_bytes: 1024 * 1024,
+  body_bytes: BODY_BYTES.registration,
   held_bodies_bytes: 64 * 1024 * 1024,
   header_bytes: 16 * 1024,
   headers_timeout_ms: 10_000,

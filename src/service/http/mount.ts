@@ -4,7 +4,8 @@ import { constants, createGzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type * as z from "zod";
 
-import type { Operation } from "../../api/api.ts";
+import type { Operation, WithBody, WithoutBody } from "../../api/api.ts";
+import { BODY_BYTES } from "../../api/body-bytes.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import type { JsonObject } from "../json/parse-json.ts";
 import type { Handler, OperationContext, PublicHandler } from "../operations/operation.ts";
@@ -12,7 +13,7 @@ import type { Refusals } from "../registrations/refusals.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
-import { refuse, refuseInvalid, refuseUnreadable } from "./answers.ts";
+import { refuse, refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
 import { arrivalOf } from "./arrival.ts";
 import { readBody } from "./body.ts";
 import { clientAddress } from "./client-address.ts";
@@ -54,7 +55,7 @@ const RETRY_AFTER_S = "1";
 export function mountWithBody<S extends z.ZodType>(
   app: FastifyInstance,
   context: MountContext,
-  operation: Operation & { readonly request: S },
+  operation: Operation & WithBody<S>,
   handle: Handler<z.output<S>>,
   onRefused?: OnRefused,
 ): void {
@@ -70,7 +71,7 @@ export function mountWithBody<S extends z.ZodType>(
 export function mountPublic<S extends z.ZodType>(
   app: FastifyInstance,
   context: MountContext,
-  operation: Operation & { readonly request: S; readonly scopes: "public" },
+  operation: Operation & WithBody<S> & { readonly scopes: "public" },
   handle: PublicHandler<z.output<S>>,
 ): void {
   route(app, context, operation, async (request, { content_type }) => {
@@ -84,7 +85,7 @@ export function mountPublic<S extends z.ZodType>(
 export function mount(
   app: FastifyInstance,
   context: MountContext,
-  operation: Operation & { readonly request: null },
+  operation: Operation & WithoutBody,
   handle: Handler<null>,
 ): void {
   route(app, context, operation, (request, admitted) =>
@@ -96,7 +97,7 @@ export function mount(
 export function mountWithQuery<Q extends z.ZodObject>(
   app: FastifyInstance,
   context: MountContext,
-  operation: Operation & { readonly request: null; readonly query: Q },
+  operation: Operation & WithoutBody & { readonly query: Q },
   handle: Handler<null, z.output<Q>>,
 ): void {
   route(app, context, operation, async (request, admitted) => {
@@ -146,7 +147,7 @@ function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
 }
 
 /** What a path answers, and to whom. */
-type Route = Pick<Operation, "method" | "scopes"> & { readonly path: string };
+type Route = Pick<Operation, "method" | "scopes"> & Partial<Pick<WithBody, "bodyBytes">> & { readonly path: string };
 
 type ReadRequest<T> =
   | { readonly state: "read"; readonly value: T }
@@ -162,6 +163,8 @@ export function readRequest<S extends z.ZodType>(
   switch (body.state) {
     case "unreadable":
       return { state: "refused", answer: refuseUnreadable(400, "There was an error parsing the body") };
+    case "too-many":
+      return { state: "refused", answer: TOO_MANY_VALUES };
     case "invalid":
       return { state: "refused", answer: refuseInvalid([body.finding]) };
     case "read": {
@@ -183,6 +186,10 @@ export function route(
   app.route({
     method: operation.method,
     url: routePath(operation.path),
+    bodyLimit: Math.min(
+      operation.bodyBytes ?? BODY_BYTES.none,
+      app.initialConfig.bodyLimit ?? Number.POSITIVE_INFINITY,
+    ),
     // Before the body is read: who may not send one costs no more than a look at the headers.
     onRequest: async (request, reply) => {
       const { "content-type": content_type } = request.headers;

@@ -23,7 +23,8 @@ export function templateOf(route_path: string): string {
 export function methodsAt(path: string): readonly string[] {
   if (SERVICE_PATHS.some((known) => known === path)) return ["GET", "HEAD"];
   const exact = OPERATIONS.filter((operation) => operation.path === path);
-  const matching = exact.length > 0 ? exact : OPERATIONS.filter((operation) => matches(operation.path, path));
+  const parts = partsOf(path);
+  const matching = exact.length > 0 ? exact : OPERATIONS.filter((operation) => matches(operation.path, parts));
   return matching.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
 }
 
@@ -37,14 +38,22 @@ export function shadowedPaths(): readonly {
 }[] {
   return [...new Set(OPERATIONS.map(({ path }) => path))].flatMap((path) => {
     const own = methodsAt(path);
-    const others = OPERATIONS.filter((operation) => operation.path !== path && matches(operation.path, path));
+    const parts = partsOf(path);
+    const others = OPERATIONS.filter((operation) => operation.path !== path && matches(operation.path, parts));
     const methods = others.map(({ method }) => method).filter((method) => !own.includes(method));
     return methods.length === 0 || path.includes("{") ? [] : [{ path, methods }];
   });
 }
 
-function matches(template: string, path: string): boolean {
-  const [expected, actual] = [template.split("/"), path.split("/")];
+/** One more than any template has: a path of thousands costs no more. */
+const PARTS_MAXIMUM = 1 + Math.max(...OPERATIONS.map(({ path }) => path.split("/").length));
+
+function partsOf(path: string): readonly string[] {
+  return path.split("/", PARTS_MAXIMUM);
+}
+
+function matches(template: string, actual: readonly string[]): boolean {
+  const expected = template.split("/");
   return (
     expected.length === actual.length &&
     expected.every((part, index) => (part.startsWith("{") ? actual[index] !== "" : part === actual[index]))

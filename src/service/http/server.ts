@@ -103,7 +103,9 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
       return refuseUnavailable("The service cannot reach its storage");
     }
     const status = statusOf(error);
-    if (status === 413) return refuse("PayloadTooLarge", `The body is larger than ${limits.body_bytes} bytes`);
+    if (status === 413) {
+      return refuse("PayloadTooLarge", `The body is larger than ${request.routeOptions.bodyLimit} bytes`);
+    }
     if (status !== null) return refuseUnreadable(status, "The request is malformed");
     log.error("request_failed", { request_id: request.id, path: loggedPath(request), error: describe(error) });
     return answerBroken();

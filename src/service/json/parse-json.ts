@@ -1,3 +1,5 @@
+import { codePoints } from "../../api/text.ts";
+
 /**
  * A JSON value as it was written: members keep their order whatever they are called (`10`, `__proto__`), the last of
  * duplicates wins at the place of the first, integers beyond 2^53 are exact.
@@ -5,11 +7,14 @@
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 export type JsonObject = ReadonlyMap<string, Json>;
 
-/** `invalid`: not JSON, with the text and position Python's decoder gives. `too-much`: JSON, but past a bound below. */
+/**
+ * `invalid`: not JSON, with the text and position Python's decoder gives. `too-much`: JSON, but past a bound below. `too-many`: more
+ * values than were asked for.
+ */
 export type ParsedJson =
   | { readonly state: "parsed"; readonly value: Json }
   | { readonly state: "invalid"; readonly message: string; readonly position: number }
-  | { readonly state: "too-much" };
+  | { readonly state: "too-much" | "too-many" };
 
 /** Arrays and objects within each other. Requests of the contract need five. */
 export const JSON_DEPTH_MAXIMUM = 512;
@@ -20,16 +25,17 @@ export const JSON_INTEGER_DIGITS_MAXIMUM = 4300;
  * Parses a JSON text as CPython 3.12's `json.loads` does: `NaN`, `Infinity` and `-Infinity` are numbers, an unpaired
  * surrogate escape is a character, control characters in strings are refused.
  *
+ * @param valuesMaximum of arrays, objects, texts, numbers and constants, whatever holds them. Reading stops at the first one beyond it.
  * @returns positions in code points from the start of the text.
  */
-export function parseJson(text: string): ParsedJson {
-  const parser = new Parser(text);
+export function parseJson(text: string, valuesMaximum = Number.POSITIVE_INFINITY): ParsedJson {
+  const parser = new Parser(text, valuesMaximum);
   try {
     return { state: "parsed", value: parser.document() };
   } catch (error) {
-    if (error instanceof TooMuchError) return { state: "too-much" };
+    if (error instanceof BoundError) return { state: error.bound };
     if (!(error instanceof SyntaxFinding)) throw error;
-    return { state: "invalid", message: error.message, position: codePointsBefore(text, error.index) };
+    return { state: "invalid", message: error.message, position: codePoints(text.slice(0, error.index)) };
   }
 }
 
@@ -43,7 +49,14 @@ class SyntaxFinding extends Error {
   }
 }
 
-class TooMuchError extends Error {}
+class BoundError extends Error {
+  readonly bound: "too-much" | "too-many";
+
+  constructor(bound: BoundError["bound"]) {
+    super(bound);
+    this.bound = bound;
+  }
+}
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?/y;
 const HEX_4 = /^[0-9a-fA-F]{4}$/;
@@ -75,9 +88,11 @@ class Parser {
   readonly #text: string;
   #index = 0;
   #depth = 0;
+  #valuesLeft: number;
 
-  constructor(text: string) {
+  constructor(text: string, valuesMaximum: number) {
     this.#text = text;
+    this.#valuesLeft = valuesMaximum;
   }
 
   document(): Json {
@@ -89,6 +104,8 @@ class Parser {
   }
 
   #value(): Json {
+    this.#valuesLeft -= 1;
+    if (this.#valuesLeft < 0) throw new BoundError("too-many");
     const first = this.#text.charAt(this.#index);
     if (first === '"') return this.#string();
     if (first === "{") return this.#nested(() => this.#object());
@@ -99,7 +116,7 @@ class Parser {
 
   #nested<T>(parse: () => T): T {
     this.#depth += 1;
-    if (this.#depth > JSON_DEPTH_MAXIMUM) throw new TooMuchError();
+    if (this.#depth > JSON_DEPTH_MAXIMUM) throw new BoundError("too-much");
     const value = parse();
     this.#depth -= 1;
     return value;
@@ -198,7 +215,7 @@ class Parser {
     const value = Number(literal);
     if (fraction !== undefined || exponent !== undefined) return value;
     if (Number.isSafeInteger(value)) return value === 0 ? 0 : value;
-    if (literal.length > JSON_INTEGER_DIGITS_MAXIMUM) throw new TooMuchError();
+    if (literal.length > JSON_INTEGER_DIGITS_MAXIMUM) throw new BoundError("too-much");
     return BigInt(literal);
   }
 
@@ -215,8 +232,4 @@ class Parser {
       this.#index += 1;
     }
   }
-}
-
-function codePointsBefore(text: string, index: number): number {
-  return Array.from(text.slice(0, index)).length;
 }

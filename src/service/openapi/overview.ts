@@ -2,11 +2,10 @@ import { API_KEY_SCOPES } from "../../api/api-keys.ts";
 import { PAGE_LIMIT } from "../../api/pages.ts";
 import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../auth/login.ts";
 import { SESSION_LIFETIME_MS } from "../auth/session-token.ts";
-import { HTTP_LIMITS } from "../http/limits.ts";
+import { BODY_VALUES_MAXIMUM } from "../http/body.ts";
 import { FINDINGS_MAXIMUM } from "../validation/check.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const MEBIBYTE = 1024 * 1024;
 
 /** What holds for all operations, in CommonMark, which the OpenAPI Specification has descriptions written in. */
 export const OVERVIEW = `Robot inventory, the model catalog, deployments, fleets, API keys and hosted usage. Operations marked \`x-beyond-spec\` are this implementation's own.
@@ -19,7 +18,7 @@ Every request carries \`Authorization: Bearer <credential>\`: an API key, or the
 
 ## Requests
 
-A body is JSON in UTF-8 and says so: \`Content-Type: application/json\` (or a type that ends in \`+json\`). Under any other type, such as the one that \`curl --data\` sends, or none, it counts as a text, and the answer is 422 with \`loc\` \`["body"]\` and \`msg\` "Input should be a valid dictionary or object to extract fields from". A body has at most ${HTTP_LIMITS.body_bytes / MEBIBYTE} MiB. Unknown query parameters are ignored.
+A body is JSON in UTF-8 and says so: \`Content-Type: application/json\` (or a type that ends in \`+json\`). Under any other type, such as the one that \`curl --data\` sends, or none, it counts as a text, and the answer is 422 with \`loc\` \`["body"]\` and \`msg\` "Input should be a valid dictionary or object to extract fields from". A body is at most as large as its operation says, and has at most ${BODY_VALUES_MAXIMUM} JSON values: objects, arrays, texts, numbers and constants, whatever holds them. Unknown query parameters are ignored.
 
 Moments are ISO 8601 in UTC with milliseconds, such as \`2026-05-04T03:02:01.000Z\`.
 

@@ -1,7 +1,7 @@
 import * as z from "zod";
 
 import { operations } from "../../api/api.ts";
-import type { Operation } from "../../api/api.ts";
+import type { Operation, WithBody } from "../../api/api.ts";
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import { EXAMPLES } from "./examples.ts";
 import { OPERATION_DESCRIPTIONS } from "./operation-descriptions.ts";
@@ -13,6 +13,8 @@ import { referenceTo, schemaReference } from "./schemas.ts";
 
 /** A part of the document; its shape is the OpenAPI Specification's (spec.openapis.org/oas/v3.1.1). */
 type Part = Readonly<Record<string, unknown>>;
+
+const KIBIBYTE = 1024;
 
 interface Row {
   readonly id: string;
@@ -38,7 +40,7 @@ export function paths(): Part {
 }
 
 function describeOperation({ id, operation, is_beyond_spec }: Row): Part {
-  const { summary, tag, scopes, request } = operation;
+  const { summary, tag, scopes } = operation;
   const words = WORDS.get(id);
   if (words === undefined) throw new Error(`The operation ${id} has no description`);
   const parameters = [...pathParameters(operation), ...queryParameters(operation)];
@@ -51,7 +53,7 @@ function describeOperation({ id, operation, is_beyond_spec }: Row): Part {
     ...(is_beyond_spec ? { "x-beyond-spec": true } : {}),
     "x-scope": scopes,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(request === null ? {} : { requestBody: describeBody(id, request) }),
+    ...(operation.request === null ? {} : { requestBody: describeBody(id, operation) }),
     responses: describeAnswers(operation, words.answers),
   };
 }
@@ -99,10 +101,11 @@ function plainSchema(member: z.core.$ZodType): JsonSchema {
   return schema;
 }
 
-function describeBody(id: string, request: z.ZodType): Part {
+function describeBody(id: string, { request, bodyBytes }: WithBody): Part {
   const example = Object.entries(EXAMPLES).find(([name]) => name === id)?.[1];
   const content = { schema: schemaReference(request), ...(example === undefined ? {} : { example }) };
-  return { required: true, content: { "application/json": content } };
+  const description = `At most ${bodyBytes / KIBIBYTE} KiB.`;
+  return { required: true, description, content: { "application/json": content } };
 }
 
 function describeAnswers(

@@ -18,7 +18,7 @@ export const REFUSALS = {
   Forbidden: refusal("403", "The credential works, but it lacks the scope that the operation needs."),
   NotFound: refusal("404", "The organization has none of this id or name."),
   Conflict: refusal("409", "What is there already stands in the way."),
-  PayloadTooLarge: refusal("413", "The body is too large."),
+  PayloadTooLarge: refusal("413", "The body is larger, or has more JSON values, than the operation takes."),
   ValidationFailed: {
     ...refusal("422", "An input is wrong, or the body is not sent as application/json."),
     body: "HTTPValidationError",

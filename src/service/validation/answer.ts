@@ -9,6 +9,10 @@ export const ANSWER_WHOLE_BYTES = 8192;
 export const ANSWER_CUT_BYTES = 65_536;
 /** Characters of a text or member name that are kept when an answer is cut. */
 const CUT_LENGTH = 64;
+/** Where a text is cut, no more than this is looked at: it may be as long as a body, and a name of that length in every finding. */
+const LOOKED_AT_LENGTH = 1024;
+/** At the end of what is looked at: it could be the beginning of a credential, which is recognized by fewer characters. */
+const LAST_WORD = /[A-Za-z0-9_-]{1,64}$/;
 
 /** What looks like an API key or a session token, anywhere in a text. */
 const CREDENTIALS = /(?:sk_[A-Za-z0-9]{1,32}_|rps_(?:session|console)_)[A-Za-z0-9_-]{8,}/g;
@@ -53,7 +57,7 @@ function cutDetails(findings: readonly Finding[]): readonly string[] {
   return details;
 }
 
-/** Whether the inputs could be printed in so few bytes; looks no further than it must to say no. */
+/** Whether the findings could be printed in so few bytes; looks no further than it must to say no. */
 function isWithin(findings: readonly Finding[], limit_bytes: number): boolean {
   let left_bytes = limit_bytes;
   const spend = (input: Json): boolean => {
@@ -62,7 +66,7 @@ function isWithin(findings: readonly Finding[], limit_bytes: number): boolean {
     if (isObject(input)) return [...input].every(([name, member]) => spend(name) && spend(member));
     return Array.isArray(input) ? input.every(spend) : true;
   };
-  return findings.every(({ input }) => spend(input));
+  return findings.every(({ loc, input }) => loc.every(spend) && spend(input));
 }
 
 function withoutSecrets(finding: Shown): Shown {
@@ -104,7 +108,8 @@ function cut(finding: Finding): Shown {
 }
 
 function shorten(text: string): string {
-  const shown = redact(text);
+  const begin = redact(text.slice(0, LOOKED_AT_LENGTH));
+  const shown = text.length > LOOKED_AT_LENGTH ? begin.replace(LAST_WORD, "") : begin;
   if (shown.length <= CUT_LENGTH) return shown;
   // By code points, or the cut could go through one.
   return `${Array.from(shown.slice(0, 2 * CUT_LENGTH))

@@ -19,10 +19,12 @@ const OVERSIZED: Fault = {
   msg: "Unable to parse input string as an integer, exceeded maximum size",
 };
 
-/** As pydantic trims; `String.trim` knows other white space. */
-const SURROUNDING_SPACE = /^\p{White_Space}+|\p{White_Space}+$/gu;
-/** A sign, leading zeros with underscores anywhere among them, digits with underscores between them, a fraction of zeros. */
-const INTEGER_TEXT = /^(?:\+(?!-))?(-?)(?:0(?:[0_]*0)?|(?:0[0_]*)?([1-9][0-9]*(?:_[0-9]+)*))(?:\.0+)?$/;
+/**
+ * A sign, leading zeros with underscores anywhere among them, digits with underscores between them, a fraction of zeros. White space
+ * around it as pydantic trims it; `String.trim` knows other white space. Anchored at both ends, or a text of spaces takes quadratic time.
+ */
+const INTEGER_TEXT =
+  /^\p{White_Space}*(?:\+(?!-))?(-?)(?:0(?:[0_]*0)?|(?:0[0_]*)?([1-9][0-9]*(?:_[0-9]+)*))(?:\.0+)?\p{White_Space}*$/u;
 const DIGITS_MAXIMUM = 4300;
 /** Only where the digits come first: with anything to be cleaned away before them, too many are merely unparsable. */
 const OVERSIZED_TEXT = new RegExp(`^-?[1-9][0-9]{${DIGITS_MAXIMUM}}`);
@@ -53,7 +55,7 @@ function fromNumber(input: number): Read<number> {
 
 function fromText(input: string): Read<number | bigint> {
   if (OVERSIZED_TEXT.test(input)) return { fault: OVERSIZED };
-  const match = INTEGER_TEXT.exec(input.replaceAll(SURROUNDING_SPACE, ""));
+  const match = INTEGER_TEXT.exec(input);
   if (match === null) return { fault: UNPARSABLE };
   const [, sign = "", grouped = "0"] = match;
   const digits = grouped.replaceAll("_", "");

@@ -6,6 +6,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { refusalListSchema, REFUSALS_SHOWN } from "../../../src/api/audit.ts";
 import type { RefusalView } from "../../../src/api/audit.ts";
 import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
+import { BODY_BYTES } from "../../../src/api/body-bytes.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createIds } from "../../../src/service/ids.ts";
@@ -195,7 +196,9 @@ describeOnEachStore("GET /v1/me/refusals", (newStore) => {
     expect(await setup(service, robot.api_key, { ...SETUP, site: 7, labels: 8, contract: 9, region: undefined })).toBe(
       422,
     );
-    expect(await setup(service, robot.api_key, { ...SETUP, labels: { x: "x".repeat(1024 * 1024) } })).toBe(413);
+    expect(await setup(service, robot.api_key, { ...SETUP, labels: { x: "x".repeat(BODY_BYTES.registration) } })).toBe(
+      413,
+    );
     expect(await setup(service, viewer.api_key, SETUP)).toBe(403);
     expect((await service.send("DELETE", `/v1/me/api-keys/${robot.id}`)).status).toBe(200);
     expect(await setup(service, robot.api_key, SETUP)).toBe(401);
@@ -210,7 +213,7 @@ describeOnEachStore("GET /v1/me/refusals", (newStore) => {
     expect((await told()).toSorted((left, right) => left.status - right.status)).toMatchObject([
       { ...cell4, robot: null, status: 401, detail: "API key has been revoked" },
       { actor: { label: "viewer" }, robot: null, status: 403, detail: "The API key lacks the scope robots:setup" },
-      { ...cell4, robot: null, status: 413, detail: "The body is larger than 1048576 bytes" },
+      { ...cell4, robot: null, status: 413, detail: `The body is larger than ${BODY_BYTES.registration} bytes` },
       {
         ...cell4,
         robot: "cell-4",
