@@ -32,6 +32,8 @@ export const apiKeyCreateSchema = z.object({
   scopes: z.array(apiKeyScopeSchema).min(1).max(API_KEY_SCOPES.length).nullish(),
   /** When the key stops working by itself. */
   expires_at: z.iso.datetime({ offset: true }).nullish(),
+  /** True for a key that goes on when the key it is made with ends. */
+  independent: z.literal([true, false]).nullish(),
 });
 
 export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
@@ -47,6 +49,10 @@ export const apiKeyViewSchema = z.looseObject({
   last_used_at: z.string().nullish(),
   expires_at: z.string().nullish(),
   revoked_at: z.string().nullish(),
+  /** Id of the key it was made with, or `command`. */
+  created_by: z.string().nullish(),
+  /** Id of the key that it ends with; null for one that goes on alone. */
+  parent_id: z.string().nullish(),
 });
 
 export type ApiKeyView = z.output<typeof apiKeyViewSchema>;

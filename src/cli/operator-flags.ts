@@ -13,6 +13,7 @@ export interface CommandFlags extends OperatorFlags {
   readonly label?: readonly string[];
   readonly scope?: readonly string[];
   readonly expires?: string;
+  readonly independent?: boolean;
   readonly out?: string;
   readonly since?: string;
   readonly until?: string;

@@ -78,12 +78,14 @@ export const organizationRows: readonly OperatorRow[] = [
         suggestions: API_KEY_SCOPES,
       },
       { flag: "--expires <when>", summary: "until when it works: 2030-01-31 (UTC), 2030-01-31T08:00:00Z, or 90d, 12h" },
+      { flag: "--independent", summary: "let it go on when the key that you work with now is revoked" },
       { flag: "--out <file>", summary: "write it to this new file, for you alone to read, and do not show it" },
       DRY_RUN_FLAG,
     ],
     examples: [
       "robot-policy keys create 'cell 4' --scope robots:setup --out ./api-key",
       "robot-policy keys create dashboard --scope robots:read --scope fleets:read --expires 90d",
+      "robot-policy keys create 'next operator' --independent",
     ],
     load: async () => (await import("../operator/commands/keys.ts")).keysCreate,
   },
@@ -97,7 +99,7 @@ export const organizationRows: readonly OperatorRow[] = [
   },
   {
     name: "keys revoke",
-    summary: "have an API key refused from now on, by its id or label",
+    summary: "have an API key refused from now on, and those made with it, by its id or label",
     argument: "KEY",
     names: ["keys"],
     flags: [YES_FLAG, DRY_RUN_FLAG],

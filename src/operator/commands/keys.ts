@@ -1,6 +1,8 @@
 import { operations } from "../../api/api.ts";
 import { API_KEY_SCOPES } from "../../api/api-keys.ts";
 import type { ApiKeyView } from "../../api/api-keys.ts";
+import { makerInWords } from "../../api/key-lineage.ts";
+import type { CallResult } from "../../client/client.ts";
 import { nearest } from "../../manifest/nearest.ts";
 import { relativeTime } from "../../platform/relative-time.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
@@ -12,14 +14,19 @@ import type { OperatorContext, OperatorFlags } from "../operator.ts";
 import { withService } from "../operator.ts";
 import { flagPlaces } from "../places.ts";
 import type { Service } from "../service.ts";
+import type { Listed } from "../listed.ts";
+import { itemsIn } from "../listed.ts";
 import type { ListView } from "../list-columns.ts";
 import type { ListFlags } from "../show-list.ts";
 import { showList } from "../show-list.ts";
 
-const keysView: ListView<ApiKeyView> = {
-  headers: ["label", "key", "scopes", "created", "last used", "state", "id"],
-  prose: ["label", "scopes"],
-  spare: ["last used", "created", "id"],
+/** A key, and with which one it was made. */
+type ListedKey = ApiKeyView & { readonly maker: string };
+
+const keysView: ListView<ListedKey> = {
+  headers: ["label", "key", "scopes", "created", "last used", "state", "made with", "id"],
+  prose: ["label", "scopes", "made with"],
+  spare: ["last used", "created", "made with", "id"],
   row: (key, now_ms) => [
     key.label ?? "",
     shownKey(key),
@@ -28,6 +35,7 @@ const keysView: ListView<ApiKeyView> = {
     relativeTime(key.created_at, now_ms),
     key.last_used_at === null ? "never" : relativeTime(key.last_used_at, now_ms),
     stateOf(key, now_ms),
+    key.maker,
     key.id,
   ],
   id: ({ id }) => id,
@@ -44,19 +52,35 @@ function stateOf({ revoked_at, expires_at }: ApiKeyView, now_ms: number): string
 /** `keys list`: every API key of the organization, never the keys themselves. */
 export async function keysList(flags: ListFlags, context: OperatorContext): Promise<ExitCode> {
   return withService(flags, context, (service) => {
-    const load = () => service.listAll(operations.listApiKeys, ({ items }) => items);
+    const load = async () => withMakers(await service.listAll(operations.listApiKeys, ({ items }) => items));
     return showList(service, load, keysView, flags, context);
   });
+}
+
+function withMakers(result: CallResult<Listed<ApiKeyView>>): CallResult<Listed<ListedKey>> {
+  if (result.kind !== "ok") return result;
+  const keys = new Map(itemsIn(result.value).map((key) => [key.id, key]));
+  const records = result.value.records.map(({ item, document }) => ({
+    item: { ...item, maker: makerInWords(item, keys) },
+    document,
+  }));
+  return { ...result, value: { ...result.value, records } };
 }
 
 export interface KeysCreateFlags extends OperatorFlags {
   readonly scope?: readonly string[];
   readonly expires?: string;
+  readonly independent?: boolean;
   readonly out?: string;
   readonly dryRun?: boolean;
 }
 
-const CREATE_PLACES = flagPlaces({ label: "LABEL", scopes: "--scope", expires_at: "--expires" });
+const CREATE_PLACES = flagPlaces({
+  label: "LABEL",
+  scopes: "--scope",
+  expires_at: "--expires",
+  independent: "--independent",
+});
 
 /** `keys create`: creates a key, and shows it this once, or writes it to a file of its own without showing it. */
 export async function keysCreate(
@@ -90,6 +114,7 @@ export async function keysCreate(
     label,
     ...(flags.scope === undefined ? {} : { scopes: flags.scope }),
     ...(expires_at === null ? {} : { expires_at: expires_at.iso }),
+    ...(flags.independent === true ? { independent: true } : {}),
   };
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRequest(operations.createApiKey, { body }, flags.json === true);

@@ -61,6 +61,8 @@ export async function bootstrapKey(
       last_used_at: null,
       expires_at: null,
       revoked_at: null,
+      created_by: "command",
+      parent_id: null,
     });
   });
   machine.log.info("bootstrap_key_added", { path, key_id: id, was_in_file: found !== null });

@@ -5,7 +5,7 @@ import type { ApiKeyScope, ApiKeyView } from "../../api/api-keys.ts";
 import type { Random } from "../../platform/random.ts";
 import type { Authorship } from "../store/audit.ts";
 import { audit } from "../store/audit.ts";
-import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, lockKey, markKeyRevoked } from "../store/keys.ts";
+import { API_KEYS_MAXIMUM, countKeys, hasUnrestrictedKey, insertKey, lockKey, markKeysRevoked } from "../store/keys.ts";
 import type { KeyViewRow } from "../store/keys.ts";
 import { denyLoginsOf } from "../store/logins.ts";
 import { endSessionsOf } from "../store/sessions.ts";
@@ -29,6 +29,7 @@ export interface MadeKey {
   readonly row: Tables["api_keys"];
 }
 
+/** A key as the service's own command line makes it. One that is made with another key has more in its row. */
 export function makeKey(wish: KeyWish, id: string, created_at: string, random: Random): MadeKey {
   const { organization_id, label, scopes, expires_at } = wish;
   const key = createApiKey(random);
@@ -47,37 +48,78 @@ export function makeKey(wish: KeyWish, id: string, created_at: string, random: R
       last_used_at: null,
       expires_at,
       revoked_at: null,
+      created_by: "command",
+      parent_id: null,
     },
   };
 }
 
-/** Adds a key; false when the organization has `API_KEYS_MAXIMUM` already. */
+/** Adds a key; false when the organization has `maximum` already. */
 export async function addKey(
   transaction: Transaction<Tables>,
   row: Tables["api_keys"],
   author: Authorship,
+  maximum: number = API_KEYS_MAXIMUM.command,
 ): Promise<boolean> {
-  if ((await countKeys(transaction, row.organization_id)) >= API_KEYS_MAXIMUM) return false;
+  if ((await countKeys(transaction, row.organization_id)) >= maximum) return false;
   await insertKey(transaction, row);
+  const { label, scopes, expires_at, parent_id } = row;
   await audit(transaction, author, {
     action: "api_key.create",
     subject_id: row.id,
-    details: { label: row.label, scopes: row.scopes, expires_at: row.expires_at },
+    details: { label, scopes, expires_at, parent_id },
   });
   return true;
 }
 
+/** What a new key has from the one it is made with, or why it cannot be as it was asked for. */
+export type Inheritance =
+  | { readonly state: "inherits"; readonly lineage: Pick<Tables["api_keys"], "expires_at" | "parent_id"> }
+  | { readonly state: "forbidden"; readonly detail: string };
+
 /**
- * `changed` is false where the key was revoked before. `is_locked_out` tells that no key of the organization may do
- * everything any more: the command line on the service's own computer can make one.
+ * A key ends with the one it is made with, at the latest when that expires. Only one that itself goes on for ever and may do everything
+ * can make one that goes on without it.
+ */
+export function inherit(
+  parent: Pick<KeyViewRow, "id" | "scopes" | "expires_at">,
+  { expires_at, independent }: { readonly expires_at: string | null; readonly independent: boolean },
+): Inheritance {
+  if (!independent) {
+    const lineage = { expires_at: earliest(expires_at, parent.expires_at), parent_id: parent.id };
+    return { state: "inherits", lineage };
+  }
+  if (parent.scopes !== null) {
+    return { state: "forbidden", detail: "The API key is restricted, so it cannot make one that is independent of it" };
+  }
+  if (parent.expires_at !== null) {
+    return { state: "forbidden", detail: "The API key expires, so it cannot make one that is independent of it" };
+  }
+  return { state: "inherits", lineage: { expires_at, parent_id: null } };
+}
+
+function earliest(left: string | null, right: string | null): string | null {
+  if (left === null || right === null) return left ?? right;
+  return left < right ? left : right;
+}
+
+/**
+ * `changed` is false where the key was revoked before, `keys_ended` counts those that ended with it. `is_locked_out` tells that no key
+ * of the organization may do everything any more: the command line on the service's own computer can make one.
  */
 export type Revocation =
-  | { readonly state: "revoked"; readonly key: KeyViewRow; readonly changed: boolean; readonly is_locked_out: boolean }
+  | {
+      readonly state: "revoked";
+      readonly key: KeyViewRow;
+      readonly changed: boolean;
+      readonly keys_ended: number;
+      readonly is_locked_out: boolean;
+    }
   | { readonly state: "not-found" }
   | { readonly state: "forbidden" };
 
 /**
- * Revokes a key, ends the sessions that go back to it, and denies the logins it approved.
+ * Revokes a key and those that end with it, ends the sessions that go back to them, and denies the logins they approved.
  *
  * @param scopes of the one who revokes: who may not do everything may not end a key that may do more.
  */
@@ -91,23 +133,25 @@ export async function revokeKey(
   const key = await lockKey(transaction, organization_id, id);
   if (key === undefined) return { state: "not-found" };
   if (!isWithin(readScopes(key.scopes), scopes)) return { state: "forbidden" };
-  if (key.revoked_at !== null) return { state: "revoked", key, changed: false, is_locked_out: false };
+  if (key.revoked_at !== null) return { state: "revoked", key, changed: false, keys_ended: 0, is_locked_out: false };
   const { at } = author;
-  await markKeyRevoked(transaction, organization_id, id, at);
+  const ended = await markKeysRevoked(transaction, organization_id, id, at);
+  const keys_ended = ended.filter((each) => each !== id).length;
   await denyLoginsOf(transaction, id);
   const sessions_ended = await endSessionsOf(transaction, organization_id, id, at);
   await audit(transaction, author, {
     action: "api_key.revoke",
     subject_id: id,
-    details: { label: key.label, sessions_ended },
+    details: { label: key.label, keys_ended, sessions_ended },
   });
   const is_locked_out = key.scopes === null && !(await hasUnrestrictedKey(transaction, organization_id, at));
-  return { state: "revoked", key: { ...key, revoked_at: at }, changed: true, is_locked_out };
+  return { state: "revoked", key: { ...key, revoked_at: at }, changed: true, keys_ended, is_locked_out };
 }
 
 /** A key as it is shown, which is without the key itself. */
 export function keyView(row: KeyViewRow): ApiKeyView {
   const { id, label, key_prefix, key_last4, scopes, created_at, last_used_at, expires_at, revoked_at } = row;
+  const { created_by, parent_id } = row;
   return {
     id,
     label,
@@ -118,6 +162,8 @@ export function keyView(row: KeyViewRow): ApiKeyView {
     last_used_at,
     expires_at,
     revoked_at,
+    created_by,
+    parent_id,
   };
 }
 

@@ -94,7 +94,7 @@ function isScope(name: string): name is ApiKeyScope {
 function tooMany(where: string, command: string): Problem {
   return {
     code: "too-many-keys",
-    what: `The organization has ${API_KEYS_MAXIMUM} keys that are not revoked.`,
+    what: `The organization has ${API_KEYS_MAXIMUM.command} keys that are not revoked.`,
     where,
     fix: `Revoke those it does not need: ${command}`,
   };

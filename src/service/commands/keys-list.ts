@@ -1,3 +1,5 @@
+import type { ApiKeyView } from "../../api/api-keys.ts";
+import { makerInWords } from "../../api/key-lineage.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
 import { keyView } from "../auth/manage-keys.ts";
@@ -28,6 +30,7 @@ export async function keysList(flags: KeysListFlags, { terminal }: CommandContex
       return EXIT.failed;
     }
     const keys = await listKeys(store.reader, organization.id, ALL_ROWS);
+    const byId = new Map(keys.map((key) => [key.id, keyView(key)]));
     const now = new Date(machine.clock.wall_ms()).toISOString();
     if (flags.json === true) terminal.json({ items: keys.map(keyView) });
     else if (keys.length === 0) {
@@ -35,19 +38,33 @@ export async function keysList(flags: KeysListFlags, { terminal }: CommandContex
       terminal.note(`${organization.name} has no keys yet. Make one: ${next}`);
     } else {
       terminal.table(
-        ["id", "label", "key", "may", "state", "last used"],
-        keys.map((key) => tableRow(key, now, terminal)),
+        ["id", "label", "key", "may", "state", "last used", "made with"],
+        keys.map((key) => tableRow(key, byId, now, terminal)),
       );
     }
     return EXIT.ok;
   });
 }
 
-function tableRow(key: KeyViewRow, now: string, terminal: Terminal): readonly string[] {
+function tableRow(
+  key: KeyViewRow,
+  byId: ReadonlyMap<string, ApiKeyView>,
+  now: string,
+  terminal: Terminal,
+): readonly string[] {
   const { id, label, key_prefix, key_last4, last_used_at } = key;
-  const may = keyView(key).scopes?.join(", ") ?? "everything";
+  const view = keyView(key);
+  const may = view.scopes?.join(", ") ?? "everything";
   const last_used = last_used_at === null ? "never" : shownTime(last_used_at);
-  return [id, label, `${key_prefix}…${key_last4}`, may, describeState(key, now, terminal), last_used];
+  return [
+    id,
+    label,
+    `${key_prefix}…${key_last4}`,
+    may,
+    describeState(key, now, terminal),
+    last_used,
+    makerInWords(view, byId),
+  ];
 }
 
 function describeState({ revoked_at, expires_at }: KeyViewRow, now: string, terminal: Terminal): string {

@@ -34,11 +34,13 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
       });
       return EXIT.failed;
     }
-    const { key, changed, is_locked_out } = revocation;
+    const { key, changed, keys_ended, is_locked_out } = revocation;
     if (flags.json === true) terminal.json(keyView(key));
     else
       terminal.note(
-        changed ? `Revoked ${key.id} (${key.label}).` : `${key.id} was revoked at ${key.revoked_at ?? ""}.`,
+        changed
+          ? `Revoked ${key.id} (${key.label})${keys_ended === 0 ? "" : `, and with it ${keys_ended === 1 ? "the key" : `the ${keys_ended} keys`} made with it`}.`
+          : `${key.id} was revoked at ${key.revoked_at ?? ""}.`,
       );
     if (is_locked_out) {
       const next = commandLine("keys create --label TEXT", flags);

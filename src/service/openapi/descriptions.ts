@@ -332,12 +332,25 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       last_used_at: { description: "To about a minute." },
       key_prefix: { description: "How the key begins." },
       key_last4: { description: "How it ends." },
+      created_by: {
+        description:
+          "Id of the key it was made with, by itself or through a session; command for the service's own command line. Null where that was not kept.",
+      },
+      parent_id: {
+        description: "The key that it ends with: created_by, or null for one that goes on when that ends.",
+      },
     },
   },
   ApiKeyCreate: {
     members: {
       scopes: { description: "What the key may do; without scopes it may do everything its maker may." },
-      expires_at: { description: "When it stops working by itself; in the future." },
+      expires_at: {
+        description: "When it stops working by itself; in the future. No later than the key that it ends with.",
+      },
+      independent: {
+        description:
+          "True for a key that goes on when the key it is made with ends. Only a key that may do everything and never expires can make one.",
+      },
     },
   },
   LoginStart: {

@@ -61,11 +61,11 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
   },
   createApiKey: {
     description:
-      "Makes a key, which this answer shows and no other. A key with scopes can give no other than its own, and none that lives longer than itself.",
+      "Makes a key, which this answer shows and no other. It ends with the key it is made with, at its expiry and when it is revoked, unless it is made independent; a session makes keys as the key it goes back to. A key with scopes can give no other than its own.",
     answers: {
       200: "The key itself as api_key, and its record.",
-      403: "The credential lacks api-keys:write or a scope it wants to give, or has scopes and wants to give everything.",
-      409: `The organization has ${API_KEYS_MAXIMUM} keys that are not revoked.`,
+      403: "The credential lacks api-keys:write or a scope it wants to give, has scopes and wants to give everything, or may make no independent key.",
+      409: `The organization has ${API_KEYS_MAXIMUM.unrestricted} keys that are not revoked, or ${API_KEYS_MAXIMUM.restricted} and the credential has scopes.`,
       422: "An input is wrong, or expires_at is past.",
     },
   },
@@ -75,7 +75,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
   },
   revokeApiKey: {
     description:
-      "From the next request on the key does not work, on any replica, nor do sessions that it approved. A key may revoke itself. Once more changes nothing.",
+      "From the next request on the key does not work, on any replica, nor do the keys that end with it and the sessions that any of them approved. A key may revoke itself. Once more changes nothing.",
     answers: {
       200: "The record of the key, which has revoked_at.",
       403: "The credential lacks api-keys:write, or the key may do more than the credential.",

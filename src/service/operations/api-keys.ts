@@ -1,12 +1,11 @@
 import type { ApiKeyCreate, ApiKeyScope } from "../../api/api-keys.ts";
 import type { PageQuery } from "../../api/pages.ts";
 import type { Principal } from "../auth/authenticate.ts";
-import type { KeyWish } from "../auth/manage-keys.ts";
-import { addKey, createdView, keyView, makeKey, revokeKey } from "../auth/manage-keys.ts";
+import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "../auth/manage-keys.ts";
 import { isStillValid } from "../auth/still-valid.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
-import { API_KEYS_MAXIMUM, listKeys } from "../store/keys.ts";
+import { API_KEYS_MAXIMUM, listKeys, lockKey } from "../store/keys.ts";
 import { ruleBroken } from "../validation/finding.ts";
 import { answerList, ITEMS } from "./answer-list.ts";
 import type { Handler, OperationContext } from "./operation.ts";
@@ -15,21 +14,39 @@ import { authorship, refuseEnded } from "./operation.ts";
 /** `POST /v1/me/api-keys`: the one answer that holds the key itself. */
 export function createOrganizationKey({ store, newId, machine }: OperationContext): Handler<ApiKeyCreate> {
   return async (call) => {
+    const { principal, body } = call;
     const at = new Date(machine.clock.wall_ms()).toISOString();
-    const wish = readWish(call.principal, call.body, at);
-    if (wish.state === "refused") return wish.answer;
-    const { key, row } = makeKey(wish.wish, newId("key"), at, machine.random);
+    const refused = refuseWish(principal, body, at);
+    if (refused !== null) return refused;
+    const { organization_id, key_id: created_by } = principal;
+    const { label, scopes = null, expires_at = null, independent } = body;
+    const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
+    const wish = { organization_id, label, scopes, expires_at };
+    const { key, row } = makeKey(wish, newId("key"), at, machine.random);
     const author = authorship(call, newId, at);
-    const state = await store.write(async (transaction) => {
-      if (!(await isStillValid(transaction, call.principal, at))) return "unauthorized";
-      return (await addKey(transaction, row, author)) ? "made" : "too-many";
+    const outcome = await store.write(async (transaction) => {
+      if (!(await isStillValid(transaction, principal, at))) return { state: "unauthorized" } as const;
+      const parent = await lockKey(transaction, organization_id, created_by);
+      if (parent === undefined) return { state: "unauthorized" } as const;
+      const inheritance = inherit(parent, { expires_at, independent: independent === true });
+      if (inheritance.state === "forbidden") return inheritance;
+      const made = { ...row, ...inheritance.lineage, created_by };
+      const isMade = await addKey(transaction, made, author, maximum);
+      return isMade ? ({ state: "made", made } as const) : ({ state: "too-many" } as const);
     });
-    if (state === "unauthorized") return refuseEnded();
-    if (state === "too-many") {
-      return refuse("Conflict", `The organization has ${API_KEYS_MAXIMUM} API keys; revoke those it does not need`);
+    switch (outcome.state) {
+      case "unauthorized":
+        return refuseEnded();
+      case "forbidden":
+        return refuse("Forbidden", outcome.detail);
+      case "too-many":
+        return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
+      case "made": {
+        const { request_id } = call;
+        machine.log.info("api_key_created", { request_id, credential_id: author.actor, key_id: row.id });
+        return answerJson(JSON.stringify(createdView(outcome.made, key)));
+      }
     }
-    machine.log.info("api_key_created", { request_id: call.request_id, credential_id: author.actor, key_id: row.id });
-    return answerJson(JSON.stringify(createdView(row, key)));
   };
 }
 
@@ -57,8 +74,8 @@ export function revokeOrganizationKey({ store, newId, machine }: OperationContex
       case "forbidden":
         return refuse("Forbidden", "The API key may not revoke one that may do more than itself");
       case "revoked": {
-        const { key, changed, is_locked_out } = revoked;
-        const fields = { request_id: call.request_id, credential_id: author.actor, key_id: key.id };
+        const { key, changed, keys_ended, is_locked_out } = revoked;
+        const fields = { request_id: call.request_id, credential_id: author.actor, key_id: key.id, keys_ended };
         if (changed) machine.log.info("api_key_revoked", fields);
         if (is_locked_out) {
           const fix = "Make one on this computer: robot-policy-service keys create";
@@ -70,25 +87,16 @@ export function revokeOrganizationKey({ store, newId, machine }: OperationContex
   };
 }
 
-type ReadWish =
-  | { readonly state: "read"; readonly wish: KeyWish }
-  | { readonly state: "refused"; readonly answer: Answer };
-
-/** A credential that is restricted hands out no more than it has: neither scopes nor time. */
-function readWish(principal: Principal, body: ApiKeyCreate, now: string): ReadWish {
-  const { organization_id, scopes: own } = principal;
-  const asked = body.expires_at ?? null;
-  if (asked !== null && asked <= now) {
-    const finding = { ...ruleBroken("the time is past"), loc: ["body", "expires_at"], input: asked };
-    return { state: "refused", answer: refuseInvalid([finding]) };
+/** A credential that is restricted hands out no scope that it has not. */
+function refuseWish({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
+  const { expires_at, scopes = null } = body;
+  if (typeof expires_at === "string" && expires_at <= now) {
+    const finding = { ...ruleBroken("the time is past"), loc: ["body", "expires_at"], input: expires_at };
+    return refuseInvalid([finding]);
   }
-  const scopes = body.scopes ?? null;
-  if (own !== null) {
-    const lacking = scopes === null ? "everything" : scopes.find((scope) => !own.includes(scope));
-    if (lacking !== undefined) return { state: "refused", answer: refuseScope(lacking) };
-  }
-  const expires_at = own === null ? asked : earliest(asked, principal.expires_at);
-  return { state: "read", wish: { organization_id, label: body.label, scopes, expires_at } };
+  if (own === null) return null;
+  const lacking = scopes === null ? "everything" : scopes.find((scope) => !own.includes(scope));
+  return lacking === undefined ? null : refuseScope(lacking);
 }
 
 function refuseScope(scope: ApiKeyScope | "everything"): Answer {
@@ -97,9 +105,4 @@ function refuseScope(scope: ApiKeyScope | "everything"): Answer {
       ? "The API key is restricted, so it cannot make one that may do everything: name the scopes"
       : `The API key lacks the scope ${scope}, so it cannot give it to another`;
   return refuse("Forbidden", detail);
-}
-
-function earliest(left: string | null, right: string | null): string | null {
-  if (left === null || right === null) return left ?? right;
-  return left < right ? left : right;
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { lineageOf } from "./lineage.ts";
 import type { PageRange } from "./page-range.ts";
 import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
@@ -22,12 +23,17 @@ const VIEW_COLUMNS = [
   "last_used_at",
   "expires_at",
   "revoked_at",
+  "created_by",
+  "parent_id",
 ] as const;
 
 export type KeyViewRow = Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]>;
 
-/** Keys of an organization that are not revoked; more is a script that runs away. */
-export const API_KEYS_MAXIMUM = 10_000;
+/**
+ * Keys of an organization that are not revoked; more is a script that runs away. The last places are for those who can put an end to it: keys
+ * that may do everything, and beyond them the command line on the service's own computer.
+ */
+export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, command: 10_100 } as const;
 
 /** Looks a key up by its hash; the one query that does not begin with the organization, because it finds it. */
 export async function findKey(reader: Reader, key_sha256: string): Promise<KeyRow | undefined> {
@@ -75,19 +81,31 @@ export function lockKey(
     .executeTakeFirst();
 }
 
-/** Ends a key at `at`; the requests that come with it from now on are refused. */
-export async function markKeyRevoked(
+/**
+ * Ends a key at `at`, and the keys that end with it; requests that come with one of them from now on are refused.
+ *
+ * @returns the ids of those that worked until now.
+ */
+export async function markKeysRevoked(
   transaction: Transaction<Tables>,
   organization_id: string,
   id: string,
   at: string,
-): Promise<void> {
-  await transaction
-    .updateTable("api_keys")
-    .set({ revoked_at: at })
-    .where("organization_id", "=", organization_id)
-    .where("id", "=", id)
-    .execute();
+): Promise<readonly string[]> {
+  const ended: string[] = [];
+  for (;;) {
+    const found = await transaction
+      .updateTable("api_keys")
+      .set({ revoked_at: at })
+      .where("organization_id", "=", organization_id)
+      .where("id", "in", lineageOf(id))
+      .where("revoked_at", "is", null)
+      .returning(["id", "expires_at"])
+      .execute();
+    // Again: one of them may have made a key just before its row was ours.
+    if (found.length === 0) return ended;
+    ended.push(...found.filter(({ expires_at }) => expires_at === null || expires_at > at).map((key) => key.id));
+  }
 }
 
 /** How many keys of an organization are not revoked. */

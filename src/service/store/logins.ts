@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { lineageOf } from "./lineage.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -35,17 +36,19 @@ export function lockLogin(transaction: Transaction<Tables>, id: string): Promise
 export async function updateLogin(
   transaction: Transaction<Tables>,
   id: string,
-  change: Partial<Pick<LoginRow, "state" | "code_sha256" | "organization_id" | "approved_by" | "last_polled_at">>,
+  change: Partial<
+    Pick<LoginRow, "state" | "delivery" | "code_sha256" | "organization_id" | "approved_by" | "last_polled_at">
+  >,
 ): Promise<void> {
   await transaction.updateTable("login_exchanges").set(change).where("id", "=", id).execute();
 }
 
-/** Denies the logins that a key approved and nobody has taken up yet. */
+/** Denies the logins that a key approved, or one that ends with it, and nobody has taken up yet. */
 export async function denyLoginsOf(transaction: Transaction<Tables>, key_id: string): Promise<void> {
   await transaction
     .updateTable("login_exchanges")
     .set({ state: "denied", code_sha256: null })
-    .where("approved_by", "=", key_id)
+    .where("approved_by", "in", lineageOf(key_id))
     .where("state", "=", "approved")
     .execute();
 }

@@ -324,6 +324,7 @@ async function addConsoleSessions(database: AnyDatabase): Promise<void> {
 
 /** What tells operators why a registration does not hold. */
 async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
+  await addLineage(database);
   await database.schema
     .alterTable("robots")
     .addColumn("recent_changes", "text", (column) => column.notNull().defaultTo("[]"))
@@ -353,4 +354,19 @@ async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
     .columns(["organization_id", "id"])
     .where(sql.ref("action"), "<>", sql.lit("robot.setup"))
     .execute();
+}
+
+/** Which key made a key, and ends it; and what a person is told of a login. Of older ones nobody knows. */
+async function addLineage(database: AnyDatabase): Promise<void> {
+  await database.schema.alterTable("api_keys").addColumn("created_by", "text").execute();
+  await database.schema.alterTable("api_keys").addColumn("parent_id", "text").execute();
+  await database.schema
+    .createIndex("api_keys_by_parent")
+    .on("api_keys")
+    .columns(["parent_id"])
+    .where(sql.ref("parent_id"), "is not", null)
+    .execute();
+  await database.schema.alterTable("login_exchanges").addColumn("client_address", "text").execute();
+  await database.schema.alterTable("login_exchanges").addColumn("client_program", "text").execute();
+  await database.schema.alterTable("login_exchanges").addColumn("delivery", "text").execute();
 }

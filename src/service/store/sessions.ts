@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { lineageOf } from "./lineage.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -61,7 +62,7 @@ export async function endSession(
   return ended !== undefined;
 }
 
-/** Ends every session that goes back to a key; returns how many. */
+/** Ends every session that goes back to a key, or to one that ends with it; returns how many. */
 export async function endSessionsOf(
   transaction: Transaction<Tables>,
   organization_id: string,
@@ -72,7 +73,7 @@ export async function endSessionsOf(
     .updateTable("sessions")
     .set({ revoked_at: at })
     .where("organization_id", "=", organization_id)
-    .where("created_by", "=", key_id)
+    .where("created_by", "in", lineageOf(key_id))
     .where("revoked_at", "is", null)
     .returning("id")
     .execute();

@@ -25,6 +25,10 @@ export interface Tables {
     last_used_at: string | null;
     expires_at: string | null;
     revoked_at: string | null;
+    /** Id of the key it was made with, by itself or through a session, or `command`; null where that was not kept. */
+    created_by: string | null;
+    /** The key that it ends with; null for one that goes on alone. */
+    parent_id: string | null;
   };
   robots: {
     id: string;
@@ -190,6 +194,11 @@ export interface Tables {
     /** Lowercase hex SHA-256, as of every secret here. */
     verifier_sha256: string;
     callback_url: string;
+    /** Who started it: address and program. Null where that was not kept. */
+    client_address: string | null;
+    client_program: string | null;
+    /** How the token gets to the program, as the person who approved it said; null until then. */
+    delivery: "redirect" | "poll" | null;
     state: "pending" | "approved" | "denied" | "used";
     code_sha256: string | null;
     /** Who approved, and so where the session will belong. */

@@ -105,6 +105,8 @@ export const apiKeyView = z.strictObject({
   last_used_at: time.nullable(),
   expires_at: time.nullable(),
   revoked_at: time.nullable(),
+  created_by: z.union([id("key"), z.literal("command")]),
+  parent_id: id("key").nullable(),
 });
 
 /** The one time that the key itself is shown. */

@@ -186,6 +186,24 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     expect(await page.getByRole("button", { name: "Revoke hall 3" }).count()).toBe(0);
   });
 
+  it("says before a key is revoked which keys end with it, and makes independent ones", async () => {
+    const parent = await make({ label: "foreman" });
+    const headers = { authorization: `Bearer ${parent.api_key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ label: "arm of the foreman" });
+    await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
+    const page = await open();
+    await page.getByRole("button", { name: "Revoke foreman" }).click();
+    const dialog = page.getByRole("dialog", { name: "Revoke foreman?" });
+    expect(await dialog.innerText()).toContain("With it end 1 key made with it: arm of the foreman.");
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label").fill("next foreman");
+    await page.getByLabel("Independent").check();
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expect(await keyOf("next foreman")).toMatchObject({ parent_id: null });
+  });
+
   it("marks the key that the person is signed in by, and signs them out when they revoke it", async () => {
     const { api_key } = await make({ label: "mine" });
     const page = await open(api_key);

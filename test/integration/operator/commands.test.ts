@@ -197,6 +197,33 @@ describe("keys", () => {
     });
   });
 
+  it("revoke: a key that others end with is refused to a script, unless it says --yes, and a person is told of them", async () => {
+    const parent = JSON.parse((await site.run("keys", "create", "parent", "--json")).out);
+    const environment = { ...whole(), ROBOT_POLICY_API_KEY: String(parent.api_key) };
+    for (const label of ["first", "second"]) await site.runWith({ environment }, "keys", "create", label);
+    const listed = await site.run("keys", "list", "--columns", "label,made-with");
+    expect(listed.out).toMatch(/^parent +bootstrap$/m);
+    expect(listed.out).toMatch(/^first +parent$/m);
+    expect(await site.run("keys", "revoke", "parent")).toMatchObject({
+      exit_code: 2,
+      err: expect.stringContaining("with the key parent end 2 keys made with it [keys-end-too]"),
+    });
+    const declined = await site.runWith({ environment: whole(), answers: ["no"] }, "keys", "revoke", "parent");
+    expect(declined.err).toContain("With it end 2 keys made with it: first, second.");
+    expect(await site.run("keys", "revoke", "parent", "--yes")).toMatchObject({
+      exit_code: 0,
+      out: "The key parent is revoked, and so are 2 keys made with it: their next requests are refused.\n",
+    });
+    expect((await keys()).slice(-2).every(({ revoked_at }) => revoked_at !== null)).toBe(true);
+  });
+
+  it("create --independent: a key that others may end without", async () => {
+    const created = JSON.parse((await site.run("keys", "create", "alone", "--independent", "--json")).out);
+    expect(created.parent_id).toBeNull();
+    expect((await site.run("keys", "list")).out).toMatch(/^alone .* bootstrap, independent/m);
+    await site.run("keys", "revoke", "alone");
+  });
+
   it("revoke: the key of the context of this service counts as in use, also where another one is stronger", async () => {
     const key_file = join(site.home, "context.key");
     await site.run("keys", "create", "of the context", "--out", key_file);

@@ -131,7 +131,7 @@ describeOnEachStore("API keys", (newStore) => {
   it("the last key that may do everything can go, and the log says how to make another", async () => {
     const running = await service({ store: await newStore() });
     const bootstrap = (await list(running))[0]?.id ?? "";
-    const other = await create(running, { label: "k" });
+    const other = await create(running, { label: "k", independent: true });
     await as(running, other.api_key, "DELETE", `${KEYS}/${bootstrap}`);
     expect(running.log()).not.toContain("no_unrestricted_api_key_left");
     await as(running, other.api_key, "DELETE", `${KEYS}/${other.id}`);

@@ -144,6 +144,7 @@ for (const { name, locate, execute } of [sqlite, postgres]) {
       expect(structuredClone(key)).toMatchInlineSnapshot(`
         {
           "created_at": "2026-01-02T03:04:06.000Z",
+          "created_by": null,
           "expires_at": "2027-01-01T00:00:00.000Z",
           "id": "key_01jgjy",
           "key_last4": "0000",
@@ -152,6 +153,7 @@ for (const { name, locate, execute } of [sqlite, postgres]) {
           "label": "arm "7" ü",
           "last_used_at": "2026-01-03T00:00:00.000Z",
           "organization_id": "org_01jgjx",
+          "parent_id": null,
           "revoked_at": "2026-02-01T00:00:00.000Z",
           "scopes": "["robots:setup"]",
         }

@@ -121,7 +121,7 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     expect(item).toMatchObject({ label: "arm 3", key_last4: key.slice(-4), scopes: null, revoked_at: null });
     const shown = await run("keys", "list", "--org", organization_id);
     expect(shown.stdout).toMatch(
-      /^ID +LABEL +KEY +MAY +STATE +LAST USED\nkey_\S+ +arm 3 +sk_rps_….{4} +everything +works until /,
+      /^ID +LABEL +KEY +MAY +STATE +LAST USED +MADE WITH\nkey_\S+ +arm 3 +sk_rps_….{4} +everything +works until /,
     );
 
     const revoked = await run("keys", "revoke", item?.id ?? "");

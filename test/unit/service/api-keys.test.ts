@@ -9,7 +9,13 @@ import { addKey, createdView, makeKey } from "../../../src/service/auth/manage-k
 import { isStillValid } from "../../../src/service/auth/still-valid.ts";
 import { readExpiry } from "../../../src/service/commands/expiry.ts";
 import { createOrganizationKey } from "../../../src/service/operations/api-keys.ts";
-import { countKeys, hasUnrestrictedKey, insertKey, listKeys, markKeyRevoked } from "../../../src/service/store/keys.ts";
+import {
+  countKeys,
+  hasUnrestrictedKey,
+  insertKey,
+  listKeys,
+  markKeysRevoked,
+} from "../../../src/service/store/keys.ts";
 import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
 import { insertSession } from "../../../src/service/store/sessions.ts";
 import { openStore } from "../../../src/service/store/store.ts";
@@ -253,9 +259,9 @@ describe("keys in the store", () => {
       }
     });
     const author = { audit_id: "aud_1", at: NOW, organization_id: "org_1", actor: "key_0", request_id: null };
-    const add = () => parts.store.write((transaction) => addKey(transaction, keyRow("key_new"), author));
+    const add = () => parts.store.write((transaction) => addKey(transaction, keyRow("key_new"), author, 10_000));
     expect(await add()).toBe(false);
-    await parts.store.write((transaction) => markKeyRevoked(transaction, "org_1", "key_0", NOW));
+    await parts.store.write((transaction) => markKeysRevoked(transaction, "org_1", "key_0", NOW));
     expect(await add()).toBe(true);
     const listed = await listKeys(parts.store.reader, "org_1", ALL_ROWS);
     expect(listed.filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id)).toEqual(["key_0"]);
@@ -287,3 +293,34 @@ describe("keys in the store", () => {
     expect(page.map(({ id }) => id)).toEqual(["key_0010", "key_0011"]);
   });
 });
+
+describe("places for keys", () => {
+  it.each([
+    ["a restricted key", 9000, ["api-keys:write"] as const, 409],
+    ["a key that may do everything, beyond those", 9000, null, 200],
+    ["a key that may do everything", 10_000, null, 409],
+  ])("%s, where there are %i", async (_maker, count, scopes, status) => {
+    await using parts = await openServiceParts();
+    await addKeys(parts, [keyRow("key_1", { scopes: scopes === null ? null : JSON.stringify(scopes) })]);
+    await fillWithKeys(parts, count - 1);
+    const call = parts.call({
+      principal: { ...PRINCIPAL, scopes },
+      body: { label: "l", scopes: ["api-keys:write" as const] },
+      query: null,
+    });
+    expect((await createOrganizationKey(parts.context)(call)).status).toBe(status);
+  });
+});
+
+/** Keys as a script that runs away leaves them. */
+async function fillWithKeys({ store }: ServiceParts, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, index) => ({ ...keyRow(`key_of_${index}`), key_sha256: `${index}` }));
+  await store.write(async (transaction) => {
+    for (let from = 0; from < rows.length; from += 1000) {
+      await transaction
+        .insertInto("api_keys")
+        .values(rows.slice(from, from + 1000))
+        .execute();
+    }
+  });
+}

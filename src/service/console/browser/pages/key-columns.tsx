@@ -10,6 +10,8 @@ export interface KeyRow {
   readonly key: ApiKeyView;
   readonly state: KeyState;
   readonly is_own: boolean;
+  /** With which key it was made, in words. */
+  readonly maker: string;
 }
 
 const STATES: readonly KeyState[] = ["active", "expired", "revoked"];
@@ -83,6 +85,18 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     cell: ({ key: { created_at } }) => <RelativeTime at={created_at} />,
     sortBy: ({ key: { created_at } }) => momentOf(created_at),
     first: "down",
+  },
+  {
+    id: "maker",
+    name: "Made with",
+    track: "minmax(6rem, 1fr)",
+    from: "medium",
+    cell: ({ maker }) => (
+      <span class="cut" title={maker}>
+        {maker}
+      </span>
+    ),
+    sortBy: ({ maker }) => maker,
   },
   {
     id: "revoked",

@@ -1,26 +1,32 @@
 import type * as z from "zod";
 import { useState } from "preact/hooks";
 
-import type { apiKeyCreatedSchema, ApiKeyScope } from "../../../../api/api-keys.ts";
+import type { apiKeyCreatedSchema, ApiKeyScope, ApiKeyView } from "../../../../api/api-keys.ts";
 import { invalidate } from "../data/cache.ts";
 import { useWrite } from "../data/use-write.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { ChoiceField, FieldError, SelectField, TextField } from "../parts/fields.tsx";
 import { useFormErrors } from "../parts/use-form-errors.ts";
-import { ownScopes, SCOPES } from "./key-data.ts";
+import { isOwn, labelOf, ownScopes, SCOPES } from "./key-data.ts";
 import { EXPIRIES, expiryOf } from "./key-expiry.ts";
 import { KeyShownOnce } from "./key-shown-once.tsx";
 
 export type CreatedKey = z.output<typeof apiKeyCreatedSchema>;
 
 /** Creates a key, and shows it the one time that it can be shown. */
-export function NewKeyDialog({ close }: { close(): void }) {
+export function NewKeyDialog({ keys, close }: NewKeyProps) {
   const [created, setCreated] = useState<CreatedKey | null>(null);
   return created === null ? (
-    <KeyForm made={setCreated} close={close} />
+    <KeyForm own={keys.find(isOwn)} made={setCreated} close={close} />
   ) : (
     <KeyShownOnce created={created} close={close} />
   );
+}
+
+interface NewKeyProps {
+  /** All there are. */
+  readonly keys: readonly ApiKeyView[];
+  close(): void;
 }
 
 /** Code points, as the service counts them at the most; the browser counts no fewer. */
@@ -30,12 +36,15 @@ const LABEL_LENGTH = 256;
 type Allowance = "robot" | "some" | "everything";
 
 interface KeyFormProps {
+  /** The key that the person is signed in by, as far as it is known. */
+  readonly own: ApiKeyView | undefined;
   made(key: CreatedKey): void;
   close(): void;
 }
 
-function KeyForm({ made, close }: KeyFormProps) {
+function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
   const own = ownScopes();
+  const [independent, setIndependent] = useState(false);
   const [label, setLabel] = useState("");
   const [allowance, setAllowance] = useState<Allowance>(mayGive(own, "robots:setup") ? "robot" : "some");
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
@@ -57,6 +66,7 @@ function KeyForm({ made, close }: KeyFormProps) {
       label: label.trim(),
       scopes: scopesOf(allowance, scopes),
       expires_at: expiryOf(expiry, expires_at),
+      ...(independent ? { independent } : {}),
     });
     if (created === null) return;
     invalidate(["keys"]);
@@ -101,6 +111,7 @@ function KeyForm({ made, close }: KeyFormProps) {
             />
           ) : null}
         </div>
+        <Ending ownKey={ownKey} independent={independent} change={setIndependent} />
         {errors.rest.map((text) => (
           <FieldError key={text} text={text} />
         ))}
@@ -114,6 +125,26 @@ function KeyForm({ made, close }: KeyFormProps) {
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface EndingProps {
+  readonly ownKey: ApiKeyView | undefined;
+  readonly independent: boolean;
+  change(independent: boolean): void;
+}
+
+/** A key ends with the one the person is signed in by. Only who may do everything, for ever, makes one that does not. */
+function Ending({ ownKey, independent, change }: EndingProps) {
+  if (ownKey === undefined) return null;
+  const mayChoose = ownKey.scopes === null && ownKey.expires_at === null;
+  if (!mayChoose) return <p class="field-hint">It ends with your own key, {labelOf(ownKey)}.</p>;
+  return (
+    <label class="choice">
+      <input type="checkbox" checked={independent} onChange={({ currentTarget: { checked } }) => change(checked)} />
+      <span>Independent</span>
+      <span class="field-hint">Goes on when your own key, {labelOf(ownKey)}, is revoked.</span>
+    </label>
   );
 }
 

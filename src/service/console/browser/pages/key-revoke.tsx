@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 
 import type { ApiKeyView } from "../../../../api/api-keys.ts";
+import { keysInWords } from "../../../../api/key-lineage.ts";
 import { visible } from "../../../../platform/visible.ts";
 import { invalidate } from "../data/cache.ts";
 import { sessionEnded } from "../data/session.ts";
@@ -13,6 +14,8 @@ import { isOwn, keyText, labelOf } from "./key-data.ts";
 
 interface RevokeKeyProps {
   readonly apiKey: ApiKeyView;
+  /** The keys that end with it. */
+  readonly ending: readonly ApiKeyView[];
   close(): void;
 }
 
@@ -20,10 +23,11 @@ interface RevokeKeyProps {
 const TYPED_LENGTH = 40;
 
 /** Ends a key for good; says what stops with it, and asks for its name, because two labels are soon mistaken for each other. */
-export function RevokeKey({ apiKey: key, close }: RevokeKeyProps) {
+export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
   const [typed, setTyped] = useState("");
   const { send, is_busy, problem } = useWrite<ApiKeyView>();
   const name = nameToType(key);
+  const endsOwn = [key, ...ending].some(isOwn);
   const is_confirmed = typed.trim() === name;
   const submit = async (event: Event) => {
     event.preventDefault();
@@ -32,7 +36,7 @@ export function RevokeKey({ apiKey: key, close }: RevokeKeyProps) {
     if (revoked === null) return;
     showToast(`${labelOf(key)} is revoked.`);
     close();
-    if (isOwn(key)) sessionEnded();
+    if (endsOwn) sessionEnded();
     else invalidate(["keys"]);
   };
   return (
@@ -42,13 +46,18 @@ export function RevokeKey({ apiKey: key, close }: RevokeKeyProps) {
           <li>
             Every request with <span class="mono">{keyText(key)}</span> is refused from now on. <LastUse apiKey={key} />
           </li>
-          {registers(key) ? (
+          {ending.length > 0 ? (
+            <li>
+              <b>With it end {keysInWords(ending.length)}:</b> {labelsOf(ending)}.
+            </li>
+          ) : null}
+          {[key, ...ending].some(registers) ? (
             <li>Robots that register with it go on as they are, but no longer register when they change.</li>
           ) : null}
           <li>Whoever signed in with it, here or at a command line, is signed out.</li>
-          {isOwn(key) ? (
+          {endsOwn ? (
             <li>
-              <b>That is you: you are signed in by this key.</b>
+              <b>That is you: you are signed in by {isOwn(key) ? "this key" : "one of these keys"}.</b>
             </li>
           ) : null}
           <li>It cannot be taken back.</li>
@@ -80,6 +89,14 @@ function LastUse({ apiKey: { last_used_at } }: Pick<RevokeKeyProps, "apiKey">) {
       It was last used <RelativeTime at={last_used_at} />.
     </>
   );
+}
+
+/** Of the keys that end with one. */
+const LABELS_SHOWN = 5;
+
+function labelsOf(keys: readonly ApiKeyView[]): string {
+  const labels = keys.slice(0, LABELS_SHOWN).map(labelOf).join(", ");
+  return keys.length > LABELS_SHOWN ? `${labels} and ${keys.length - LABELS_SHOWN} more` : labels;
 }
 
 /** The label, where it can be typed as it is seen; else the key's last four characters. */

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
 
 import type { ApiKeyView } from "../../../../api/api-keys.ts";
+import { keysEndingWith, makerInWords } from "../../../../api/key-lineage.ts";
 import { mayDo } from "../data/session.ts";
 import { DataTable } from "../parts/data-table.tsx";
 import { EmptyState } from "../parts/empty-state.tsx";
@@ -20,7 +21,8 @@ const FILTERING: Filtering<KeyRow> = {
     { id: "state", label: "State", valuesOf: ({ state }) => [state] },
     { id: "scope", label: "May", valuesOf: ({ key: { scopes } }) => scopes ?? ["everything"] },
   ],
-  textOf: ({ key, state }) => [labelOf(key), keyText(key), key.id, state, ...(key.scopes ?? ["everything"])].join(" "),
+  textOf: ({ key, state, maker }) =>
+    [labelOf(key), keyText(key), key.id, state, maker, ...(key.scopes ?? ["everything"])].join(" "),
 };
 
 /** An expired key is not over before somebody has revoked it: robots that still have it no longer register. */
@@ -35,10 +37,15 @@ export function Keys() {
   const items = keys.state === "ready" ? keys.value.items : undefined;
   // Not again at each tick, but when it makes a key expire.
   const states = items?.map((key) => stateOf(key, now_ms)).join(" ");
-  const rows = useMemo(
-    () => newestFirst(items ?? []).map((key) => ({ key, state: stateOf(key, now_ms), is_own: isOwn(key) })),
-    [items, states],
-  );
+  const rows = useMemo(() => {
+    const byId = new Map(items?.map((key) => [key.id, key]));
+    return newestFirst(items ?? []).map((key) => ({
+      key,
+      state: stateOf(key, now_ms),
+      is_own: isOwn(key),
+      maker: makerInWords(key, byId),
+    }));
+  }, [items, states]);
   const columns = useMemo(() => (mayDo("api-keys:write") ? [...COLUMNS, actions(setRevoked)] : COLUMNS), []);
   const create = mayDo("api-keys:write") ? (
     <button type="button" class="button button-main" onClick={() => setMaking(true)}>
@@ -63,8 +70,14 @@ export function Keys() {
         filtering={FILTERING}
         hint="Label, last four, scope"
       />
-      {is_making ? <NewKeyDialog close={() => setMaking(false)} /> : null}
-      {revoked === null ? null : <RevokeKey apiKey={revoked} close={() => setRevoked(null)} />}
+      {is_making ? <NewKeyDialog keys={items ?? []} close={() => setMaking(false)} /> : null}
+      {revoked === null ? null : (
+        <RevokeKey
+          apiKey={revoked}
+          ending={keysEndingWith(revoked, items ?? [], now_ms)}
+          close={() => setRevoked(null)}
+        />
+      )}
     </Page>
   );
 }
