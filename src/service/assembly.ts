@@ -8,7 +8,6 @@ import { createLastUsed } from "./auth/last-used.ts";
 import { createCertificate } from "./certificate.ts";
 import { drain } from "./drain.ts";
 import { createGate } from "./http/gate.ts";
-import { createHeldBodies } from "./http/held-bodies.ts";
 import { createInFlight } from "./http/in-flight.ts";
 import type { HttpLimits } from "./http/limits.ts";
 import { createListener } from "./http/listener.ts";
@@ -17,6 +16,7 @@ import { createRateLimiter, UNLIMITED } from "./http/rate-limiter.ts";
 import type { RateLimits } from "./http/rate-limits.ts";
 import { createHttpServer } from "./http/server.ts";
 import type { CertificatePair, TlsFiles } from "./http/tls.ts";
+import { createTraffic } from "./http/traffic.ts";
 import { createIds } from "./ids.ts";
 import type { ServiceMachine } from "./machine.ts";
 import { measureStore, measureTask } from "./measured.ts";
@@ -118,7 +118,7 @@ export async function assemble(
   const serves_console = configuration.console_folder !== null;
   const gate = createGate({ ...context, serves_console }, limiter, metrics);
   const app = createHttpServer(
-    { ...context, gate, refusals, bodies: createHeldBodies(limits.held_bodies_bytes) },
+    { ...context, gate, refusals, traffic: createTraffic(limits, metrics) },
     {
       limits,
       listener,

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import { operations } from "../api/api.ts";
+import type { Party } from "./http/parties.ts";
 import type { RateLimits } from "./http/rate-limits.ts";
 
 /** A request as it was answered. Every member has few values, whatever clients send. */
@@ -19,6 +20,8 @@ export interface Metrics {
   answered(request: AnsweredRequest): void;
   refusedCredential(): void;
   rateLimited(by: keyof RateLimits): void;
+  /** A request found no room beside those under way. */
+  heldBack(by: Party): void;
   /** When the certificate in force ends, in seconds since the Unix epoch. */
   certificateEnds(at_s: number): void;
   /** A write was asked for. @returns what to call when it ended. */
@@ -71,6 +74,12 @@ export function createMetrics(): Metrics {
     labelNames: ["by"] as const,
     registers,
   });
+  const heldBack = new Counter({
+    name: `${PREFIX}held_back_requests_total`,
+    help: "Requests refused because too many bytes were on their way, by what they are counted for.",
+    labelNames: ["by"] as const,
+    registers,
+  });
   const certificate = new Gauge({
     name: `${PREFIX}tls_certificate_not_after_seconds`,
     help: "When the TLS certificate in force ends, in seconds since the Unix epoch; 0 without TLS.",
@@ -104,6 +113,7 @@ export function createMetrics(): Metrics {
     },
     refusedCredential: () => refused.inc(),
     rateLimited: (by) => limited.inc({ by }),
+    heldBack: (by) => heldBack.inc({ by }),
     certificateEnds: (at_s) => certificate.set(at_s),
     writing() {
       waiting.inc();

@@ -6,15 +6,21 @@ import type { OperationContext } from "../operations/operation.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
 import type { Arrival } from "./arrival.ts";
+import type { Client } from "./parties.ts";
 import { BUCKETS_MAXIMUM } from "./rate-limiter.ts";
 import type { RateLimiter, Verdict } from "./rate-limiter.ts";
 import type { Owner } from "./refused-setup.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** `headers` belong to the answer, whatever it is. A public operation has no principal. */
+/** `headers` belong to the answer, whatever it is. A public operation has no principal, and its client no credential. */
 export type Admission =
-  | { readonly state: "admitted"; readonly principal: Principal | null; readonly headers: Headers }
+  | {
+      readonly state: "admitted";
+      readonly principal: Principal | null;
+      readonly client: Client;
+      readonly headers: Headers;
+    }
   | { readonly state: "refused"; readonly owner: Owner | null; readonly answer: Answer };
 
 /** Lets requests in: not too many, from whom we know, for what they may do. All of it before a body is read. */
@@ -36,7 +42,10 @@ export function createGate(
   const owners = new Map<string, Owner>();
   return {
     async admit(scopes, { credential: shown, address }) {
-      if (scopes === "public") return enter(limiter.onAnonymous(limiter.identify(undefined, address)), null);
+      if (scopes === "public") {
+        const anyone = limiter.identify(undefined, address);
+        return enter(limiter.onAnonymous(anyone), null, anyone);
+      }
       const credential = shown?.kind === "console" && !serves_console ? null : shown;
       // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
       const client = limiter.identify(credential?.token, address);
@@ -58,12 +67,13 @@ export function createGate(
       if (scopes !== "any" && !scopes.some((scope) => isAllowed(principal, scope))) {
         return refused("Forbidden", `The API key lacks the scope ${scopes.join(" or ")}`, verdict.headers, principal);
       }
-      return enter(verdict, principal);
+      return enter(verdict, principal, client);
     },
   };
 
-  function enter(verdict: Verdict, principal: Principal | null): Admission {
-    return verdict.state === "limited" ? turnAway(verdict) : { state: "admitted", principal, headers: verdict.headers };
+  function enter(verdict: Verdict, principal: Principal | null, client: Client): Admission {
+    if (verdict.state === "limited") return turnAway(verdict);
+    return { state: "admitted", principal, client, headers: verdict.headers };
   }
 
   function turnAway(

@@ -1,11 +1,21 @@
 import { BODY_BYTES } from "../../api/body-bytes.ts";
+import type { Shares } from "./parties.ts";
+
+const MEBIBYTE = 1024 * 1024;
 
 /** Bounds of one HTTP connection. A robot needs a fraction of each. */
 export interface HttpLimits {
   /** Larger bodies are refused with 413, whatever the operation takes. */
   readonly body_bytes: number;
-  /** Bodies worked on at the same time, all together; beyond that requests are asked to come again (503). */
-  readonly held_bodies_bytes: number;
+  /**
+   * Bodies being read and worked on, and large answers not yet taken, at one time. Beyond that requests are asked to come again: what is
+   * made of a body is a multiple of it.
+   */
+  readonly in_flight_bytes: Shares;
+  /** How fast a client takes a large answer at least. A radio link that is slower carries no lists. */
+  readonly answer_bytes_per_s: number;
+  /** How long it may take beside that. */
+  readonly answer_patience_ms: number;
   /** Request line and headers together; larger ones are refused with 431. */
   readonly header_bytes: number;
   /** From the first byte of a request to the end of its headers. */
@@ -27,7 +37,10 @@ export interface HttpLimits {
 
 export const HTTP_LIMITS: HttpLimits = {
   body_bytes: BODY_BYTES.registration,
-  held_bodies_bytes: 64 * 1024 * 1024,
+  // A site of 10,000 robots has one address, and may have one key: when the power comes back, each of them sends two kilobytes.
+  in_flight_bytes: { credential: 24 * MEBIBYTE, network: 24 * MEBIBYTE, site: 32 * MEBIBYTE, all: 64 * MEBIBYTE },
+  answer_bytes_per_s: 16 * 1024,
+  answer_patience_ms: 10_000,
   header_bytes: 16 * 1024,
   headers_timeout_ms: 10_000,
   request_timeout_ms: 30_000,

@@ -13,14 +13,14 @@ import type { Refusals } from "../registrations/refusals.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
-import { refuse, refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
+import { refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
 import { arrivalOf } from "./arrival.ts";
 import { readBody } from "./body.ts";
 import { clientAddress } from "./client-address.ts";
 import type { Gate } from "./gate.ts";
-import type { HeldBodies } from "./held-bodies.ts";
 import type { Owner, RefusedRequest } from "./refused-setup.ts";
 import { routePath } from "./routing.ts";
+import type { Passage, Traffic } from "./traffic.ts";
 
 /** What is known of a request before its body is read. */
 export interface Admitted {
@@ -30,6 +30,7 @@ export interface Admitted {
   readonly takes_gzip: boolean;
 }
 
+const passages = new WeakMap<FastifyRequest, Passage>();
 const admissions = new WeakMap<FastifyRequest, Admitted>();
 /** What requests were refused with, and by whom those were sent that were not admitted. */
 const refusals = new WeakMap<FastifyRequest, Answer>();
@@ -41,15 +42,17 @@ export type OnRefused = (request: FastifyRequest, refused: RefusedRequest) => vo
 /** What operations work with, and what stands before them. */
 export interface MountContext extends OperationContext {
   readonly gate: Gate;
-  readonly bodies: HeldBodies;
+  readonly traffic: Traffic;
   readonly refusals: Pick<Refusals, "note">;
 }
 
 /** Smaller answers fit into a packet or two as they are. */
 const ZIPPED_BYTES = 2048;
 
-/** Seconds after which room for large bodies is likely. */
-const RETRY_AFTER_S = "1";
+/** What is counted of an answer that comes in parts: about one part, which is all that is held of it at a time. */
+const LONG_ANSWER_BYTES = 1024 * 1024;
+/** In which it is handed on: a stream that nobody takes then reads no part ahead. */
+const PIECE_BYTES = 64 * 1024;
 
 /** Serves an operation that takes a body: credential, scope, body, contract, then the handler. */
 export function mountWithBody<S extends z.ZodType>(
@@ -142,8 +145,39 @@ function sendPayload(
 }
 
 function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
-  if ("parts" in answer) return Readable.from(answer.parts);
-  return "bytes" in answer ? answer.bytes : Buffer.from(answer.json);
+  if (!("parts" in answer)) return "bytes" in answer ? answer.bytes : Buffer.from(answer.json);
+  return Readable.from(inPieces(answer.parts), { objectMode: false, highWaterMark: PIECE_BYTES });
+}
+
+async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  for await (const part of parts) {
+    const bytes = Buffer.from(part);
+    for (let from = 0; from < bytes.byteLength; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
+  }
+}
+
+/** The answer, counted while it goes out, or a refusal where the client has not taken others yet. */
+function counted(answer: AnyAnswer, passage: Passage, method: Operation["method"]): AnyAnswer {
+  const bytes = lengthOf(answer);
+  if (method === "GET") {
+    const refusal = passage.answer(bytes);
+    if (refusal !== null) return refusal;
+  } else {
+    passage.report(bytes);
+  }
+  return "parts" in answer ? { ...answer, parts: patientParts(answer.parts, passage) } : answer;
+}
+
+function lengthOf(answer: AnyAnswer): number {
+  if ("parts" in answer) return LONG_ANSWER_BYTES;
+  return "bytes" in answer ? answer.bytes.byteLength : Buffer.byteLength(answer.json);
+}
+
+async function* patientParts(parts: AsyncIterable<string>, passage: Passage): AsyncGenerator<string> {
+  for await (const part of parts) {
+    passage.goOn();
+    yield part;
+  }
 }
 
 /** What a path answers, and to whom. */
@@ -178,7 +212,7 @@ export function readRequest<S extends z.ZodType>(
 /** Serves a path: credential and scope, then `answer`, which reads what else it needs from the request. */
 export function route(
   app: FastifyInstance,
-  { gate, bodies }: Pick<MountContext, "gate" | "bodies">,
+  { gate, traffic }: Pick<MountContext, "gate" | "traffic">,
   operation: Route,
   answer: (request: FastifyRequest, admitted: Admitted) => Promise<AnyAnswer>,
   onRefused?: OnRefused,
@@ -208,21 +242,17 @@ export function route(
       const takes_gzip =
         is_console && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
       admissions.set(request, { principal: admission.principal, content_type, takes_gzip });
+      const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw);
+      if ("status" in passage) return send(reply, passage);
+      passages.set(request, passage);
     },
     handler: async (request, reply) => {
       const admitted = admissions.get(request);
-      if (admitted === undefined) throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
-      const size = request.body instanceof Uint8Array ? request.body.byteLength : 0;
-      if (!bodies.hold(size)) {
-        const detail = "Too many large requests are being worked on";
-        return send(reply, refuse("Unavailable", detail, { "retry-after": RETRY_AFTER_S }));
+      const passage = passages.get(request);
+      if (admitted === undefined || passage === undefined) {
+        throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
-      let answered: AnyAnswer;
-      try {
-        answered = await answer(request, admitted);
-      } finally {
-        bodies.release(size);
-      }
+      const answered = counted(await answer(request, admitted), passage, operation.method);
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {
@@ -232,6 +262,14 @@ export function route(
       onRefused(request, { owner: principal ?? strangers.get(request) ?? null, answer: refusal, content_type });
     },
   });
+}
+
+/** What is to be read: what the client says, or the most the operation takes. */
+function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
+  const { "content-length": length, "transfer-encoding": coding } = headers;
+  if (coding === undefined && length === undefined) return 0;
+  const most = routeOptions.bodyLimit ?? 0;
+  return length === undefined ? most : Math.min(Number(length), most);
 }
 
 /** What the sender is to blame for; the rest are troubles of the service. */

@@ -39,6 +39,6 @@ export function mountDescription(
     const document = openApiDocument();
     void reply.header("etag", document.etag).header("cache-control", "no-cache");
     if (request.headers["if-none-match"] === document.etag) return reply.code(304).send();
-    return send(reply, answerJson(document.json));
+    return send(reply, { status: 200, bytes: document.bytes });
   });
 }

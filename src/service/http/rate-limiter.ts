@@ -1,9 +1,8 @@
-import { hash } from "node:crypto";
-import { isIPv6 } from "node:net";
-
 import type { Clock } from "../../platform/clock.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
+import { identifyClient } from "./parties.ts";
+import type { Client } from "./parties.ts";
 import type { RateLimit, RateLimits } from "./rate-limits.ts";
 import type { Taken } from "./token-buckets.ts";
 import { TokenBuckets } from "./token-buckets.ts";
@@ -35,19 +34,11 @@ export interface RateLimiter {
   onAnonymous(client: Client): Verdict;
 }
 
-/** Who a request is counted for. */
-export interface Client {
-  /** A hash of what it authenticates itself with; null for a request without. */
-  readonly credential: string | null;
-  readonly network: string;
-}
-
 const ALLOWED: Verdict = { state: "allowed", headers: {} };
-const ANYONE: Client = { credential: null, network: "" };
 
 /** The limiter that limits nothing. */
 export const UNLIMITED: RateLimiter = {
-  identify: () => ANYONE,
+  identify: identifyClient,
   onArrival: () => ALLOWED,
   onAuthenticated: () => ALLOWED,
   onAnonymous: () => ALLOWED,
@@ -60,11 +51,7 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
   const ofAddress = (taken: Taken) => verdict("address", limits.address, taken);
 
   return {
-    identify: (token, address) => ({
-      // No credential is kept: of a memory dump, only who has it can find it here.
-      credential: token === undefined ? null : hash("sha256", token, "base64"),
-      network: networkOf(address),
-    }),
+    identify: identifyClient,
     onArrival({ credential, network }) {
       const now_ms = clock.monotonic_ms();
       const isKnown = credential !== null && credentials.has(credential);
@@ -94,16 +81,4 @@ function verdict(by: keyof RateLimits, { burst, per_second }: RateLimit, taken: 
     by,
     answer: refuse("RateLimited", detail, { ...headers, "retry-after": String(retry_after_s) }),
   };
-}
-
-/** An IPv6 client has at least 2^64 addresses of its own (RFC 6177), so its network counts. */
-function networkOf(address: string): string {
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
-  if (mapped !== undefined) return mapped;
-  if (!isIPv6(address)) return address;
-  const [head = "", tail] = address.split("%", 1).join("").split("::");
-  const groups = head === "" ? [] : head.split(":");
-  const missing = tail === undefined ? 0 : Math.max(0, 8 - groups.length - tail.split(":").length);
-  const padded = [...groups, ...Array.from({ length: missing }, () => "0"), ...(tail?.split(":") ?? [])];
-  return `${padded.slice(0, 4).join(":")}::/64`;
 }

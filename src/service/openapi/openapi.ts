@@ -16,7 +16,8 @@ import { componentSchemas } from "./schemas.ts";
 const INTERFACE_VERSION = "0.1.0";
 
 export interface OpenApiDocument {
-  readonly json: string;
+  /** JSON, in the bytes that every answer shares. */
+  readonly bytes: Uint8Array;
   /** Strong: it changes with every byte. */
   readonly etag: string;
 }
@@ -27,7 +28,7 @@ let cached: OpenApiDocument | null = null;
 export function openApiDocument(): OpenApiDocument {
   if (cached === null) {
     const json = JSON.stringify(describeInterface());
-    cached = { json, etag: `"${hash("sha256", json, "base64url").slice(0, 22)}"` };
+    cached = { bytes: Buffer.from(json), etag: `"${hash("sha256", json, "base64url").slice(0, 22)}"` };
   }
   return cached;
 }

@@ -23,7 +23,11 @@ export const REFUSALS = {
     ...refusal("422", "An input is wrong, or the body is not sent as application/json."),
     body: "HTTPValidationError",
   },
-  RateLimited: refusal("429", "Too many requests of this credential or address.", "Retry-After"),
+  RateLimited: refusal(
+    "429",
+    "Too many requests of this credential or address, or too many bytes of them on their way.",
+    "Retry-After",
+  ),
   Unavailable: refusal("503", "The store cannot be reached; the same request may succeed later.", "Retry-After"),
   Refused: refusal("default", "Any other refusal."),
 } as const satisfies Record<string, Refusal>;

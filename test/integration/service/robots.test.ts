@@ -15,6 +15,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
 import { LIST_PART_ROWS, setupRobot } from "../../../src/service/operations/robots.ts";
 import { readRobotHistory } from "../../../src/service/store/robot-history.ts";
+import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
 import { ROBOT_PART_BYTES, registrationOf, upsertRobot } from "../../../src/service/store/robots.ts";
 import type { StoreLocation } from "../../../src/service/store/store.ts";
 import { anyCharacter } from "../../support/any-character.ts";
@@ -347,7 +348,10 @@ describeOnEachStore("robots", (newStore) => {
   });
 
   it("more bodies at once than it may hold: some are asked to come again, and then taken", async () => {
-    const running = await startService({ store: await newStore(), limits: { held_bodies_bytes: 1 } });
+    const running = await startService({
+      store: await newStore(),
+      limits: { in_flight_bytes: { ...HTTP_LIMITS.in_flight_bytes, all: 1 } },
+    });
     onTestFinished(() => running[Symbol.asyncDispose]());
     const names = Array.from({ length: 50 }, (_, index) => `arm-${index}`);
     const setup = (name: string) => running.send("POST", "/v1/robots/setup", setupOf(name));

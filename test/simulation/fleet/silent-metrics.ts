@@ -7,6 +7,7 @@ export const silentMetrics: Metrics = {
   answered() {},
   refusedCredential() {},
   rateLimited() {},
+  heldBack() {},
   certificateEnds() {},
   writing: () => () => {},
   taskEnded() {},

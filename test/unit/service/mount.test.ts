@@ -1,45 +1,147 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
+
 import fastify from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 
 import { answerJson } from "../../../src/service/http/answers.ts";
-import { createHeldBodies } from "../../../src/service/http/held-bodies.ts";
+import type { AnyAnswer } from "../../../src/service/http/answers.ts";
+import type { HttpLimits } from "../../../src/service/http/limits.ts";
+import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
 import { route } from "../../../src/service/http/mount.ts";
+import { identifyClient } from "../../../src/service/http/parties.ts";
+import type { Party } from "../../../src/service/http/parties.ts";
+import { createTraffic } from "../../../src/service/http/traffic.ts";
 
-const OPERATION = { method: "POST", path: "/", scopes: "public" } as const;
-const GATE = { admit: async () => ({ state: "admitted", principal: null, headers: {} }) as const };
+const client = identifyClient("sk_rps_a", "192.0.2.1");
+const GATE = { admit: async () => ({ state: "admitted", principal: null, client, headers: {} }) as const };
 
-/** A path that takes 100 bytes at a time, and answers as `answer` does. */
-function serve(answer: () => Promise<void>) {
-  const app = fastify();
+/** A path that answers as `answer` does, within these limits, and whom it had no room for. */
+function serve(method: "GET" | "POST", limits: Partial<HttpLimits>, answer: () => Promise<AnyAnswer>) {
+  const heldBack: Party[] = [];
+  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, { heldBack: (party) => heldBack.push(party) });
+  const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
-  route(app, { gate: GATE, bodies: createHeldBodies(100) }, OPERATION, async () => {
-    await answer();
-    return answerJson("{}");
-  });
-  return (bytes: number) => app.inject({ method: "POST", url: "/", body: Buffer.alloc(bytes) });
+  route(app, { gate: GATE, traffic }, { method, path: "/", scopes: "public" }, answer);
+  return { app, heldBack };
 }
 
-it("a body is held while its request is worked on: others that do not fit are asked to come again", async () => {
-  const isBegun = Promise.withResolvers<void>();
-  const isOver = Promise.withResolvers<void>();
-  const send = serve(() => {
-    isBegun.resolve();
-    return isOver.promise;
-  });
-  const first = send(60);
-  await isBegun.promise;
-  const refused = await send(60);
-  expect([refused.statusCode, refused.headers["retry-after"]]).toEqual([503, "1"]);
-  const small = send(40);
-  isOver.resolve();
-  expect([(await first).statusCode, (await small).statusCode]).toEqual([200, 200]);
+const sharesOf = (shares: Partial<Record<Party, number>>) => ({
+  in_flight_bytes: { ...HTTP_LIMITS.in_flight_bytes, ...shares },
 });
 
 it.each([
-  ["well", () => Promise.resolve(), 200],
+  ["all", 503, "Too many large requests are being worked on"],
+  ["credential", 429, "Too many large requests of this credential are being worked on"],
+  ["network", 429, "Too many large requests of this address are being worked on"],
+] as const)("bodies that find no room for %s are asked to come again", async (party, status, detail) => {
+  const isBegun = Promise.withResolvers<void>();
+  const isOver = Promise.withResolvers<void>();
+  const { app, heldBack } = serve("POST", sharesOf({ [party]: 100 }), async () => {
+    isBegun.resolve();
+    await isOver.promise;
+    return answerJson("{}");
+  });
+  const send = (bytes: number) => app.inject({ method: "POST", url: "/", body: Buffer.alloc(bytes) });
+  const first = send(60);
+  await isBegun.promise;
+  const refused = await send(60);
+  expect([refused.statusCode, refused.headers["retry-after"], refused.json().detail]).toEqual([status, "1", detail]);
+  const small = send(40);
+  isOver.resolve();
+  expect([(await first).statusCode, (await small).statusCode, heldBack]).toEqual([200, 200, [party]]);
+});
+
+it.each([
+  ["well", async () => answerJson("{}"), 200],
   ["not", () => Promise.reject(new Error("broken")), 500],
 ])("there is room again after each request, whether it ends %s", async (_how, answer, status) => {
-  const send = serve(answer);
-  for (let request = 0; request < 3; request += 1) expect((await send(60)).statusCode).toBe(status);
+  const { app } = serve("POST", sharesOf({ all: 100 }), answer);
+  const send = () => app.inject({ method: "POST", url: "/", body: Buffer.alloc(60) });
+  for (let request = 0; request < 3; request += 1) expect((await send()).statusCode).toBe(status);
+});
+
+it("a body counts before it is there, until its client is gone", async () => {
+  const { app } = serve("POST", sharesOf({ credential: 100 }), async () => answerJson("{}"));
+  const url = await app.listen();
+  const status = async () => (await fetch(url, { method: "POST", body: "x".repeat(60) })).status;
+  expect(await status()).toBe(200);
+  const socket = await ask(url, "POST / HTTP/1.1\r\ncontent-length: 60");
+  await expect.poll(status).toBe(429);
+  socket.destroy();
+  await expect.poll(status).toBe(200);
+});
+
+const PART = "x".repeat(1024 * 1024);
+
+/** A list that never ends: how much of it was asked for, and whether whoever asked let go of it. */
+function endless() {
+  const told = { parts: 0, isOver: false };
+  async function* parts() {
+    try {
+      for (;;) {
+        told.parts += 1;
+        yield PART;
+      }
+    } finally {
+      told.isOver = true;
+    }
+  }
+  return { told, answer: async (): Promise<AnyAnswer> => ({ status: 200, parts: parts() }) };
+}
+
+/** Sends the head of a request, and reads nothing. */
+async function ask(address: string, head = "GET / HTTP/1.1"): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.on("error", () => {});
+  socket.pause().write(`${head}\r\nhost: service\r\n\r\n`);
+  await once(socket, "connect");
+  return socket;
+}
+
+it("a client that does not take its answer is cut off, and no more of the answer is made than fits the connection", async () => {
+  const { told, answer } = endless();
+  const { app } = serve("GET", { answer_bytes_per_s: 1024 * 1024 * 1024, answer_patience_ms: 50 }, answer);
+  const socket = await ask(await app.listen());
+  await expect.poll(() => told.isOver).toBe(true);
+  expect(told.parts).toBeLessThan(50);
+  socket.resume();
+  await once(socket, "close");
+});
+
+it("a client that takes its answer is not cut off, however long that is", async () => {
+  const { told, answer } = endless();
+  const { app } = serve("GET", {}, answer);
+  const socket = await ask(await app.listen());
+  socket.resume();
+  await expect.poll(() => told.parts).toBeGreaterThan(100);
+  expect([told.isOver, socket.destroyed]).toEqual([false, false]);
+});
+
+it("answers that are not taken leave no room for further ones, until their clients are gone", async () => {
+  const { told, answer } = endless();
+  const { app, heldBack } = serve("GET", sharesOf({ credential: 1024 * 1024 }), answer);
+  const url = await app.listen();
+  const socket = await ask(url);
+  await expect.poll(() => told.parts).toBeGreaterThan(0);
+  const refused = await fetch(url);
+  expect([refused.status, refused.headers.get("retry-after"), heldBack]).toEqual([429, "1", ["credential"]]);
+  socket.destroy();
+  await expect
+    .poll(async () => {
+      const again = await fetch(url);
+      await again.body?.cancel();
+      return again.status;
+    })
+    .toBe(200);
+});
+
+it("an answer that tells of a change is sent, however little room there is", async () => {
+  const { app } = serve("POST", sharesOf({ all: 1 }), async () => answerJson(`"${PART}"`));
+  const answers = await Promise.all([1, 2, 3].map(() => app.inject({ method: "POST", url: "/" })));
+  expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
 });

@@ -1,0 +1,75 @@
+import type { ServerResponse } from "node:http";
+
+import type { Metrics } from "../metrics.ts";
+import type { Answer } from "./answers.ts";
+import { refuse } from "./answers.ts";
+import type { HttpLimits } from "./limits.ts";
+import type { Client, Party } from "./parties.ts";
+import { createTally } from "./parties.ts";
+
+/** Answers up to here fit into what the kernel keeps for every connection. */
+const SMALL_ANSWER_BYTES = 16 * 1024;
+/** Seconds after which there is room again, likely. */
+const RETRY_AFTER_S = "1";
+
+/** Counts the bytes of requests and answers that are on their way, so that no client fills the memory by being slow. */
+export interface Traffic {
+  /** Counts a request from before its body is read until its answer is out; a refusal where there is no room for the body. */
+  begin(client: Client, bodyBytes: number, response: ServerResponse): Passage | Answer;
+}
+
+/** One request and its answer. */
+export interface Passage {
+  /** The body is done with, and so many bytes are to be sent; a refusal where there is no room for them. */
+  answer(bytes: number): Answer | null;
+  /** The same of an answer that has to be sent, because it tells what was changed. */
+  report(bytes: number): void;
+  /** Everything up to now is taken, and as much again is to be sent. */
+  goOn(): void;
+}
+
+type TrafficLimits = Pick<HttpLimits, "in_flight_bytes" | "answer_bytes_per_s" | "answer_patience_ms">;
+
+export function createTraffic(
+  { in_flight_bytes, answer_bytes_per_s, answer_patience_ms }: TrafficLimits,
+  metrics: Pick<Metrics, "heldBack">,
+): Traffic {
+  const tally = createTally(in_flight_bytes);
+
+  function refuseFull(party: Party): Answer {
+    metrics.heldBack(party);
+    const headers = { "retry-after": RETRY_AFTER_S };
+    if (party === "all") return refuse("Unavailable", "Too many large requests are being worked on", headers);
+    const whose = party === "credential" ? "credential" : "address";
+    return refuse("RateLimited", `Too many large requests of this ${whose} are being worked on`, headers);
+  }
+
+  return {
+    begin(client, bodyBytes, response) {
+      const share = tally.open(client);
+      const full = share.tryResize(bodyBytes);
+      if (full !== null) return refuseFull(full);
+      let deadline: NodeJS.Timeout | undefined;
+      response.once("close", () => {
+        clearTimeout(deadline);
+        share.resize(0);
+      });
+      const report = (bytes: number) => {
+        const isCounted = bytes > SMALL_ANSWER_BYTES && !response.destroyed;
+        share.resize(isCounted ? bytes : 0);
+        if (!isCounted) return;
+        deadline = setTimeout(() => response.destroy(), answer_patience_ms + (bytes / answer_bytes_per_s) * 1000);
+      };
+      return {
+        answer(bytes) {
+          const party = bytes > SMALL_ANSWER_BYTES ? share.tryResize(bytes) : null;
+          if (party !== null) return refuseFull(party);
+          report(bytes);
+          return null;
+        },
+        report,
+        goOn: () => deadline?.refresh(),
+      };
+    },
+  };
+}
