@@ -71,6 +71,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
   const at = (later_ms = 0) => new Date(clock.wall_ms() + later_ms).toISOString();
   const call: ServiceParts["call"] = (parts) => ({
     principal: PRINCIPAL,
+    write: (job) => store.write(job),
     path: {},
     url: "/",
     request_id: "request",

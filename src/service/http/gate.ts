@@ -3,6 +3,7 @@ import { authenticate, isAllowed } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operations/operation.ts";
+import { workingCredentials } from "../store/credentials.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
 import type { Arrival } from "./arrival.ts";
@@ -13,20 +14,26 @@ import type { Owner } from "./refused-setup.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** `headers` belong to the answer, whatever it is. A public operation has no principal, and its client no credential. */
+/** `headers` belong to the answer, whatever it is. A public operation has no principal, and its client no credential. `since_ms` is monotonic. */
 export type Admission =
   | {
       readonly state: "admitted";
       readonly principal: Principal | null;
       readonly client: Client;
       readonly headers: Headers;
+      readonly since_ms: number;
     }
   | { readonly state: "refused"; readonly owner: Owner | null; readonly answer: Answer };
 
 /** Lets requests in: not too many, from whom we know, for what they may do. All of it before a body is read. */
 export interface Gate {
   admit(scopes: Operation["scopes"], arrival: Arrival): Promise<Admission>;
+  /** Whether a credential ended while its request was under way; asked before an answer goes out. */
+  hasEnded(admitted: Pick<Extract<Admission, { state: "admitted" }>, "principal" | "since_ms">): Promise<boolean>;
 }
+
+/** Whoever is answered sooner could as well have been answered before the credential ended. */
+const PROMPT_MS = 100;
 
 interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed"> {
   /** Where there is no console, its sessions of before are worth nothing. */
@@ -69,11 +76,16 @@ export function createGate(
       }
       return enter(verdict, principal, client);
     },
+    async hasEnded({ principal, since_ms }) {
+      if (principal === null || machine.clock.monotonic_ms() - since_ms < PROMPT_MS) return false;
+      const { credential_id: id } = principal;
+      return !(await workingCredentials(store.reader, [id], new Date(machine.clock.wall_ms()).toISOString())).has(id);
+    },
   };
 
   function enter(verdict: Verdict, principal: Principal | null, client: Client): Admission {
     if (verdict.state === "limited") return turnAway(verdict);
-    return { state: "admitted", principal, client, headers: verdict.headers };
+    return { state: "admitted", principal, client, headers: verdict.headers, since_ms: machine.clock.monotonic_ms() };
   }
 
   function turnAway(

@@ -7,8 +7,11 @@ import type * as z from "zod";
 import type { Operation, WithBody, WithoutBody } from "../../api/api.ts";
 import { BODY_BYTES } from "../../api/body-bytes.ts";
 import type { Principal } from "../auth/authenticate.ts";
+import { CredentialEndedError, writeAs } from "../auth/still-valid.ts";
+import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { JsonObject } from "../json/parse-json.ts";
 import type { Handler, OperationContext, PublicHandler } from "../operations/operation.ts";
+import { refuseEnded } from "../operations/operation.ts";
 import type { Refusals } from "../registrations/refusals.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
@@ -28,6 +31,10 @@ export interface Admitted {
   readonly principal: Principal | null;
   readonly content_type: string | undefined;
   readonly takes_gzip: boolean;
+  /** By the clock of the gate. */
+  readonly since_ms: number;
+  /** What is committed is answered as such, whatever becomes of the credential. */
+  hasWritten: boolean;
 }
 
 const passages = new WeakMap<FastifyRequest, Passage>();
@@ -65,7 +72,7 @@ export function mountWithBody<S extends z.ZodType>(
   const answer = async (request: FastifyRequest, admitted: Admitted) => {
     const body = readRequest(operation, request, admitted.content_type);
     if (body.state === "refused") return body.answer;
-    return handle({ ...callOf(request), principal: principalOf(admitted), body: body.value, query: null });
+    return handle({ ...callOf(request), ...actorOf(context, admitted), body: body.value, query: null });
   };
   route(app, context, operation, answer, onRefused);
 }
@@ -92,7 +99,7 @@ export function mount(
   handle: Handler<null>,
 ): void {
   route(app, context, operation, (request, admitted) =>
-    handle({ ...callOf(request), principal: principalOf(admitted), body: null, query: null }),
+    handle({ ...callOf(request), ...actorOf(context, admitted), body: null, query: null }),
   );
 }
 
@@ -106,7 +113,7 @@ export function mountWithQuery<Q extends z.ZodObject>(
   route(app, context, operation, async (request, admitted) => {
     const query = validate(operation.query, queryParameters(request), ["query"]);
     if (query.state === "invalid") return refuseInvalid(query.findings);
-    return handle({ ...callOf(request), principal: principalOf(admitted), body: null, query: query.value });
+    return handle({ ...callOf(request), ...actorOf(context, admitted), body: null, query: query.value });
   });
 }
 
@@ -217,6 +224,17 @@ export function route(
   answer: (request: FastifyRequest, admitted: Admitted) => Promise<AnyAnswer>,
   onRefused?: OnRefused,
 ): void {
+  /** Nothing for whose credential ended meanwhile. What was committed before that is answered as such. */
+  async function answerInTime(request: FastifyRequest, admitted: Admitted): Promise<AnyAnswer> {
+    try {
+      const answered = await answer(request, admitted);
+      return !admitted.hasWritten && (await gate.hasEnded(admitted)) ? refuseEnded() : answered;
+    } catch (error) {
+      if (error instanceof CredentialEndedError) return refuseEnded();
+      throw error;
+    }
+  }
+
   app.route({
     method: operation.method,
     url: routePath(operation.path),
@@ -241,7 +259,8 @@ export function route(
       reply.headers(admission.headers);
       const takes_gzip =
         is_console && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
-      admissions.set(request, { principal: admission.principal, content_type, takes_gzip });
+      const { principal, since_ms } = admission;
+      admissions.set(request, { principal, content_type, takes_gzip, since_ms, hasWritten: false });
       const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw);
       if ("status" in passage) return send(reply, passage);
       passages.set(request, passage);
@@ -252,7 +271,7 @@ export function route(
       if (admitted === undefined || passage === undefined) {
         throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
-      const answered = counted(await answer(request, admitted), passage, operation.method);
+      const answered = counted(await answerInTime(request, admitted), passage, operation.method);
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {
@@ -278,9 +297,15 @@ function isRefusal(answer: AnyAnswer): answer is Answer {
 }
 
 /** @throws where a public operation was mounted as one that is not. */
-function principalOf({ principal }: Admitted): Principal {
+function actorOf({ store, machine }: MountContext, admitted: Admitted) {
+  const { principal } = admitted;
   if (principal === null) throw new Error("A public operation has no principal");
-  return principal;
+  const write: PrincipalWrite = async (job) => {
+    const value = await writeAs(store, machine.clock, principal)(job);
+    admitted.hasWritten = true;
+    return value;
+  };
+  return { principal, write };
 }
 
 function callOf(request: FastifyRequest) {

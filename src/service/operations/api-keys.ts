@@ -2,17 +2,16 @@ import type { ApiKeyCreate, ApiKeyScope } from "../../api/api-keys.ts";
 import type { PageQuery } from "../../api/pages.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "../auth/manage-keys.ts";
-import { isStillValid } from "../auth/still-valid.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
-import { API_KEYS_MAXIMUM, listKeys, lockKey } from "../store/keys.ts";
+import { API_KEYS_MAXIMUM, holdKey, listKeys } from "../store/keys.ts";
 import { ruleBroken } from "../validation/finding.ts";
 import { answerList, ITEMS } from "./answer-list.ts";
 import type { Handler, OperationContext } from "./operation.ts";
-import { authorship, refuseEnded } from "./operation.ts";
+import { authorship } from "./operation.ts";
 
 /** `POST /v1/me/api-keys`: the one answer that holds the key itself. */
-export function createOrganizationKey({ store, newId, machine }: OperationContext): Handler<ApiKeyCreate> {
+export function createOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyCreate> {
   return async (call) => {
     const { principal, body } = call;
     const at = new Date(machine.clock.wall_ms()).toISOString();
@@ -24,10 +23,9 @@ export function createOrganizationKey({ store, newId, machine }: OperationContex
     const wish = { organization_id, label, scopes, expires_at };
     const { key, row } = makeKey(wish, newId("key"), at, machine.random);
     const author = authorship(call, newId, at);
-    const outcome = await store.write(async (transaction) => {
-      if (!(await isStillValid(transaction, principal, at))) return { state: "unauthorized" } as const;
-      const parent = await lockKey(transaction, organization_id, created_by);
-      if (parent === undefined) return { state: "unauthorized" } as const;
+    const outcome = await call.write(async (transaction) => {
+      const parent = await holdKey(transaction, organization_id, created_by);
+      if (parent === undefined) throw new Error(`The credential goes back to ${created_by}, which is not there`);
       const inheritance = inherit(parent, { expires_at, independent: independent === true });
       if (inheritance.state === "forbidden") return inheritance;
       const made = { ...row, ...inheritance.lineage, created_by };
@@ -35,8 +33,6 @@ export function createOrganizationKey({ store, newId, machine }: OperationContex
       return isMade ? ({ state: "made", made } as const) : ({ state: "too-many" } as const);
     });
     switch (outcome.state) {
-      case "unauthorized":
-        return refuseEnded();
       case "forbidden":
         return refuse("Forbidden", outcome.detail);
       case "too-many":
@@ -62,12 +58,12 @@ export function listOrganizationKeys({ store }: OperationContext): Handler<null,
 }
 
 /** `DELETE /v1/me/api-keys/{key_id}`: from the next request on, on every replica. A key may revoke itself. */
-export function revokeOrganizationKey({ store, newId, machine }: OperationContext): Handler<null> {
+export function revokeOrganizationKey({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
     const { organization_id, scopes } = call.principal;
     const id = call.path["key_id"] ?? "";
     const author = authorship(call, newId, new Date(machine.clock.wall_ms()).toISOString());
-    const revoked = await store.write((transaction) => revokeKey(transaction, organization_id, id, scopes, author));
+    const revoked = await call.write((transaction) => revokeKey(transaction, organization_id, id, scopes, author));
     switch (revoked.state) {
       case "not-found":
         return refuse("NotFound", "API key not found");

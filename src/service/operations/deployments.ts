@@ -12,14 +12,14 @@ import { authorship } from "./operation.ts";
 
 /** `POST /v1/me/deployments`: active at once where the endpoint is known to be healthy. */
 export function createDeployment(context: OperationContext): Handler<DeploymentCreate> {
-  const { store, newId, machine, usageClock } = context;
+  const { newId, machine, usageClock } = context;
   return async (call) => {
     const { organization_id } = call.principal;
     const now = new Date(machine.clock.wall_ms()).toISOString();
     const wish = { ...call.body, organization_id, deployment_id: newId("dep"), generation_id: newId("gen") };
     const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
     const author = authorship(call, newId, now);
-    const outcome = await store.write(async (transaction) => {
+    const outcome = await call.write(async (transaction) => {
       const deployed = await deploy(transaction, wish, moment, author);
       if (deployed.state === "refused") return { deployed, view: undefined };
       return { deployed, view: await findDeployment(transaction, organization_id, deployed.id) };
@@ -55,14 +55,14 @@ export function getDeployment({ store }: OperationContext): Handler<null> {
 
 /** `DELETE /v1/me/deployments/{deployment_id}`: takes the model from the robot. Once more changes nothing. */
 export function retireDeployment(context: OperationContext): Handler<null> {
-  const { store, newId, machine, usageClock } = context;
+  const { newId, machine, usageClock } = context;
   return async (call) => {
     const { organization_id } = call.principal;
     const id = call.path["deployment_id"] ?? "";
     const now = new Date(machine.clock.wall_ms()).toISOString();
     const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
     const author = authorship(call, newId, now);
-    const { changed, view } = await store.write(async (transaction) => {
+    const { changed, view } = await call.write(async (transaction) => {
       const deployment = await lockDeployment(transaction, organization_id, id);
       const isCurrent = deployment !== undefined && deployment.retired_at === null;
       if (isCurrent) {

@@ -15,7 +15,7 @@ import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 
 /** `POST /v1/fleets`: takes the membership snapshot and makes the fleet, in one transaction. */
-export function createFleet({ store, newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
+export function createFleet({ newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
   return async (call) => {
     const { principal, body, request_id } = call;
     const now_ms = machine.clock.wall_ms();
@@ -23,7 +23,7 @@ export function createFleet({ store, newId, machine, nudge }: OperationContext):
     if (findings.length > 0) return refuseInvalid(findings);
     const ids = { fleet_id: newId("fleet"), generation_id: newId("gen") };
     const author = authorship(call, newId, new Date(now_ms).toISOString());
-    const made = await store.write((transaction) =>
+    const made = await call.write((transaction) =>
       makeFleet(transaction, principal.organization_id, body, ids, author),
     );
     switch (made.state) {
@@ -84,7 +84,7 @@ export function getFleet({ store, machine }: OperationContext): Handler<null> {
 }
 
 /** `POST /v1/fleets/{fleet_id}/model`: begins a new generation; what the fleet works with stays until that one is ready. */
-export function updateFleetModel({ store, newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
+export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
   return async (call) => {
     const { principal, body, path, request_id } = call;
     const id = fleetId(path);
@@ -93,7 +93,7 @@ export function updateFleetModel({ store, newId, machine, nudge }: OperationCont
     const generation_id = newId("gen");
     const author = authorship(call, newId, new Date(now_ms).toISOString());
     const key = { id, organization_id: principal.organization_id };
-    const updated = await store.write((transaction) =>
+    const updated = await call.write((transaction) =>
       updateModel(transaction, key, body.subject, generation_id, author),
     );
     switch (updated.state) {

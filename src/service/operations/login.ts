@@ -1,7 +1,6 @@
 import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/sessions.ts";
 import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, takeUpLogin } from "../auth/login.ts";
 import { createSessionToken } from "../auth/session-token.ts";
-import { isStillValid } from "../auth/still-valid.ts";
 import { createToken, hashSecret, isSameHash } from "../auth/token.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
@@ -10,7 +9,7 @@ import type { LoginRow } from "../store/logins.ts";
 import { findLogin, insertLogin, lockLogin, updateLogin } from "../store/logins.ts";
 import { ruleBroken } from "../validation/finding.ts";
 import type { Handler, OperationContext, PublicHandler } from "./operation.ts";
-import { authorship, refuseEnded } from "./operation.ts";
+import { authorship } from "./operation.ts";
 
 /** Tells a login's code from other secrets. */
 const CODE_PREFIX = "rps_code_";
@@ -95,7 +94,7 @@ export function exchangeLogin(context: OperationContext): PublicHandler<LoginExc
 }
 
 /** `POST /v1/cli/login/decide`: what the person says. The code leaves the service here alone, on its way to the program's own address. */
-export function decideLogin({ store, newId, machine }: OperationContext): Handler<LoginDecision> {
+export function decideLogin({ newId, machine }: OperationContext): Handler<LoginDecision> {
   return async (call) => {
     const { principal, body } = call;
     if (principal.scopes !== null) {
@@ -105,9 +104,8 @@ export function decideLogin({ store, newId, machine }: OperationContext): Handle
     const author = authorship(call, newId, new Date(now_ms).toISOString());
     const code = createToken(CODE_PREFIX, machine.random);
     const isApproved = body.decision === "approve";
-    return store.write(async (transaction) => {
+    return call.write(async (transaction) => {
       const login = await lockLogin(transaction, body.exchange_id);
-      if (!(await isStillValid(transaction, principal, author.at))) return refuseEnded();
       if (login === undefined || isOver(login, now_ms)) return refuseUnknown(body.exchange_id);
       if (login.state !== "pending") return refuse("Conflict", "The login has been decided already");
       await updateLogin(transaction, login.id, {

@@ -1,4 +1,5 @@
 import type { Principal } from "../auth/authenticate.ts";
+import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { LastUsed } from "../auth/last-used.ts";
 import type { Answer, AnyAnswer } from "../http/answers.ts";
 import { refuse } from "../http/answers.ts";
@@ -22,6 +23,8 @@ export interface OperationContext {
 /** One request that was authenticated, allowed and validated. */
 export interface Call<Body, Query = null> {
   readonly principal: Principal;
+  /** Writes on behalf of the principal; nothing any more once its credential has ended. */
+  readonly write: PrincipalWrite;
   readonly body: Body;
   /** Path parameters, decoded. */
   readonly path: Readonly<Record<string, string>>;
@@ -37,7 +40,7 @@ export interface Call<Body, Query = null> {
 export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<AnyAnswer>;
 
 /** One request of an operation anyone may use. */
-export type PublicCall<Body> = Omit<Call<Body>, "principal">;
+export type PublicCall<Body> = Omit<Call<Body>, "principal" | "write">;
 
 export type PublicHandler<Body> = (call: PublicCall<Body>) => Promise<Answer>;
 
@@ -51,7 +54,7 @@ export function authorship(
   return { audit_id: newId("aud"), at, organization_id, actor: credential_id, request_id };
 }
 
-/** For a request whose credential ended between its headers and its body. */
+/** For a request whose credential ended while it was under way. */
 export function refuseEnded(): Answer {
   return refuse("Unauthorized", "The credential ended while the request was under way", {
     "www-authenticate": "Bearer",

@@ -1,5 +1,6 @@
 import type { PageQuery } from "../../api/pages.ts";
 import type { RobotSetup } from "../../api/robots.ts";
+import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
@@ -37,6 +38,7 @@ export function setupRobot(context: SetupContext, robots_maximum = ROBOTS_MAXIMU
     const author = authorship(call, newId, now);
     return register(context, room, {
       organization_id: call.principal.organization_id,
+      write: call.write,
       registration: registrationOf(call.body),
       id: newId("rob"),
       address: call.address,
@@ -49,6 +51,7 @@ type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudg
 
 interface RegisterWish {
   readonly organization_id: string;
+  readonly write: PrincipalWrite;
   readonly registration: Registration;
   /** Of a robot that is new. */
   readonly id: string;
@@ -57,9 +60,9 @@ interface RegisterWish {
 }
 
 async function register(
-  { store, machine, nudge }: SetupContext,
+  { machine, nudge }: SetupContext,
   room: RobotRoom,
-  { organization_id, registration, id, address, author }: RegisterWish,
+  { organization_id, write, registration, id, address, author }: RegisterWish,
 ): Promise<Answer> {
   const { name, configuration_digest } = registration;
   const { at: now, audit_id, actor } = author;
@@ -67,7 +70,7 @@ async function register(
   const details = registrationDetails(registration);
   const change = { at: now, body: registrationHash(details), address, actor };
   const identity = { id, now, audit_id, recent_changes: JSON.stringify([change]) };
-  const robot = await store.write(async (transaction) => {
+  const robot = await write(async (transaction) => {
     if (isFull && !(await isRobotName(transaction, organization_id, name))) return null;
     const registered = await upsertRobot(transaction, organization_id, registration, identity);
     const { id: subject_id, previous_audit_id: previous_id } = registered;

@@ -66,19 +66,30 @@ export async function findKeyOrganization(reader: Reader, id: string): Promise<s
   return key?.organization_id;
 }
 
+/** One key of an organization, which cannot be changed by others before the transaction ends; any number may hold it at a time. */
+export function holdKey(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  id: string,
+): Promise<KeyViewRow | undefined> {
+  return keyOf(transaction, organization_id, id).forShare().executeTakeFirst();
+}
+
 /** One key of an organization, held against other changes until the transaction ends. */
 export function lockKey(
   transaction: Transaction<Tables>,
   organization_id: string,
   id: string,
 ): Promise<KeyViewRow | undefined> {
+  return keyOf(transaction, organization_id, id).forUpdate().executeTakeFirst();
+}
+
+function keyOf(transaction: Transaction<Tables>, organization_id: string, id: string) {
   return transaction
     .selectFrom("api_keys")
     .select(VIEW_COLUMNS)
     .where("organization_id", "=", organization_id)
-    .where("id", "=", id)
-    .forUpdate()
-    .executeTakeFirst();
+    .where("id", "=", id);
 }
 
 /**

@@ -29,21 +29,6 @@ export async function insertSession(transaction: Transaction<Tables>, session: T
   await transaction.insertInto("sessions").values(session).execute();
 }
 
-/** One session of an organization, held against other changes until the transaction ends. */
-export function lockSession(
-  transaction: Transaction<Tables>,
-  organization_id: string,
-  id: string,
-): Promise<Pick<SessionRow, "expires_at" | "revoked_at"> | undefined> {
-  return transaction
-    .selectFrom("sessions")
-    .select(["expires_at", "revoked_at"])
-    .where("organization_id", "=", organization_id)
-    .where("id", "=", id)
-    .forUpdate()
-    .executeTakeFirst();
-}
-
 /** Ends one session at `at`, and says whether it was not over before. */
 export async function endSession(
   transaction: Transaction<Tables>,

@@ -155,7 +155,8 @@ function createReplica(context: OperationContext): Replica {
     scopes: null,
     expires_at: null,
   };
-  const call = { principal, path: {}, query: null, url: "/", request_id: "r", address: "10.0.0.4", body: null };
+  const { write } = context.store;
+  const call = { principal, write, path: {}, query: null, url: "/", request_id: "r", address: "10.0.0.4", body: null };
   const answerOf = async (answer: ReturnType<ReturnType<typeof getFleet>>) => {
     const answered = await answer;
     if (!("json" in answered)) throw new Error("a long answer");

@@ -147,8 +147,9 @@ describeOnEachStore("robots", (newStore) => {
     );
     const status = async (handler: typeof first, organization_id: string, name: string) => {
       const principal = { organization_id, credential: "api_key", credential_id: "k", key_id: "k" } as const;
+      const write: typeof store.write = (job) => store.write(job);
       const call = { principal: { ...principal, scopes: null, expires_at: null }, path: {}, query: null, url: "/" };
-      const answer = await handler?.({ ...call, body: setupOf(name), request_id: "r", address: "10.0.0.4" });
+      const answer = await handler?.({ ...call, write, body: setupOf(name), request_id: "r", address: "10.0.0.4" });
       return answer !== undefined && "json" in answer ? [answer.status, answer.json] : [];
     };
     for (const name of ["a", "b"]) expect(await status(first, full, name)).toMatchObject([200, expect.anything()]);

@@ -208,10 +208,13 @@ export function serviceMistake(name: ServiceMistakeName): ServiceMistake {
 }
 
 /** Keys are found to be otherwise than they are. */
+/** Of a key as a request is admitted by it, and as a write looks at it again. */
+const KEY_QUERIES = ['from "api_keys" where "key_sha256"', 'select "expires_at", "revoked_at" from "api_keys"'];
+
 function keyRows(other: Readonly<Record<string, unknown>>): Partial<ServiceMistake> {
   return {
     rows: (sql, rows) =>
-      sql.includes('from "api_keys" where "key_sha256"') ? rows.map((row) => ({ ...row, ...other })) : rows,
+      KEY_QUERIES.some((query) => sql.includes(query)) ? rows.map((row) => ({ ...row, ...other })) : rows,
   };
 }
 

@@ -15,7 +15,10 @@ import type { Party } from "../../../src/service/http/parties.ts";
 import { createTraffic } from "../../../src/service/http/traffic.ts";
 
 const client = identifyClient("sk_rps_a", "192.0.2.1");
-const GATE = { admit: async () => ({ state: "admitted", principal: null, client, headers: {} }) as const };
+const GATE = {
+  admit: async () => ({ state: "admitted", principal: null, client, headers: {}, since_ms: 0 }) as const,
+  hasEnded: async () => false,
+};
 
 /** A path that answers as `answer` does, within these limits, and whom it had no room for. */
 function serve(method: "GET" | "POST", limits: Partial<HttpLimits>, answer: () => Promise<AnyAnswer>) {
