@@ -39,6 +39,7 @@ const OUTLIVE_HANGUP = `process.on("SIGHUP", () => {});`;
 const WHOLE_UNDICI = "undici-whole";
 
 const AGENT = "robot-policy-agent";
+const SERVICE = "robot-policy-service";
 
 /** One bundle of our own code. */
 interface Part {
@@ -53,7 +54,7 @@ interface Part {
 const programs: readonly Part[] = [
   { entry: "src/agent.ts", name: AGENT, launcher: agentLauncher },
   { entry: "src/operator.ts", name: "robot-policy", launcher: plainLauncher },
-  { entry: "src/service.ts", name: "robot-policy-service", launcher: serviceLauncher, undici: WHOLE_UNDICI },
+  { entry: "src/service.ts", name: SERVICE, launcher: serviceLauncher, undici: WHOLE_UNDICI },
 ];
 
 /** What `robot-policy-agent install` lays down beside the program: in dist/share, so that dist/ alone is enough. */
@@ -88,6 +89,16 @@ const latePackages: ReadonlyMap<string, string> = new Map([
 /** The agent's commands but the daemon, in a file of their own: half the program, which a boot need not read. */
 const AGENT_COMMANDS = "agent-commands";
 const agentCommands: Part = { entry: `src/cli/${AGENT_COMMANDS}.ts`, name: AGENT_COMMANDS };
+
+/** What the service starts threads with. */
+const SQLITE_WORKER = "sqlite-worker";
+const sqliteWorker: Part = { entry: `src/service/store/${SQLITE_WORKER}.ts`, name: SQLITE_WORKER };
+
+/** What a program needs in files of its own. */
+const partsBeside: ReadonlyMap<string, readonly Part[]> = new Map([
+  [AGENT, [agentCommands]],
+  [SERVICE, [sqliteWorker]],
+]);
 
 /** Parts of packages that no program here uses, and what they would cost where the package is loaded. */
 const leftOut: readonly { readonly filter: RegExp; readonly instead: string }[] = [
@@ -189,7 +200,7 @@ async function buildPrograms(): Promise<void> {
     Object.assign(outputs, metafile?.outputs);
   }
   const chosen = programs.filter(({ name }) => program === undefined || program === name);
-  const parts = chosen.flatMap((part) => (part.name === AGENT ? [part, agentCommands] : [part]));
+  const parts = chosen.flatMap((part) => [part].concat(partsBeside.get(part.name) ?? []));
   for (const { entry, name, launcher, undici = "undici" } of parts) {
     const { metafile } = await build({
       ...common,
@@ -199,7 +210,7 @@ async function buildPrograms(): Promise<void> {
         packagesLoadedLate(undici),
         commandsLoadedLate(),
         builtinsLoadedLate(),
-        consoleFolder(),
+        filesBesideBundle(),
         otherVersion(),
       ],
     });
@@ -224,14 +235,24 @@ function packagesLoadedLate(undici: string): Plugin {
   };
 }
 
-/** The bundle lies elsewhere than its sources, and the console beside it. */
-function consoleFolder(): Plugin {
+/** The bundle lies elsewhere than its sources, and so does what it reads and starts. */
+function filesBesideBundle(): Plugin {
+  const paths = new Map([
+    [
+      "console/console-folder.ts",
+      `export const CONSOLE_FOLDER = require("node:path").join(__dirname, "../${CONSOLE}");`,
+    ],
+    [
+      "store/sqlite-worker-file.ts",
+      `export const SQLITE_WORKER = require("node:path").join(__dirname, "${SQLITE_WORKER}.cjs");`,
+    ],
+  ]);
   return {
-    name: "the console's folder",
+    name: "files beside the bundle",
     setup({ onLoad }) {
-      onLoad({ filter: /src\/service\/console\/console-folder\.ts$/ }, () => ({
-        contents: `export const CONSOLE_FOLDER = require("node:path").join(__dirname, "../${CONSOLE}");`,
-      }));
+      for (const [file, contents] of paths) {
+        onLoad({ filter: new RegExp(`src/service/${file}$`) }, () => ({ contents }));
+      }
     },
   };
 }

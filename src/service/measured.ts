@@ -20,7 +20,13 @@ export function measureStore(store: Store, metrics: Metrics): Store {
     }
   }
   const version = () => store.version();
-  return { reader: store.reader, write, version, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  return {
+    reader: store.reader,
+    lookup: store.lookup,
+    write,
+    version,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
 }
 
 /** The same task, with its runs counted. */

@@ -14,11 +14,15 @@ import { readCatalogFile } from "../models/catalog-file.ts";
 import { createService } from "../service.ts";
 import type { Service, ServiceConfiguration } from "../service.ts";
 import { describeLocation } from "../store/store-problem.ts";
+import type { StoreLocation } from "../store/store.ts";
 import { showFindings } from "../edited-file.ts";
 import type { FileFindings } from "../edited-file.ts";
 import { check } from "./serve-check.ts";
 import { readServeConfiguration } from "./serve-configuration.ts";
 import type { ServeConfiguration, ServeFlags } from "./serve-configuration.ts";
+
+/** A long query in one leaves the other to everybody else. */
+const READER_THREADS = 2;
 
 export interface ServeOptions extends ServeFlags {
   /** Read everything, say what is wrong with it, and end. */
@@ -71,7 +75,7 @@ async function run(
   const output = openLogOutput(context.stderr, (lines) => log.warn("log_lines_dropped", { lines }));
   const log: Log = createLog(log_level, output);
   const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
-  await using service = createService(configuration, machine);
+  await using service = createService({ ...configuration, store: withThreads(configuration.store) }, machine);
   const started = await service.start();
   if (started.state === "failed") {
     const { problem, findings, is_invalid } = started;
@@ -89,6 +93,11 @@ async function run(
   await service[Symbol.asyncDispose]();
   log.info("stopped");
   return EXIT.ok;
+}
+
+/** So that neither a long query nor a lock nor a slow disk keeps other requests waiting. */
+function withThreads(store: StoreLocation): StoreLocation {
+  return store.kind === "sqlite" ? { ...store, readerThreads: READER_THREADS } : store;
 }
 
 async function untilStopped(service: Service, log: Log, url: string, context: CommandContext): Promise<void> {

@@ -139,7 +139,7 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
   /** Looks whether the session still is one. A page that listens is in use. */
   async function visit(one: Listening): Promise<void> {
     // Where the store does not answer, the next visit finds out.
-    const authentication = await authenticate(store.reader, clock, one.credential).catch(() => null);
+    const authentication = await authenticate(store.lookup, clock, one.credential).catch(() => null);
     if (!one.is_open) return;
     if (authentication?.state === "unauthorized") {
       write(one, "event: ended\ndata: {}\n\n");

@@ -36,7 +36,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     if (body.state === "refused") return body.answer;
     // Copied along with a line break, more often than not.
     const token = body.value.api_key.trim();
-    const authentication = await authenticate(store.reader, machine.clock, { kind: "bearer", token });
+    const authentication = await authenticate(store.lookup, machine.clock, { kind: "bearer", token });
     if (authentication.state === "unauthorized" || authentication.principal.credential !== "api_key") {
       metrics.refusedCredential();
       return refuse(
@@ -61,7 +61,7 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     if (!isFromConsole(request)) return refuseForeign();
     const { credential } = arrivalOf(request);
     if (credential?.kind === "console") {
-      const authentication = await authenticate(store.reader, machine.clock, credential);
+      const authentication = await authenticate(store.lookup, machine.clock, credential);
       if (authentication.state === "authenticated") {
         const { principal } = authentication;
         const { organization_id, credential_id: id } = principal;

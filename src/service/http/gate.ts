@@ -58,7 +58,7 @@ export function createGate(
       const client = limiter.identify(credential?.token, address);
       const arrival = limiter.onArrival(client);
       if (arrival.state === "limited") return turnAway(arrival, owners.get(client.credential ?? ""));
-      const authentication = await authenticate(store.reader, machine.clock, credential);
+      const authentication = await authenticate(store.lookup, machine.clock, credential);
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
         const verdict = limiter.onAnonymous(client);

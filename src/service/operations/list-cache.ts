@@ -19,6 +19,8 @@ export interface ListCache {
  */
 export function createListCache({ version }: Pick<Store, "version">): ListCache {
   const lists = new Map<string, Uint8Array>();
+  /** Reads of `kept_version` that are under way: requests that come meanwhile share them. */
+  const reading = new Map<string, Promise<AnyAnswer>>();
   let kept_version = "";
   let kept_bytes = 0;
 
@@ -27,25 +29,49 @@ export function createListCache({ version }: Pick<Store, "version">): ListCache 
     kept_bytes = 0;
   }
 
+  function keep(organization_id: string, bytes: Uint8Array): void {
+    if (bytes.byteLength > KEPT_BYTES_MAXIMUM) return;
+    if (kept_bytes + bytes.byteLength > KEPT_BYTES_MAXIMUM) clear();
+    kept_bytes += bytes.byteLength;
+    lists.set(organization_id, bytes);
+  }
+
+  async function readAndKeep(
+    organization_id: string,
+    read_version: string,
+    read: () => Promise<Answer | LongAnswer>,
+  ): Promise<AnyAnswer> {
+    try {
+      const answer = await read();
+      if ("parts" in answer) return answer;
+      const bytes = Buffer.from(answer.json);
+      if (read_version === kept_version) keep(organization_id, bytes);
+      return { status: answer.status, bytes };
+    } finally {
+      if (read_version === kept_version) reading.delete(organization_id);
+    }
+  }
+
   return {
     async answer(organization_id, read) {
       // Before the list is read: what is committed in between is in it at worst too early.
       const now = await version();
       if (now !== kept_version) {
         clear();
+        reading.clear();
         kept_version = now;
       }
       const kept = lists.get(organization_id);
       if (kept !== undefined) return { status: 200, bytes: kept };
-      const answer = await read();
-      if ("parts" in answer) return answer;
-      const bytes = Buffer.from(answer.json);
-      if (now === kept_version && bytes.byteLength <= KEPT_BYTES_MAXIMUM) {
-        if (kept_bytes + bytes.byteLength > KEPT_BYTES_MAXIMUM) clear();
-        kept_bytes += bytes.byteLength - (lists.get(organization_id)?.byteLength ?? 0);
-        lists.set(organization_id, bytes);
+      const begun = reading.get(organization_id);
+      if (begun === undefined) {
+        const answer = readAndKeep(organization_id, now, read);
+        reading.set(organization_id, answer);
+        return answer;
       }
-      return { status: answer.status, bytes };
+      const answer = await begun;
+      // The parts of a long list can be taken only once.
+      return "parts" in answer ? read() : answer;
     },
   };
 }

@@ -12,14 +12,12 @@ import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../platform/clock.ts";
 import { toPostgresText } from "./postgres-text.ts";
-import { isRefusal, StoreUnavailableError } from "./unavailable.ts";
+import { isRefusal, StoreUnavailableError, WAITING_MAXIMUM } from "./unavailable.ts";
 
 /** Statements prepared on each connection; the queries of the service are fewer, but for those with long lists. */
 const STATEMENTS_MAXIMUM = 512;
 /** A list in a query makes a statement for each length it may have: those of long lists would crowd out all others. */
 const PREPARED_PARAMETERS_MAXIMUM = 32;
-/** Queries that may wait for a connection. */
-export const WAITING_MAXIMUM = 1024;
 /** Without any connection, how long after a failed attempt the next one is made: a database that starts is not to be stormed. */
 const RECONNECT_PAUSE_MS = 100;
 /** Any number that no other program on the same database takes: "robotpol" in ASCII. */

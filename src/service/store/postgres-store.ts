@@ -54,6 +54,7 @@ export async function openPostgresStore(
   const queue = createWriter(postgresRunner(writer, Math.max(1, writers - ALONE), { clock, random }));
   return {
     reader,
+    lookup: reader,
     write: (job) => queue.write(job),
     version: () => snapshotOf(reader),
     async [Symbol.asyncDispose]() {

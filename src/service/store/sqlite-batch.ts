@@ -1,47 +1,63 @@
 import { CompiledQuery } from "kysely";
 import type { Kysely, Transaction } from "kysely";
 
+import type { Clock } from "../../platform/clock.ts";
+import { createTimeSlices } from "../let-others-in.ts";
 import type { Tables } from "./tables.ts";
 import { unavailable } from "./unavailable.ts";
 import type { PendingWrite, WriteRunner } from "./writer.ts";
 
 /** One commit at a time. A write that fails takes no other of its commit along. */
-export function sqliteRunner(database: Kysely<Tables>): WriteRunner {
-  const together = async (batch: readonly PendingWrite[]) => {
-    // Savepoints are a third of the queries of a setup, and needed where a write fails; those are rare.
-    if (!(await runBare(database, batch))) await runInSavepoints(database, batch);
-    return [];
+export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monotonic_ms">): WriteRunner {
+  const yieldWhenDue = createTimeSlices(clock);
+
+  /** @returns whether all of them succeeded, or failed for good; else none of them happened. */
+  async function runBare(batch: readonly PendingWrite[]): Promise<boolean> {
+    let hasBegun = false;
+    try {
+      await database.transaction().execute(async (transaction) => {
+        hasBegun = true;
+        for (const write of batch) {
+          await write.run(transaction);
+          await yieldWhenDue();
+        }
+      });
+    } catch (error) {
+      if (hasBegun) return false;
+      // Another process held the lock for as long as a write may wait: there is no time left for a second attempt.
+      for (const write of batch) write.fail(unavailable(error));
+      return true;
+    }
+    for (const write of batch) write.commit();
+    return true;
+  }
+
+  async function runInSavepoints(batch: readonly PendingWrite[]): Promise<void> {
+    const done: PendingWrite[] = [];
+    try {
+      await database.transaction().execute(async (transaction) => {
+        for (const write of batch) {
+          if (await runInSavepoint(transaction, write)) done.push(write);
+          await yieldWhenDue();
+        }
+      });
+    } catch (error) {
+      // Some may have failed on their own before; a promise settles once.
+      for (const write of batch) write.fail(unavailable(error));
+      return;
+    }
+    for (const write of done) write.commit();
+  }
+
+  return {
+    async together(batch) {
+      // Savepoints are a third of the queries of a setup, and needed where a write fails; those are rare.
+      if (!(await runBare(batch))) await runInSavepoints(batch);
+      return [];
+    },
+    alone: (write) => runInSavepoints([write]),
+    batches: 1,
   };
-  return { together, alone: (write) => runInSavepoints(database, [write]), batches: 1 };
-}
-
-/** @returns whether all of them succeeded; else none of them happened. */
-async function runBare(database: Kysely<Tables>, batch: readonly PendingWrite[]): Promise<boolean> {
-  try {
-    await database.transaction().execute(async (transaction) => {
-      for (const write of batch) await write.run(transaction);
-    });
-  } catch {
-    return false;
-  }
-  for (const write of batch) write.commit();
-  return true;
-}
-
-async function runInSavepoints(database: Kysely<Tables>, batch: readonly PendingWrite[]): Promise<void> {
-  const done: PendingWrite[] = [];
-  try {
-    await database.transaction().execute(async (transaction) => {
-      for (const write of batch) {
-        if (await runInSavepoint(transaction, write)) done.push(write);
-      }
-    });
-  } catch (error) {
-    // Some may have failed on their own before; a promise settles once.
-    for (const write of batch) write.fail(unavailable(error));
-    return;
-  }
-  for (const write of done) write.commit();
 }
 
 async function runInSavepoint(transaction: Transaction<Tables>, write: PendingWrite): Promise<boolean> {

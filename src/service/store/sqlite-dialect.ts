@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 
 import { SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, ValueNode } from "kysely";
 import type {
@@ -13,8 +13,11 @@ import type {
   TransactionSettings,
 } from "kysely";
 
-/** Prepared statements kept; the queries of the service are fewer. */
-const STATEMENTS_MAXIMUM = 256;
+import { SqliteSession } from "./sqlite-session.ts";
+import type { StatementResult } from "./sqlite-session.ts";
+import { retryWhileLocked } from "./sqlite-lock.ts";
+import type { WaitingClock } from "./sqlite-lock.ts";
+
 const ROW_LOCKS: ReadonlySet<string> = new Set([
   "ForUpdate",
   "ForNoKeyUpdate",
@@ -25,32 +28,45 @@ const ROW_LOCKS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Kysely over node:sqlite: one connection, which Kysely gives to one transaction or query at a time.
+ * Kysely over SQLite, wherever its connections are.
  *
  * A transaction begins immediate, so that it waits for the write lock at its begin and never fails with a snapshot that
  * turned stale under it (sqlite.org/lang_transaction.html). One that only reads sees one snapshot from its first query on.
  */
-export class NodeSqliteDialect implements Dialect {
-  readonly #database: DatabaseSync;
-
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-  }
-
-  createDriver(): Driver {
-    return new NodeSqliteDriver(this.#database);
-  }
+export abstract class SqliteDialect implements Dialect {
+  abstract createDriver(): Driver;
+  abstract createAdapter(): SqliteAdapter;
 
   createQueryCompiler(): SqliteQueryCompiler {
     return new NodeSqliteCompiler();
   }
 
-  createAdapter(): TransactionalSqliteAdapter {
-    return SQLITE_ADAPTER;
-  }
-
   createIntrospector(database: Kysely<unknown>): SqliteIntrospector {
     return new SqliteIntrospector(database);
+  }
+}
+
+/** Over one connection in the thread that calls, which Kysely gives to one transaction or query at a time. */
+export class NodeSqliteDialect extends SqliteDialect {
+  readonly #database: DatabaseSync;
+  readonly #clock: WaitingClock | null;
+
+  /**
+   * @param clock with which a transaction waits for the lock of another process, while everything else goes on; without one SQLite waits, and
+   * blocks the thread.
+   */
+  constructor(database: DatabaseSync, clock: WaitingClock | null = null) {
+    super();
+    this.#database = database;
+    this.#clock = clock;
+  }
+
+  createDriver(): Driver {
+    return new NodeSqliteDriver(this.#database, this.#clock);
+  }
+
+  createAdapter(): TransactionalSqliteAdapter {
+    return SQLITE_ADAPTER;
   }
 }
 
@@ -68,7 +84,7 @@ class NodeSqliteCompiler extends SqliteQueryCompiler {
   }
 }
 
-class TransactionalSqliteAdapter extends SqliteAdapter {
+export class TransactionalSqliteAdapter extends SqliteAdapter {
   /** SQLite's DDL is transactional; a migration happens whole or not at all. */
   override get supportsTransactionalDdl(): boolean {
     return true;
@@ -81,13 +97,17 @@ const SQLITE_ADAPTER = new TransactionalSqliteAdapter();
 class NodeSqliteDriver implements Driver {
   readonly #database: DatabaseSync;
   readonly #connection: NodeSqliteConnection;
+  readonly #clock: WaitingClock | null;
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, clock: WaitingClock | null) {
     this.#database = database;
-    this.#connection = new NodeSqliteConnection(database);
+    this.#clock = clock;
+    this.#connection = new NodeSqliteConnection(new SqliteSession(database));
   }
 
-  async init(): Promise<void> {}
+  async init(): Promise<void> {
+    if (this.#clock !== null) this.#database.exec("pragma busy_timeout = 0");
+  }
 
   async acquireConnection(): Promise<DatabaseConnection> {
     return this.#connection;
@@ -96,7 +116,9 @@ class NodeSqliteDriver implements Driver {
   async releaseConnection(): Promise<void> {}
 
   async beginTransaction(_connection: DatabaseConnection, { accessMode }: TransactionSettings): Promise<void> {
-    this.#database.exec(accessMode === "read only" ? "begin" : "begin immediate");
+    const begin = () => this.#database.exec(accessMode === "read only" ? "begin" : "begin immediate");
+    if (this.#clock === null) begin();
+    else await retryWhileLocked(begin, this.#clock);
   }
 
   async commitTransaction(): Promise<void> {
@@ -114,56 +136,27 @@ class NodeSqliteDriver implements Driver {
 }
 
 class NodeSqliteConnection implements DatabaseConnection {
-  readonly #database: DatabaseSync;
-  readonly #statements = new Map<string, Prepared>();
+  readonly #session: SqliteSession;
 
-  constructor(database: DatabaseSync) {
-    this.#database = database;
+  constructor(session: SqliteSession) {
+    this.#session = session;
   }
 
-  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const { statement, hasRows } = this.#prepare(query.sql);
-    const { parameters } = query;
-    if (!parameters.every(isBindable)) throw new Error(`Cannot bind a parameter of: ${query.sql}`);
-    if (hasRows) {
-      const rows: unknown[] = statement.all(...parameters);
-      assertRows<R>(rows);
-      return { rows };
-    }
-    const { changes } = statement.run(...parameters);
-    return { rows: [], numAffectedRows: BigInt(changes) };
+  async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
+    return queryResult<R>(this.#session.run(sql, parameters));
   }
 
   /** In one piece: the file is local, and SQLite answers at once. */
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {
     yield await this.executeQuery<R>(query);
   }
-
-  #prepare(sql: string): Prepared {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    const prepared = { statement, hasRows: statement.columns().length > 0 };
-    if (this.#statements.size >= STATEMENTS_MAXIMUM) this.#statements.clear();
-    this.#statements.set(sql, prepared);
-    return prepared;
-  }
 }
 
-interface Prepared {
-  readonly statement: StatementSync;
-  readonly hasRows: boolean;
-}
-
-function isBindable(value: unknown): value is SQLInputValue {
-  return (
-    value === null ||
-    typeof value === "string" ||
-    typeof value === "number" ||
-    typeof value === "bigint" ||
-    value instanceof Uint8Array
-  );
+/** What a statement returned, as Kysely wants it. */
+export function queryResult<R>({ rows, changes }: StatementResult): QueryResult<R> {
+  assertRows<R>(rows);
+  return changes === null ? { rows } : { rows, numAffectedRows: BigInt(changes) };
 }
 
 /** Kysely knows from the query what its rows are; the database does not. Nothing is looked at. */
-function assertRows<R>(_rows: unknown[]): asserts _rows is R[] {}
+function assertRows<R>(_rows: readonly unknown[]): asserts _rows is R[] {}

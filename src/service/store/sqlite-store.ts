@@ -8,56 +8,59 @@ import { errorCode } from "../../platform/files.ts";
 import type { Files } from "../../platform/files.ts";
 import type { migrate } from "./migrator.ts";
 import { NodeSqliteDialect } from "./sqlite-dialect.ts";
+import { BUSY_TIMEOUT_MS } from "./sqlite-lock.ts";
 import { sqliteRunner } from "./sqlite-batch.ts";
-import type { Store, StoreMachine } from "./store.ts";
+import { SqliteThreadsDialect } from "./sqlite-threads.ts";
+import type { Store, StoreLocation, StoreMachine } from "./store.ts";
 import type { Tables } from "./tables.ts";
 import { createWriter } from "./writer.ts";
 
 /** The database in a data directory; SQLite keeps its log beside it. */
 export const SQLITE_FILE = "service.db";
-/** How long another process (a backup, a command, a shell) may hold the database before a query gives up. */
-const BUSY_TIMEOUT_MS = 5000;
 /** What the write-ahead log is cut back to after it was long. */
 const LOG_BYTES = 64 * 1024 * 1024;
 /** Pages of the log before they are copied to where they belong: each only as it was last, so fewer the more they are. */
 const LOG_PAGES = 4000;
 
 /**
- * Opens the store in `directory`, which must exist, and brings its schema up to date.
+ * Opens the store in a data directory, which must exist, and brings its schema up to date.
+ *
+ * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a trip to another thread and back
+ * takes longer than most (one writer behind a thread made a third of the registrations per second). What may hold the caller up is kept
+ * away from it: a lock of another process is waited for without blocking (sqlite-dialect.ts), and queries of any size have threads.
  *
  * @throws where the file is no database, the disk refuses, or a newer program wrote it.
  */
 export async function openSqliteStore(
-  directory: string,
+  { data_directory: directory, readerThreads = 0 }: Extract<StoreLocation, { readonly kind: "sqlite" }>,
   { files, clock }: StoreMachine,
   prepare: typeof migrate,
 ): Promise<Store> {
-  const writer = await openSqliteWriter(directory, files);
-  try {
-    await prepare(writer, new Date(clock.wall_ms()).toISOString());
-    const reader = openSqliteReader(directory);
-    // Kysely closes only what it has used.
-    await sql`select 1`.execute(reader);
-    const queue = createWriter(sqliteRunner(writer));
-    return {
-      reader,
-      write: (job) => queue.write(job),
-      version: () => dataVersion(reader),
-      async [Symbol.asyncDispose]() {
-        await queue.idle();
-        await reader.destroy();
-        await writer.destroy();
-      },
-    };
-  } catch (error) {
-    await writer.destroy();
-    throw error;
-  }
+  await using opening = new AsyncDisposableStack();
+  const dialectOf: MakeDialect = (database) => new NodeSqliteDialect(database, clock);
+  const writer = opening.use(await openSqliteWriter(directory, files, dialectOf));
+  await prepare(writer, new Date(clock.wall_ms()).toISOString());
+  const lookup = opening.use(openSqliteReader(directory));
+  const reader = readerThreads === 0 ? lookup : opening.use(openReaderThreads(directory, readerThreads));
+  // Kysely closes only what it has used.
+  await sql`select 1`.execute(lookup);
+  // The first requests find the threads started.
+  await Promise.all(Array.from({ length: readerThreads }, () => sql`select 1`.execute(reader)));
+  const queue = createWriter(sqliteRunner(writer, clock));
+  opening.defer(() => queue.idle());
+  const resources = opening.move();
+  return {
+    reader,
+    lookup,
+    write: (job) => queue.write(job),
+    version: () => dataVersion(lookup),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  };
 }
 
-/** Counts the commits of all other connections (sqlite.org/pragma.html#pragma_data_version); `reader` is one, and commits nothing. */
-async function dataVersion(reader: Kysely<Tables>): Promise<string> {
-  const { rows } = await reader.executeQuery<{ readonly data_version: number }>(DATA_VERSION);
+/** Counts the commits of all other connections (sqlite.org/pragma.html#pragma_data_version); `lookup` is one, and commits nothing. */
+async function dataVersion(lookup: Kysely<Tables>): Promise<string> {
+  const { rows } = await lookup.executeQuery<{ readonly data_version: number }>(DATA_VERSION);
   const version = rows[0]?.data_version;
   if (version === undefined) throw new Error("SQLite named no data version");
   return String(version);
@@ -90,6 +93,11 @@ export async function openSqliteWriter(
     database.close();
     throw error;
   }
+}
+
+function openReaderThreads(directory: string, threads: number): Kysely<Tables> {
+  const path = join(directory, SQLITE_FILE);
+  return new Kysely<Tables>({ dialect: new SqliteThreadsDialect(path, threads) });
 }
 
 /** The database in `directory` for queries alone. */

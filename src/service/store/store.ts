@@ -15,6 +15,8 @@ export type Reader = Kysely<Tables>;
  */
 export interface Store extends AsyncDisposable {
   readonly reader: Reader;
+  /** The same, for a query that finds a row by a unique key: SQLite answers it in this thread, which is faster than to ask another. */
+  readonly lookup: Reader;
   /**
    * Runs `job` in a transaction that sees what was committed before each of its queries; rows it must not lose to others it
    * locks by `forUpdate`. Jobs that wait together share one commit, and a job that met another in the way is run again: so a
@@ -32,7 +34,15 @@ export interface Store extends AsyncDisposable {
 
 /** Where everything is kept. */
 export type StoreLocation =
-  | { readonly kind: "sqlite"; readonly data_directory: string }
+  | {
+      readonly kind: "sqlite";
+      readonly data_directory: string;
+      /**
+       * Threads for the queries of `reader`; none where it is left out. Then they run in the caller's thread, which suits a command that
+       * does one thing.
+       */
+      readonly readerThreads?: number;
+    }
   | {
       readonly kind: "postgres";
       /** `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with libpq's parameters; never to be shown as it is. */
@@ -56,7 +66,7 @@ export async function openStore(
 ): Promise<Store> {
   switch (location.kind) {
     case "sqlite":
-      return openSqliteStore(location.data_directory, machine, prepare);
+      return openSqliteStore(location, machine, prepare);
     case "postgres": {
       // Loaded here: a service on SQLite does without the library.
       const { openPostgresStore } = await import("./postgres-store.ts");

@@ -48,6 +48,9 @@ interface Turn {
   readonly begin: () => void;
 }
 
+/** Within one step of the world no time passes. */
+const NO_TIME = { monotonic_ms: () => 0 };
+
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
 
 export function createDatabase(disk: ServiceDisk): Database {
@@ -117,10 +120,11 @@ export function createDatabase(disk: ServiceDisk): Database {
       await takeTurn(process);
       await migrate(writer, now);
       next();
-      const queue = createWriter(inTurn(sqliteRunner(writer), options));
+      const queue = createWriter(inTurn(sqliteRunner(writer, NO_TIME), options));
       return {
         store: {
           reader,
+          lookup: reader,
           write: (job) => queue.write(job),
           async version() {
             const { rows } = await reader.executeQuery<{ data_version: number }>(DATA_VERSION);

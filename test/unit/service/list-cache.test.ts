@@ -44,6 +44,31 @@ describe("createListCache", () => {
     expect(await list("org_1", "[new]")).toBe("[new]");
   });
 
+  it("requests that come while a list is read share what is read; another version is read anew", async () => {
+    const { state, cache } = scene();
+    const { promise, resolve } = Promise.withResolvers<{ status: number; json: string }>();
+    let reads = 0;
+    const read = () => {
+      reads += 1;
+      return promise;
+    };
+    const together = [cache.answer("org_1", read), cache.answer("org_1", read), cache.answer("org_2", read)];
+    await Promise.resolve();
+    state.version = "2";
+    const later = cache.answer("org_1", read);
+    resolve({ status: 200, json: "[]" });
+    await Promise.all([...together, later]);
+    expect(reads).toBe(3);
+  });
+
+  it("requests that come while a read fails fail with it, and the next one reads again", async () => {
+    const { cache, list } = scene();
+    const failing = () => Promise.reject(new Error("no"));
+    const outcomes = await Promise.allSettled([cache.answer("org_1", failing), cache.answer("org_1", failing)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(await list("org_1", "[1]")).toBe("[1]");
+  });
+
   it("keeps no more than its bound, and none that is larger by itself", async () => {
     const { list } = scene();
     const half = `[${"1".repeat(KEPT_BYTES_MAXIMUM / 2 - 2)}]`;
@@ -61,5 +86,12 @@ describe("createListCache", () => {
     const parts = { status: 200, parts: (async function* () {})() };
     expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
     expect(await cache.answer("org_1", () => Promise.resolve(parts))).toBe(parts);
+  });
+
+  it("a list in parts, which can be taken once, is not shared", async () => {
+    const { cache } = scene();
+    const read = async () => ({ status: 200, parts: (async function* () {})() });
+    const [first, second] = await Promise.all([cache.answer("org_1", read), cache.answer("org_1", read)]);
+    expect(first).not.toBe(second);
   });
 });

@@ -141,7 +141,74 @@ describe("store.write", () => {
   });
 });
 
+describe("a lock that another process holds", () => {
+  /** The system's clock, in which sleeping takes no time, and `onSleep` is told how long it slept in all. */
+  function clockThatSleeps(onSleep: (slept_ms: number) => void) {
+    let slept_ms = 0;
+    return {
+      ...testMachine.clock,
+      monotonic_ms: () => slept_ms,
+      async sleep(duration_ms: number) {
+        slept_ms += duration_ms;
+        onSleep(slept_ms);
+      },
+    };
+  }
+
+  it("is waited for without holding the thread: reads go on, and the write happens when it is free", async () => {
+    await (await open())[Symbol.asyncDispose]();
+    const other = new DatabaseSync(join(directory, "service.db"));
+    const clock = clockThatSleeps((slept_ms) => {
+      if (slept_ms > 1000 && other.isTransaction) other.exec("rollback");
+    });
+    await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
+    other.exec("begin immediate");
+    const written = add(store, "org_1");
+    expect(await idsIn(store)).toEqual([]);
+    await written;
+    expect(await idsIn(store)).toEqual(["org_1"]);
+    other.close();
+  });
+
+  it("is given up after five seconds, once for all writes of the commit", async () => {
+    await (await open())[Symbol.asyncDispose]();
+    let slept_ms = 0;
+    const clock = clockThatSleeps((all_ms) => void (slept_ms = all_ms));
+    await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
+    const other = new DatabaseSync(join(directory, "service.db"));
+    other.exec("begin immediate");
+    const outcomes = await Promise.allSettled([add(store, "a"), add(store, "b")]);
+    expect(outcomes).toMatchObject([
+      { status: "rejected", reason: expect.any(StoreUnavailableError) },
+      { status: "rejected", reason: expect.any(StoreUnavailableError) },
+    ]);
+    expect(slept_ms).toBeGreaterThanOrEqual(5000);
+    expect(slept_ms).toBeLessThan(5100);
+    other.exec("rollback");
+    await add(store, "c");
+    expect(await idsIn(store)).toEqual(["c"]);
+    other.close();
+  });
+});
+
 describe("createWriter", () => {
+  it("lets others in between the writes of a long commit", async () => {
+    const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+    let elapsed_ms = 0;
+    const writer = createWriter(sqliteRunner(database, { monotonic_ms: () => elapsed_ms }));
+    const seen: string[] = [];
+    const writes = ["first", "second", "third"].map((name) =>
+      writer.write(async () => {
+        seen.push(name);
+        elapsed_ms += 6;
+        if (name === "first") setImmediate(() => seen.push("others"));
+      }),
+    );
+    await Promise.all(writes);
+    expect(seen).toEqual(["first", "second", "others", "third"]);
+    await database.destroy();
+  });
+
   it("takes writes that wait into one commit, and no more than its bound", async () => {
     let commits = 0;
     class CountingDatabase extends DatabaseSync {
@@ -153,7 +220,7 @@ describe("createWriter", () => {
     const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new CountingDatabase(":memory:")) });
     await migrate(database, "2026");
     commits = 0;
-    const writer = createWriter(sqliteRunner(database));
+    const writer = createWriter(sqliteRunner(database, testMachine.clock));
     const insert = (id: string) =>
       writer.write((transaction) =>
         transaction.insertInto("organizations").values({ id, name: id, created_at: "2026" }).execute(),

@@ -1,0 +1,54 @@
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+
+/** Prepared statements kept; the queries of the service are fewer. */
+const STATEMENTS_MAXIMUM = 256;
+
+/** What a statement returned. */
+export interface StatementResult {
+  readonly rows: readonly unknown[];
+  /** Rows that it changed; null for a statement that returns rows. */
+  readonly changes: number | bigint | null;
+}
+
+/** Runs the statements of one connection, each prepared once. */
+export class SqliteSession {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, Prepared>();
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  /** @throws the error of SQLite, or one that names a parameter which SQLite has no type for. */
+  run(sql: string, parameters: readonly unknown[]): StatementResult {
+    const { statement, hasRows } = this.#prepare(sql);
+    if (!parameters.every(isBindable)) throw new Error(`Cannot bind a parameter of: ${sql}`);
+    if (hasRows) return { rows: statement.all(...parameters), changes: null };
+    return { rows: [], changes: statement.run(...parameters).changes };
+  }
+
+  #prepare(sql: string): Prepared {
+    const known = this.#statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.#database.prepare(sql);
+    const prepared = { statement, hasRows: statement.columns().length > 0 };
+    if (this.#statements.size >= STATEMENTS_MAXIMUM) this.#statements.clear();
+    this.#statements.set(sql, prepared);
+    return prepared;
+  }
+}
+
+interface Prepared {
+  readonly statement: StatementSync;
+  readonly hasRows: boolean;
+}
+
+function isBindable(value: unknown): value is SQLInputValue {
+  return (
+    value === null ||
+    typeof value === "string" ||
+    typeof value === "number" ||
+    typeof value === "bigint" ||
+    value instanceof Uint8Array
+  );
+}
