@@ -118,7 +118,7 @@ export async function assemble(
   const serves_console = configuration.console_folder !== null;
   const gate = createGate({ ...context, serves_console }, limiter, metrics);
   const app = createHttpServer(
-    { ...context, gate, refusals, traffic: createTraffic(limits, metrics) },
+    { ...context, gate, refusals, traffic: createTraffic(limits, metrics, machine.clock) },
     {
       limits,
       listener,

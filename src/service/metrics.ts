@@ -22,6 +22,8 @@ export interface Metrics {
   rateLimited(by: keyof RateLimits): void;
   /** A request found no room beside those under way. */
   heldBack(by: Party): void;
+  /** The event loop came to a timer so much too late. */
+  loopDelayed(duration_s: number): void;
   /** When the certificate in force ends, in seconds since the Unix epoch. */
   certificateEnds(at_s: number): void;
   /** A write was asked for. @returns what to call when it ended. */
@@ -80,6 +82,12 @@ export function createMetrics(): Metrics {
     labelNames: ["by"] as const,
     registers,
   });
+  const loopDelays = new Histogram({
+    name: `${PREFIX}event_loop_delay_seconds`,
+    help: "How much too late the event loop came to a timer that is due fifty times a second.",
+    buckets: DURATION_BUCKETS_S,
+    registers,
+  });
   const certificate = new Gauge({
     name: `${PREFIX}tls_certificate_not_after_seconds`,
     help: "When the TLS certificate in force ends, in seconds since the Unix epoch; 0 without TLS.",
@@ -114,6 +122,7 @@ export function createMetrics(): Metrics {
     refusedCredential: () => refused.inc(),
     rateLimited: (by) => limited.inc({ by }),
     heldBack: (by) => heldBack.inc({ by }),
+    loopDelayed: (duration_s) => loopDelays.observe(duration_s),
     certificateEnds: (at_s) => certificate.set(at_s),
     writing() {
       waiting.inc();

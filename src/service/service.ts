@@ -16,6 +16,7 @@ import { RATE_LIMITS } from "./http/rate-limits.ts";
 import type { RateLimits } from "./http/rate-limits.ts";
 import type { TlsFiles } from "./http/tls.ts";
 import type { ListenAddress } from "./listen-address.ts";
+import { watchLoopDelay } from "./loop-delay.ts";
 import type { ServiceMachine } from "./machine.ts";
 import { createMetrics } from "./metrics.ts";
 import { openLockedStore, readPair } from "./preparation.ts";
@@ -117,7 +118,9 @@ async function start(
   const opened = await openLockedStore(configuration.store, machine, resources);
   if (opened.state === "failed") return opened;
   const health = createHealthProbe(readiness.probe_timeout_ms);
-  const foundation = { store: opened.store, health, metrics: createMetrics(), pair };
+  const metrics = createMetrics();
+  resources.use(watchLoopDelay(metrics));
+  const foundation = { store: opened.store, health, metrics, pair };
   const assembled = await assemble(configuration, foundation, machine, resources, reloads);
   if (assembled.state === "failed") return assembled;
   const { app, loop, scheme } = assembled;

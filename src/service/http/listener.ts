@@ -5,7 +5,7 @@ import type { Server as TlsServer } from "node:https";
 
 import { refuseUnreadable } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
-import { TLS_MINIMUM } from "./tls.ts";
+import { TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
 import type { CertificatePair } from "./tls.ts";
 
 /** The HTTP server beneath the web framework, plain or over TLS, within its limits. */
@@ -55,5 +55,5 @@ export function createListener(limits: HttpLimits, certificate: CertificatePair 
 }
 
 function contextOf({ cert, key }: CertificatePair) {
-  return { cert, key, minVersion: TLS_MINIMUM } as const;
+  return { cert, key, ciphers: TLS_CIPHERS, minVersion: TLS_MINIMUM } as const;
 }

@@ -16,7 +16,7 @@ import type { Refusals } from "../registrations/refusals.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
-import { refuseInvalid, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
+import { refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
 import { arrivalOf } from "./arrival.ts";
 import { readBody } from "./body.ts";
 import { clientAddress } from "./client-address.ts";
@@ -69,8 +69,9 @@ export function mountWithBody<S extends z.ZodType>(
   handle: Handler<z.output<S>>,
   onRefused?: OnRefused,
 ): void {
-  const answer = async (request: FastifyRequest, admitted: Admitted) => {
-    const body = readRequest(operation, request, admitted.content_type);
+  const answer = async (request: FastifyRequest, admitted: Admitted, passage: Passage) => {
+    const body = await passage.read(() => readRequest(operation, request, admitted.content_type));
+    if (body === null) return refuseUnavailable("Too many large requests are waiting");
     if (body.state === "refused") return body.answer;
     return handle({ ...callOf(request), ...actorOf(context, admitted), body: body.value, query: null });
   };
@@ -221,13 +222,13 @@ export function route(
   app: FastifyInstance,
   { gate, traffic }: Pick<MountContext, "gate" | "traffic">,
   operation: Route,
-  answer: (request: FastifyRequest, admitted: Admitted) => Promise<AnyAnswer>,
+  answer: (request: FastifyRequest, admitted: Admitted, passage: Passage) => Promise<AnyAnswer>,
   onRefused?: OnRefused,
 ): void {
   /** Nothing for whose credential ended meanwhile. What was committed before that is answered as such. */
-  async function answerInTime(request: FastifyRequest, admitted: Admitted): Promise<AnyAnswer> {
+  async function answerInTime(request: FastifyRequest, admitted: Admitted, passage: Passage): Promise<AnyAnswer> {
     try {
-      const answered = await answer(request, admitted);
+      const answered = await answer(request, admitted, passage);
       return !admitted.hasWritten && (await gate.hasEnded(admitted)) ? refuseEnded() : answered;
     } catch (error) {
       if (error instanceof CredentialEndedError) return refuseEnded();
@@ -271,7 +272,7 @@ export function route(
       if (admitted === undefined || passage === undefined) {
         throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
-      const answered = counted(await answerInTime(request, admitted), passage, operation.method);
+      const answered = counted(await answerInTime(request, admitted, passage), passage, operation.method);
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {

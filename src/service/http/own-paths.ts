@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { sql } from "kysely";
 
+import type { Clock } from "../../platform/clock.ts";
 import { createFresh } from "../fresh.ts";
 import type { Metrics } from "../metrics.ts";
 import { openApiDocument } from "../openapi/openapi.ts";
@@ -10,6 +11,8 @@ import type { MountContext } from "./mount.ts";
 
 /** How long the store counts as reachable after it answered: anyone may ask, as often as they like. */
 const READY_FRESH_MS = 1000;
+/** The same of /metrics: to look at the process takes longer than to answer most requests. */
+const METRICS_FRESH_MS = 200;
 
 /** /healthz: the process answers. /readyz: it is worth sending requests to. */
 export function mountHealth(
@@ -30,10 +33,12 @@ export function mountHealth(
 export function mountDescription(
   app: FastifyInstance,
   { metrics, shows_metrics }: { readonly metrics: Metrics; readonly shows_metrics: boolean },
+  clock: Clock,
 ): void {
+  const render = createFresh(() => metrics.render(), METRICS_FRESH_MS, clock);
   app.get("/metrics", async (_request, reply) => {
     if (!shows_metrics) return send(reply, refuse("NotFound", "Not Found"));
-    return reply.header("content-type", metrics.content_type).send(await metrics.render());
+    return reply.header("content-type", metrics.content_type).send(await render());
   });
   app.get("/openapi.json", (request, reply) => {
     const document = openApiDocument();

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 
+import { redactBeginning } from "../redact.ts";
 import { templateOf } from "./routing.ts";
 
 /** Characters of a path that go into the log. */
@@ -14,9 +15,9 @@ export function pathOf({ url }: Pick<FastifyRequest, "url">): string {
   return path.startsWith("/") ? path : path.replace(ORIGIN, "");
 }
 
-/** The path, cut for the log. */
+/** The path, cut for the log, and without the credentials that people paste in the wrong place. */
 export function loggedPath(request: Pick<FastifyRequest, "url">): string {
-  return pathOf(request).slice(0, LOGGED_PATH_LENGTH);
+  return redactBeginning(pathOf(request)).slice(0, LOGGED_PATH_LENGTH);
 }
 
 /** The method, for a metric: few values, whatever clients send. */

@@ -74,6 +74,8 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   app.addHook("onRequest", async (request, reply) => {
     draining.in_flight.track(reply.raw);
     reply.header("x-request-id", request.id);
+    const unreadable = refuseHead(request);
+    if (unreadable !== null) return send(reply.header("connection", "close"), unreadable);
     // Here, before a body is read: a path that is nobody's takes none.
     if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
   });
@@ -112,7 +114,7 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   }
 
   mountHealth(app, context, draining.signal);
-  mountDescription(app, options);
+  mountDescription(app, options, context.machine.clock);
   mountRefusals();
   mountOperations(app, context);
   if (files !== null) mountConsole(app, context, { files, metrics, stopping: draining.signal });
@@ -143,6 +145,13 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
     if (methods.length === 0) return refuse("NotFound", "Not Found");
     return refuse("MethodNotAllowed", "Method Not Allowed", { allow: methods.join(", ") });
   }
+}
+
+/** What Node's parser lets through: other versions of HTTP, and more than one Host, of which a proxy may have chosen another (RFC 9112, 3.2). */
+function refuseHead({ raw }: FastifyRequest): Answer | null {
+  if (raw.httpVersionMajor !== 1) return refuseUnreadable(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here");
+  const hosts = raw.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
+  return hosts.length > 1 ? refuseUnreadable(400, "The request has more than one Host header") : null;
 }
 
 /** The router takes `/v1/robots/` for the robot without a name; it is a path of nobody's. */

@@ -31,6 +31,18 @@ export type PairReading =
 
 /** Below it nothing is negotiated. */
 export const TLS_MINIMUM = "TLSv1.2" as const;
+/** With forward secrecy, and authenticated: of TLS 1.2 no CBC suites, and none with an exchange of keys by RSA (RFC 9325, 4.2). */
+export const TLS_CIPHERS = [
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "TLS_AES_128_GCM_SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-CHACHA20-POLY1305",
+  "ECDHE-RSA-CHACHA20-POLY1305",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+].join(":");
 /** A chain of a few certificates is about 10 KiB. */
 const PEM_BYTES_MAXIMUM = 1_048_576;
 

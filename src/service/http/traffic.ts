@@ -1,6 +1,9 @@
 import type { ServerResponse } from "node:http";
 
+import type { Clock } from "../../platform/clock.ts";
+import { letOthersIn } from "../let-others-in.ts";
 import type { Metrics } from "../metrics.ts";
+import { createTurns } from "../operations/turns.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
@@ -9,6 +12,12 @@ import { createTally } from "./parties.ts";
 
 /** Answers up to here fit into what the kernel keeps for every connection. */
 const SMALL_ANSWER_BYTES = 16 * 1024;
+/** Bodies up to here are read in less than two milliseconds. */
+const SMALL_BODY_BYTES = 4 * 1024;
+/** How long they are read before other requests are looked at; those that were read meanwhile share a commit. */
+const SLICE_MS = 10;
+/** More than robots of a site send at once; their bytes are counted as well. */
+const WAITING_BODIES = { own: 10_000, all: 20_000 } as const;
 /** Seconds after which there is room again, likely. */
 const RETRY_AFTER_S = "1";
 
@@ -20,6 +29,11 @@ export interface Traffic {
 
 /** One request and its answer. */
 export interface Passage {
+  /**
+   * Reads the body. Large ones are read one after the other, senders in turn, and other requests are looked at in between: each takes
+   * milliseconds, and a hundred may arrive at once. Null where too many wait.
+   */
+  read<T>(work: () => T): Promise<T | null>;
   /** The body is done with, and so many bytes are to be sent; a refusal where there is no room for them. */
   answer(bytes: number): Answer | null;
   /** The same of an answer that has to be sent, because it tells what was changed. */
@@ -33,8 +47,11 @@ type TrafficLimits = Pick<HttpLimits, "in_flight_bytes" | "answer_bytes_per_s" |
 export function createTraffic(
   { in_flight_bytes, answer_bytes_per_s, answer_patience_ms }: TrafficLimits,
   metrics: Pick<Metrics, "heldBack">,
+  clock: Pick<Clock, "monotonic_ms">,
 ): Traffic {
   const tally = createTally(in_flight_bytes);
+  const turns = createTurns(WAITING_BODIES);
+  let sliceEndsMs = 0;
 
   function refuseFull(party: Party): Answer {
     metrics.heldBack(party);
@@ -61,6 +78,16 @@ export function createTraffic(
         deadline = setTimeout(() => response.destroy(), answer_patience_ms + (bytes / answer_bytes_per_s) * 1000);
       };
       return {
+        async read(work) {
+          if (bodyBytes <= SMALL_BODY_BYTES) return work();
+          return turns.take(client.credential ?? client.network, async () => {
+            if (clock.monotonic_ms() >= sliceEndsMs) {
+              await letOthersIn();
+              sliceEndsMs = clock.monotonic_ms() + SLICE_MS;
+            }
+            return work();
+          });
+        },
         answer(bytes) {
           const party = bytes > SMALL_ANSWER_BYTES ? share.tryResize(bytes) : null;
           if (party !== null) return refuseFull(party);

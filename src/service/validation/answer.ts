@@ -1,5 +1,6 @@
 import type { Json } from "../json/parse-json.ts";
 import { printJson } from "../json/print-json.ts";
+import { REDACTED, redact, redactBeginning } from "../redact.ts";
 import { isObject } from "./check.ts";
 import type { Finding } from "./finding.ts";
 
@@ -9,16 +10,9 @@ export const ANSWER_WHOLE_BYTES = 8192;
 export const ANSWER_CUT_BYTES = 65_536;
 /** Characters of a text or member name that are kept when an answer is cut. */
 const CUT_LENGTH = 64;
-/** Where a text is cut, no more than this is looked at: it may be as long as a body, and a name of that length in every finding. */
-const LOOKED_AT_LENGTH = 1024;
-/** At the end of what is looked at: it could be the beginning of a credential, which is recognized by fewer characters. */
-const LAST_WORD = /[A-Za-z0-9_-]{1,64}$/;
 
-/** What looks like an API key or a session token, anywhere in a text. */
-const CREDENTIALS = /(?:sk_[A-Za-z0-9]{1,32}_|rps_(?:session|console)_)[A-Za-z0-9_-]{8,}/g;
 /** Members whose values are nobody's business. */
 const SECRET_NAMES = /api_?key|authorization|^code$|credential|passw|secret|token|verifier/i;
-const REDACTED = "[redacted]";
 
 /**
  * The body of a 422 answer, as JSON text: FastAPI's `{detail: [{type, loc, msg, input, ctx}]}`.
@@ -94,10 +88,6 @@ function conceal(input: Json): Json {
   return typeof input === "string" || (typeof input === "object" && input !== null) ? REDACTED : input;
 }
 
-function redact(text: string): string {
-  return text.replaceAll(CREDENTIALS, REDACTED);
-}
-
 /** Lists and objects are dropped, texts and member names shortened; where it was and what is wrong stay. */
 function cut(finding: Finding): Shown {
   const { input, ...rest } = finding;
@@ -108,8 +98,7 @@ function cut(finding: Finding): Shown {
 }
 
 function shorten(text: string): string {
-  const begin = redact(text.slice(0, LOOKED_AT_LENGTH));
-  const shown = text.length > LOOKED_AT_LENGTH ? begin.replace(LAST_WORD, "") : begin;
+  const shown = redactBeginning(text);
   if (shown.length <= CUT_LENGTH) return shown;
   // By code points, or the cut could go through one.
   return `${Array.from(shown.slice(0, 2 * CUT_LENGTH))

@@ -238,6 +238,9 @@ describe("hostile connections", () => {
     ["a path that is no path", "GET /v1/%zz HTTP/1.1\r\nconnection: close\r\n\r\n", 400],
     ["an expectation", `${line}expect: a-miracle\r\nconnection: close\r\n\r\n`, 417],
     ["no host", "GET /healthz HTTP/1.1\r\nconnection: close\r\n\r\n", 200],
+    ["two hosts", "GET /healthz HTTP/1.1\r\nhost: a\r\nHost: b\r\n\r\n", 400],
+    ["another version", "GET /healthz HTTP/2.0\r\nhost: a\r\n\r\n", 505],
+    ["no version", "GET /healthz\r\n\r\n", 505],
   ])("%s: a JSON object", async (_what, bytes, status) => {
     const { url } = await service();
     const [head = "", body = ""] = (await raw(url, bytes)).split("\r\n\r\n");
@@ -279,6 +282,9 @@ describe("logs", () => {
     await send("POST", "/v1/robots/setup", { ...setup, name: key.repeat(3) });
     await fetch(`${url}/v1/robots?key=${key}`, { headers: { authorization: `Bearer ${key}` } });
     await fetch(`${url}/v1/robots`, { headers: { authorization: `Basic ${key}` } });
+    for (const path of [key, `${"x".repeat(170)}${key}`, "a/".repeat(1000) + key]) {
+      await fetch(`${url}/v1/me/api-keys/${path}`, { method: "DELETE" });
+    }
     expect(log()).toContain("robot_registered");
     expect(log()).not.toContain(key.slice(0, 20));
   });

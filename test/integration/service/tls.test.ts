@@ -45,10 +45,16 @@ async function serve({ files }: Scene, limits: Readonly<Record<string, number>> 
   return running;
 }
 
+interface Offer {
+  readonly minVersion?: SecureVersion;
+  readonly maxVersion?: SecureVersion;
+  readonly ciphers?: string;
+}
+
 /** Serial number of the certificate a new connection is served with, which is checked against the authority. */
-async function servedSerial(url: string, versions: { minVersion?: SecureVersion; maxVersion?: SecureVersion } = {}) {
+async function servedSerial(url: string, offer: Offer = {}) {
   const { port } = new URL(url);
-  const socket = connect({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false, ...versions });
+  const socket = connect({ host: "127.0.0.1", port: Number(port), rejectUnauthorized: false, ...offer });
   try {
     await once(socket, "secureConnect");
     return socket.getPeerCertificate().serialNumber;
@@ -77,6 +83,10 @@ describe("TLS by files", () => {
     await servedSerial(url, { maxVersion: "TLSv1.2" });
     await servedSerial(url, { minVersion: "TLSv1.3" });
     await expect(servedSerial(url, { minVersion: "TLSv1", maxVersion: "TLSv1.1" })).rejects.toThrow();
+    // Without forward secrecy, or with CBC, each by certificates of both kinds.
+    for (const ciphers of ["AES128-GCM-SHA256", "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA256"]) {
+      await expect(servedSerial(url, { maxVersion: "TLSv1.2", ciphers })).rejects.toThrow();
+    }
     const plain = connectPlain(Number(new URL(url).port), "127.0.0.1");
     plain.on("error", () => {});
     plain.write("GET / HTTP/1.1\r\n\r\n");

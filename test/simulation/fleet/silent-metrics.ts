@@ -8,6 +8,7 @@ export const silentMetrics: Metrics = {
   refusedCredential() {},
   rateLimited() {},
   heldBack() {},
+  loopDelayed() {},
   certificateEnds() {},
   writing: () => () => {},
   taskEnded() {},

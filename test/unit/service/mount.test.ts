@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import fastify from "fastify";
 import { expect, it, onTestFinished } from "vitest";
 
+import { systemClock } from "../../../src/platform/clock.ts";
 import { answerJson } from "../../../src/service/http/answers.ts";
 import type { AnyAnswer } from "../../../src/service/http/answers.ts";
 import type { HttpLimits } from "../../../src/service/http/limits.ts";
@@ -23,7 +24,11 @@ const GATE = {
 /** A path that answers as `answer` does, within these limits, and whom it had no room for. */
 function serve(method: "GET" | "POST", limits: Partial<HttpLimits>, answer: () => Promise<AnyAnswer>) {
   const heldBack: Party[] = [];
-  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, { heldBack: (party) => heldBack.push(party) });
+  const traffic = createTraffic(
+    { ...HTTP_LIMITS, ...limits },
+    { heldBack: (party) => heldBack.push(party) },
+    systemClock,
+  );
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));

@@ -1,0 +1,16 @@
+import type { Metrics } from "./metrics.ts";
+
+/** Fine enough to see whatever holds a request up noticeably. */
+const PERIOD_MS = 20;
+
+/** Tells how late timers are, which is how long requests wait because something else holds the event loop. */
+export function watchLoopDelay(metrics: Pick<Metrics, "loopDelayed">): Disposable {
+  let last_ms = performance.now();
+  const timer = setInterval(() => {
+    const now_ms = performance.now();
+    metrics.loopDelayed(Math.max(0, now_ms - last_ms - PERIOD_MS) / 1000);
+    last_ms = now_ms;
+  }, PERIOD_MS);
+  timer.unref();
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
