@@ -1,8 +1,26 @@
+import type { ApiKeyScope } from "../../api/api-keys.ts";
+import { isAllowed } from "../auth/authenticate.ts";
+import type { Principal } from "../auth/authenticate.ts";
 import type { AuditAction } from "../store/audit.ts";
 
 /** The kinds of things a page shows. */
 export const CHANGE_TOPICS = ["robots", "fleets", "deployments", "models", "keys", "usage"] as const;
 export type ChangeTopic = (typeof CHANGE_TOPICS)[number];
+
+/** What a credential must be allowed to read, to be told that such a thing changed. */
+const SCOPE_BY_TOPIC = {
+  robots: "robots:read",
+  fleets: "fleets:read",
+  deployments: "deployments:read",
+  models: "models:read",
+  keys: "api-keys:read",
+  usage: "usage:read",
+} satisfies Readonly<Record<ChangeTopic, ApiKeyScope>>;
+
+/** Those of the topics that the principal may ask for. */
+export function readableTopics(topics: readonly ChangeTopic[], principal: Principal): readonly ChangeTopic[] {
+  return topics.filter((topic) => isAllowed(principal, SCOPE_BY_TOPIC[topic]));
+}
 
 /** What looks different after each action: a robot that registers again may no longer fit its fleet's model. */
 const TOPICS_BY_ACTION = {

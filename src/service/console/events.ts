@@ -10,16 +10,20 @@ import { send } from "../http/mount.ts";
 import type { MountContext } from "../http/mount.ts";
 import { storeTag } from "../operations/sessions.ts";
 import { createChangeFeed } from "./change-feed.ts";
-import { CHANGE_TOPICS } from "./change-topics.ts";
+import { CHANGE_TOPICS, readableTopics } from "./change-topics.ts";
 import type { ChangeTopic } from "./change-topics.ts";
 import { EVENTS_PATH } from "./console-paths.ts";
+import { createCredentialWatch } from "./credential-watch.ts";
+import { whoMakesRoom } from "./places.ts";
 
-/** Pages that listen at one time: of an organization, and all together. Each costs a connection. */
-export const LISTENERS_MAXIMUM = { organization: 200, all: 1000 } as const;
+/** A browser shares one stream among its windows, wherever it has locks for that. */
+export const LISTENERS_MAXIMUM = { credential: 20, organization: 200, all: 1000 } as const;
+/** How often it is looked for credentials that have ended. */
+const TICK_MS = 500;
 /** How often a page hears that the service is there: one that misses a sign asks, and tells the person within five seconds. */
-const BEAT_MS = 2000;
-/** How often the session of each page is looked at: every so many beats. */
-const BEATS_PER_VISIT = 8;
+const TICKS_PER_BEAT = 4;
+/** How often the session of each page is noted as used. */
+const TICKS_PER_VISIT = 32;
 /** What is written and not yet taken. A page that is so far behind is gone, or soon asks for everything again. */
 const UNREAD_BYTES_MAXIMUM = 16 * 1024;
 /** What a browser waits before it connects again. */
@@ -45,7 +49,8 @@ interface Listening {
 
 /**
  * `GET /console/events`: a stream of server-sent events (html.spec.whatwg.org, 9.2). `changed` names the kinds of things that are to be
- * asked for again, and nothing of what they are; `ended` comes last where the session is over.
+ * asked for again, as far as the credential may ask for them, and nothing of what they are; `ended` comes last where the credential has
+ * ended. Where there is no place for another stream, an older one is closed.
  *
  * `?since=` is what the store was (`storeTag`) before the page asked for anything: what changed until it listens, it is told at once.
  */
@@ -54,7 +59,8 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
   const { clock } = machine;
   const feed = createChangeFeed(store, machine, stopping);
   const listening = new Set<Listening>();
-  let is_beating = false;
+  const watch = createCredentialWatch(store, machine, listening, end);
+  let is_attending = false;
   let is_visiting = false;
 
   app.route({
@@ -72,9 +78,10 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
       // Whoever has left meanwhile closes nothing any more, and would keep a place for ever.
       if (reply.raw.destroyed) return reply.hijack();
       if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));
-      if (!hasRoom(principal)) return send(reply, refuseUnavailable("Too many pages listen already"));
 
       const one: Listening = { principal, credential, response: reply.raw, is_open: false };
+      const leaving = whoMakesRoom([...listening], one, LISTENERS_MAXIMUM);
+      if (leaving !== null) close(leaving);
       listening.add(one);
       one.response.once("close", () => listening.delete(one));
       const open = () => {
@@ -84,7 +91,9 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
         one.response.writeHead(200, { ...headers, ...HEADERS, "x-request-id": request.id });
         write(one, `retry: ${RETRY_MS}\n\n`);
       };
-      const tell = (topics: readonly ChangeTopic[]) => {
+      const tell = (changed: readonly ChangeTopic[]) => {
+        const topics = readableTopics(changed, principal);
+        if (topics.length === 0) return;
         // As early as the look that this page begins with.
         open();
         write(one, `event: changed\ndata: ${JSON.stringify({ topics })}\n\n`);
@@ -99,9 +108,9 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
       }
       open();
       const since = new URL(request.url, "http://service").searchParams.get("since");
-      if (since !== null && since !== (await storeTag(store).catch(() => null))) tell(CHANGE_TOPICS);
-      if (stopping.aborted) one.response.end();
-      else if (!is_beating) void beat();
+      if (since !== null && since !== (await storeTag(store, principal).catch(() => null))) tell(CHANGE_TOPICS);
+      if (stopping.aborted || !listening.has(one)) one.response.end();
+      else if (!is_attending) void attend();
       return reply;
     },
   });
@@ -111,22 +120,35 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
     for (const { response, is_open } of listening) if (is_open) response.end();
   });
 
-  function hasRoom({ organization_id }: Principal): boolean {
-    if (listening.size >= LISTENERS_MAXIMUM.all) return false;
-    const own = [...listening].filter(({ principal }) => principal.organization_id === organization_id);
-    return own.length < LISTENERS_MAXIMUM.organization;
+  /** One that is not open yet ends as soon as it is. */
+  function close(one: Listening): void {
+    listening.delete(one);
+    if (!one.is_open) return;
+    one.response.end();
+    // Who does not read would keep the connection.
+    if (one.response.writableLength > 0) one.response.destroy();
   }
 
-  async function beat(): Promise<void> {
-    is_beating = true;
-    for (let beats = 1; listening.size > 0 && !stopping.aborted; beats += 1) {
-      await clock.sleep(BEAT_MS, stopping).catch(() => {});
-      // A script hears nothing of an event without data, nor of a comment.
-      for (const one of listening) if (one.is_open) write(one, "event: beat\ndata: {}\n\n");
-      // Not waited for: a store that does not answer holds back no sign.
-      if (beats % BEATS_PER_VISIT === 0) void visitAll();
+  function end(one: Listening): void {
+    if (one.is_open) write(one, "event: ended\ndata: {}\n\n");
+    close(one);
+  }
+
+  async function attend(): Promise<void> {
+    is_attending = true;
+    for (let ticks = 1; listening.size > 0 && !stopping.aborted; ticks += 1) {
+      await clock.sleep(TICK_MS, stopping).catch(() => {});
+      // Not waited for, as the visits: a store that does not answer holds back no sign.
+      void watch.look();
+      if (ticks % TICKS_PER_BEAT === 0) beat();
+      if (ticks % TICKS_PER_VISIT === 0) void visitAll();
     }
-    is_beating = false;
+    is_attending = false;
+  }
+
+  function beat(): void {
+    // A script hears nothing of an event without data, nor of a comment.
+    for (const one of listening) if (one.is_open) write(one, "event: beat\ndata: {}\n\n");
   }
 
   async function visitAll(): Promise<void> {
@@ -136,16 +158,12 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
     is_visiting = false;
   }
 
-  /** Looks whether the session still is one. A page that listens is in use. */
+  /** A page that listens is in use. Its session may have been idle for too long all the same, by the clock of another replica. */
   async function visit(one: Listening): Promise<void> {
     // Where the store does not answer, the next visit finds out.
     const authentication = await authenticate(store.lookup, clock, one.credential).catch(() => null);
     if (!one.is_open) return;
-    if (authentication?.state === "unauthorized") {
-      write(one, "event: ended\ndata: {}\n\n");
-      one.response.end();
-      return;
-    }
+    if (authentication?.state === "unauthorized") return end(one);
     lastUsed.note(one.principal);
   }
 }

@@ -1,4 +1,5 @@
 import {
+  countChangesSince,
   deploymentsMark,
   endpointsMark,
   fleetsMark,
@@ -7,7 +8,7 @@ import {
   usageMark,
 } from "../store/changes.ts";
 import type { AuditedChange } from "../store/changes.ts";
-import type { Store } from "../store/store.ts";
+import type { Reader, Store } from "../store/store.ts";
 import { CHANGE_TOPICS, topicsOfAction } from "./change-topics.ts";
 import type { ChangeTopic } from "./change-topics.ts";
 
@@ -16,6 +17,8 @@ export interface Marks {
   readonly version: string;
   /** The newest things that were done by requests. */
   readonly changes: readonly AuditedChange[];
+  /** What was done since the look before; null where it is too much to tell. */
+  readonly done: readonly Omit<AuditedChange, "id">[] | null;
   readonly endpoints: string;
   readonly organizations: ReadonlyMap<string, OrganizationMarks>;
   /** When something changes that no one does, in milliseconds since the epoch. */
@@ -51,14 +54,17 @@ export async function readMarks(
     });
   }
   const changes = await newestChanges(reader);
-  return { version, changes, endpoints: await endpointsMark(reader), organizations, next_edge_ms };
+  const done = before === null ? [] : await doneSince(reader, before.changes, changes);
+  return { version, changes, done, endpoints: await endpointsMark(reader), organizations, next_edge_ms };
 }
 
 /** What changed in an organization between two looks, in the order of `CHANGE_TOPICS`; nothing where it was not looked at before. */
 export function changedTopics(before: Marks, now: Marks, organization_id: string): readonly ChangeTopic[] {
   const [was, is] = [before.organizations.get(organization_id), now.organizations.get(organization_id)];
   if (before === now || was === undefined || is === undefined) return [];
-  const changed = new Set(doneSince(before, now, organization_id));
+  if (now.done === null) return CHANGE_TOPICS;
+  const own = now.done.filter((each) => each.organization_id === null || each.organization_id === organization_id);
+  const changed = new Set(own.flatMap(({ action }) => topicsOfAction(action)));
   if (now.endpoints !== before.endpoints) add("models", "fleets", "deployments");
   if (is.fleets !== was.fleets) add("fleets");
   if (is.deployments !== was.deployments) add("deployments", "fleets", "usage");
@@ -70,14 +76,23 @@ export function changedTopics(before: Marks, now: Marks, organization_id: string
   }
 }
 
-function doneSince(before: Marks, now: Marks, organization_id: string): readonly ChangeTopic[] {
-  const known = new Set(before.changes.map(({ id }) => id));
-  const done = now.changes.filter(({ id }) => !known.has(id));
-  // More was done than was looked at.
-  if (done.length === NEWEST_CHANGES_MAXIMUM) return CHANGE_TOPICS;
-  return done
-    .filter((change) => change.organization_id === null || change.organization_id === organization_id)
-    .flatMap(({ action }) => topicsOfAction(action));
+async function doneSince(
+  reader: Reader,
+  before: readonly AuditedChange[],
+  now: readonly AuditedChange[],
+): Promise<Marks["done"]> {
+  const known = new Set(before.map(({ id }) => id));
+  const done = now.filter(({ id }) => !known.has(id));
+  if (done.length < NEWEST_CHANGES_MAXIMUM) return done;
+  // More was done than was looked at, perhaps all of it by one organization: the others have not changed. A replica may commit a change
+  // with an id that is a little older than others, so it is counted from the oldest that was known, without those that were.
+  const [oldest, ...others] = before.toReversed();
+  const counts = await countChangesSince(reader, oldest?.id ?? "");
+  if (counts === null) return null;
+  return counts.filter(({ organization_id, action, count }) => {
+    const old = others.filter((each) => each.organization_id === organization_id && each.action === action);
+    return count > old.length;
+  });
 }
 
 function isStillTrue(

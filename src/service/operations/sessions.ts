@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 
 import type { Principal } from "../auth/authenticate.ts";
 import type { Answer } from "../http/answers.ts";
@@ -39,14 +39,23 @@ const STORE_HEADER = "x-robot-policy-store";
 
 /** A credential as its user is told of it. */
 export async function answerSession(store: Pick<Store, "reader" | "version">, principal: Principal): Promise<Answer> {
-  const headers = { [STORE_HEADER]: await storeTag(store) };
+  const headers = { [STORE_HEADER]: await storeTag(store, principal) };
   return { ...answerJson(await sessionView(store.reader, principal)), headers };
 }
 
-/** Where it is the same twice, nothing was committed in between. Says nothing else of the store. */
-export async function storeTag({ version }: Pick<Store, "version">): Promise<string> {
-  return createHash("sha256")
-    .update(await version())
+/** Versions can be counted, and so could be found again by their hashes. */
+const TAG_SECRET = randomBytes(32);
+
+/**
+ * Where it is the same twice, nothing was committed in between. Says nothing else of the store: nobody can tell a version by it, and
+ * organizations have tags of their own. Another process has others, which counts as a change.
+ */
+export async function storeTag(
+  { version }: Pick<Store, "version">,
+  { organization_id }: Pick<Principal, "organization_id">,
+): Promise<string> {
+  return createHmac("sha256", TAG_SECRET)
+    .update(`${organization_id} ${await version()}`)
     .digest("base64url")
     .slice(0, 16);
 }

@@ -18,6 +18,32 @@ export function newestChanges(reader: Reader): Promise<readonly AuditedChange[]>
     .execute();
 }
 
+/** So many changes are looked through, where more were made than are kept. */
+const LOOKED_THROUGH_MAXIMUM = 10_000;
+
+/** How many changes of each action every organization had since the one of this id; null where there are too many to tell. */
+export async function countChangesSince(
+  reader: Reader,
+  id: string,
+): Promise<readonly (Omit<AuditedChange, "id"> & { readonly count: number })[] | null> {
+  const rows = await reader
+    .selectFrom((from) =>
+      from
+        .selectFrom("audit_log")
+        .select(["organization_id", "action"])
+        .where("id", ">", id)
+        .limit(LOOKED_THROUGH_MAXIMUM)
+        .as("newer"),
+    )
+    .select(["organization_id", "action"])
+    .select(({ fn }) => fn.countAll().as("count"))
+    .groupBy(["organization_id", "action"])
+    .execute();
+  // PostgreSQL counts in 64 bits, which its driver hands out as text.
+  const counted = rows.map(({ organization_id, action, count }) => ({ organization_id, action, count: Number(count) }));
+  return counted.reduce((sum, { count }) => sum + count, 0) < LOOKED_THROUGH_MAXIMUM ? counted : null;
+}
+
 /** What is equal as long as every endpoint's health is. */
 export async function endpointsMark(reader: Reader): Promise<string> {
   const endpoints = await reader

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 
+import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createChangeFeed, EVERYTHING_MS } from "../../../src/service/console/change-feed.ts";
@@ -142,7 +143,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     onTestFinished(() => client.end());
     await client.query("begin; lock table sessions");
     const { hostname, port, host } = new URL(running.url);
-    for (let count = 0; count < LISTENERS_MAXIMUM.organization; count += 1) {
+    for (let count = 0; count < LISTENERS_MAXIMUM.credential; count += 1) {
       const socket = connect(Number(port), hostname);
       await new Promise((resolve) => {
         socket.write(`GET /console/events HTTP/1.1\r\nhost: ${host}\r\ncookie: ${cookie}\r\n\r\n`, resolve);
@@ -151,6 +152,46 @@ describeOnEachStore("GET /console/events", (newStore) => {
     }
     await client.query("commit");
     expect((await listen(running, { cookie })).answer.statusCode).toBe(200);
+  });
+
+  it("tells a key of what it may read, and nothing of the rest", async () => {
+    const running = await service({ store: await newStore() });
+    const listenAs = async (scopes: readonly string[] | null) => {
+      const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes });
+      const { api_key } = apiKeyCreatedSchema.parse(await made.json());
+      return listen(running, { authorization: `Bearer ${api_key}` }, "?since=long-ago");
+    };
+    const [robot, reader] = [await listenAs(["robots:setup"]), await listenAs(["robots:read", "api-keys:read"])];
+    await expect.poll(reader.changes, SOON).toContainEqual(["robots", "keys"]);
+    await running.send("POST", "/v1/robots/setup", setup);
+    await expect.poll(reader.changes, SOON).toContainEqual(["robots"]);
+    await expect.poll(robot.text, SOON).toContain("event: beat");
+    expect(robot.changes()).toEqual([]);
+  });
+
+  it("ends within a second of a revocation by another process, and of an expiry", async () => {
+    const store = await newStore();
+    // Real time: what is promised is a second.
+    const running = await service({ store, clock: systemClock });
+    const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
+    await using backstage = await openBackstage(location);
+    const make = async (body: object) => {
+      const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes: ["robots:setup"], ...body });
+      return apiKeyCreatedSchema.parse(await made.json());
+    };
+    const [revoked, expiring] = [await make({}), await make({ expires_at: new Date(Date.now() + 1500).toISOString() })];
+    const [first, second] = [
+      await listen(running, { authorization: `Bearer ${revoked.api_key}` }),
+      await listen(running, { authorization: `Bearer ${expiring.api_key}` }),
+    ];
+    const at = new Date().toISOString();
+    await backstage.store.write((transaction) =>
+      transaction.updateTable("api_keys").set({ revoked_at: at }).where("id", "=", revoked.id).execute(),
+    );
+    for (const { ended, text } of [first, second]) {
+      await ended;
+      expect(text()).toMatch(/event: ended\ndata: \{\}\n\n$/);
+    }
   });
 
   it("says that the session is over, and ends", async () => {
@@ -178,15 +219,16 @@ describe("who listens", () => {
     expect((await listen(running, { cookie, ...headers })).answer.statusCode).toBe(status);
   });
 
-  it("is bounded for an organization, and a place is free again when somebody leaves", async () => {
+  it("is bounded for a credential: a newer stream takes the place of the oldest", async () => {
     const running = await service({ configuration: { rate_limit: null } });
     const cookie = await cookieOf(running, running.key);
     const all = [];
-    for (let count = 0; count < LISTENERS_MAXIMUM.organization; count += 1) all.push(await listen(running, { cookie }));
-    const refused = await listen(running, { cookie });
-    expect([refused.answer.statusCode, refused.answer.headers["retry-after"]]).toEqual([503, "5"]);
-    all[0]?.leave();
-    await expect.poll(async () => (await listen(running, { cookie })).answer.statusCode, SOON).toBe(200);
+    for (let count = 0; count < LISTENERS_MAXIMUM.credential; count += 1) all.push(await listen(running, { cookie }));
+    const ended = new Set<number>();
+    for (const [index, one] of all.entries()) void one.ended.then(() => ended.add(index));
+    expect((await listen(running, { cookie })).answer.statusCode).toBe(200);
+    await all[0]?.ended;
+    expect([...ended]).toEqual([0]);
   });
 
   it("has left when the page is closed: the store is looked at for nobody", async () => {
@@ -356,9 +398,12 @@ describeOnEachStore("the change feed", (newStore) => {
     expect(await next()).toEqual([]);
     await act(own, "robot.delete_of_a_later_version");
     expect(await next()).toEqual([CHANGE_TOPICS]);
-    // More than is looked at.
+    // More than is kept.
     for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
-    expect(await next()).toEqual([CHANGE_TOPICS]);
+    expect(await next()).toEqual([]);
+    await act(own, "api_key.create");
+    for (let times = 0; times < 220; times += 1) await act(other, "robot.setup");
+    expect(await next()).toEqual([["keys"]]);
     expect(await next()).toEqual([]);
     expect(await next(EVERYTHING_MS)).toEqual([CHANGE_TOPICS]);
   });

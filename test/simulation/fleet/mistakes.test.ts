@@ -21,7 +21,7 @@ const FINDS: readonly (readonly [mistake: MistakeName, seed: number, failure: Re
   ["usage follows a clock that is set", 115, /is answered 429|and the ledger says/],
   ["what others wrote is not noticed", 68, /lacks .* which was acknowledged before/],
   ["who only asks needs a disk to write to", 24, /although the disk can be read/],
-  ["a write is acknowledged before it is committed", 1, /acknowledged before it is in the database/],
+  ["a write is acknowledged before it is committed", 3, /acknowledged before it is in the database/],
   ["a write is rolled back and acknowledged", 1, /acknowledged before it is in the database/],
   ["commits are not synced", 2, /is gone/],
   ["a full disk is taken for success", 4, /acknowledged before it is in the database/],
