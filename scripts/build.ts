@@ -46,7 +46,7 @@ interface Part {
   readonly entry: string;
   readonly name: string;
   /** Writes what a person starts; a part without one is loaded by another. */
-  readonly launcher?: (name: string) => string;
+  readonly launcher?: (name: string) => string | Promise<string>;
   /** `undici` unless given. */
   readonly undici?: string;
 }
@@ -217,7 +217,7 @@ async function buildPrograms(): Promise<void> {
     Object.assign(outputs, metafile?.outputs);
     if (launcher === undefined) continue;
     const path = join(dist, `${name}.cjs`);
-    await writeFile(path, launcher(name));
+    await writeFile(path, await launcher(name));
     await chmod(path, 0o755);
   }
   for (const file of SHARED_FILES) await cp(join(root, file), join(dist, "share", file));
@@ -352,7 +352,7 @@ function serviceLauncher(name: string): string {
 
 /**
  * The daemon starts from compiled code where it has a cache folder of its own (systemd's CacheDirectory=). Only the daemon, and only a
- * folder that its user owns alone: whoever can write the cache decides what runs.
+ * folder that its user owns alone.
  *
  * The cache is written a while after the start and not only in the end, which a robot that is switched off never reaches.
  *
@@ -360,27 +360,37 @@ function serviceLauncher(name: string): string {
  * (MemoryReducer in V8's src/heap). It is told to leave that after the start: set before, the flag costs 9 ms, as code in caches counts
  * for the flags that it was compiled under.
  */
-function agentLauncher(name: string): string {
+async function agentLauncher(name: string): Promise<string> {
   return `#!/usr/bin/env -S ${NODE_WORDS}
 "use strict";
 ${OUTLIVE_HANGUP}
 ${CHECK_NODE}
 ${KEEP_INSPECTOR_CLOSED}
-const isDaemon = process.argv[2] === "run";
-if (isDaemon) {
+const program = __dirname + "/lib/${name}.cjs";
+if (process.argv[2] === "run") startDaemon(process.env.CACHE_DIRECTORY);
+else require(program);
+
+function startDaemon(folder) {
   setTimeout(() => require("node:v8").setFlagsFromString("--memory-reducer-gc-count=0"), 12_000).unref();
+  ${await inlined("src/platform/code-cache.ts", "codeCache")}
+  if (!folder || !codeCache.isOwnFolder(folder)) return require(program);
+  const { load, keep } = codeCache.openCodeCache(folder);
+  setTimeout(keep, 10_000).unref();
+  process.once("exit", keep);
+  load(program);
 }
-const cache = process.env.CACHE_DIRECTORY;
-if (cache && isDaemon) {
-  try {
-    const { uid, mode } = require("node:fs").statSync(cache);
-    if (uid === process.getuid() && (mode & 0o022) === 0) {
-      const { enableCompileCache, flushCompileCache } = require("node:module");
-      enableCompileCache(cache);
-      setTimeout(flushCompileCache, 10_000).unref();
-    }
-  } catch {}
-}
-require("./lib/${name}.cjs");
 `;
+}
+
+/** The statement that defines the exports of a module as a constant. */
+async function inlined(entry: string, name: string): Promise<string> {
+  const { outputFiles } = await build({
+    ...common,
+    entryPoints: [entry],
+    format: "iife",
+    globalName: name,
+    write: false,
+    metafile: false,
+  });
+  return outputFiles.map(({ text }) => text.trim()).join("\n");
 }

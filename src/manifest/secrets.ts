@@ -6,8 +6,6 @@ import type { Problem } from "../platform/terminal.ts";
 const SECRET_WORDS =
   /(?:^|[^a-z0-9])(?:token|password|passwd|passphrase|secret|credentials?|bearer|apikey|api_key|private_key|access_key)(?:[^a-z0-9]|$)/;
 const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
-/** Names before a colon or equals sign. Every repetition is bounded: a hostile line of a megabyte must not take long. */
-const NAMES = /(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]{1,100}(?=["']?\s{0,10}[:=])/gu;
 const PLACEHOLDER = /^(?:replace[_-].*|(?:todo|tbd|fixme|change[_-]?me)(?:[^a-z0-9].*)?|<.*>)$/i;
 
 /** Longer keys are cut before they are looked at; no name of a secret is that long. */
@@ -50,8 +48,13 @@ export function maskLine(line: string): string {
     .replaceAll(/(:\/\/)[^/@\s]*@/g, "$1…@")
     .replaceAll(/[A-Za-z0-9+/=]{60,}/g, "…");
   // What stands behind the name of a secret is one, however it is written.
-  for (const match of masked.matchAll(NAMES)) {
+  for (const match of masked.matchAll(names())) {
     if (isSecretKey(match[0])) return `${masked.slice(0, match.index + match[0].length)}: …`;
   }
   return masked;
+}
+
+/** Names before a colon or equals sign. Every repetition is bounded: a hostile line of a megabyte must not take long. */
+function names(): RegExp {
+  return /(?<![\p{L}\p{N}_.-])[\p{L}\p{N}_.-]{1,100}(?=["']?\s{0,10}[:=])/gu;
 }

@@ -1,6 +1,6 @@
 /** How the daemon starts, stops, is killed and starts again: at every moment, and never with a second robot to show for it. */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
@@ -40,18 +40,21 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
   });
 });
 
-test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as well", async () => {
+test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as well, and the next start has its compiled code", async () => {
   await using scene = await createScene({ watch: "{settle_ms: 20000}" });
   const { proxy, robot } = scene;
   await proxy.refuse();
-  await using settling = await robot.startProcess();
+  const compiled = { CACHE_DIRECTORY: robot.path("cache") };
+  await mkdir(compiled.CACHE_DIRECTORY);
+  await using settling = await robot.startProcess(compiled);
   await settling.until(({ state }) => state === "settling");
   const asked_ms = performance.now();
   expect(await settling.stop("SIGTERM")).toBe(0);
   expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
+  expect(await readdir(compiled.CACHE_DIRECTORY)).toContain("robot-policy-agent.cjs.code");
 
   await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("20000", "100"));
-  await using backing_off = await robot.startProcess();
+  await using backing_off = await robot.startProcess(compiled);
   await backing_off.until(({ state }) => state === "unreachable");
   const asked_again_ms = performance.now();
   expect(await backing_off.stop("SIGINT")).toBe(0);
