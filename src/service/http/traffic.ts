@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 
 import type { Clock } from "../../platform/clock.ts";
-import { letOthersIn } from "../let-others-in.ts";
+import { createTimeSlices } from "../let-others-in.ts";
 import type { Metrics } from "../metrics.ts";
 import { createTurns } from "../operations/turns.ts";
 import type { Answer } from "./answers.ts";
@@ -14,8 +14,6 @@ import { createTally } from "./parties.ts";
 const SMALL_ANSWER_BYTES = 16 * 1024;
 /** Bodies up to here are read in less than two milliseconds. */
 const SMALL_BODY_BYTES = 4 * 1024;
-/** How long they are read before other requests are looked at; those that were read meanwhile share a commit. */
-const SLICE_MS = 10;
 /** More than robots of a site send at once; their bytes are counted as well. */
 const WAITING_BODIES = { own: 10_000, all: 20_000 } as const;
 /** Seconds after which there is room again, likely. */
@@ -31,7 +29,7 @@ export interface Traffic {
 export interface Passage {
   /**
    * Reads the body. Large ones are read one after the other, senders in turn, and other requests are looked at in between: each takes
-   * milliseconds, and a hundred may arrive at once. Null where too many wait.
+   * milliseconds, and a hundred may arrive at once. Those that are read without a pause share a commit. Null where too many wait.
    */
   read<T>(work: () => T): Promise<T | null>;
   /** The body is done with, and so many bytes are to be sent; a refusal where there is no room for them. */
@@ -51,7 +49,7 @@ export function createTraffic(
 ): Traffic {
   const tally = createTally(in_flight_bytes);
   const turns = createTurns(WAITING_BODIES);
-  let sliceEndsMs = 0;
+  const yieldWhenDue = createTimeSlices(clock);
 
   function refuseFull(party: Party): Answer {
     metrics.heldBack(party);
@@ -81,10 +79,7 @@ export function createTraffic(
         async read(work) {
           if (bodyBytes <= SMALL_BODY_BYTES) return work();
           return turns.take(client.credential ?? client.network, async () => {
-            if (clock.monotonic_ms() >= sliceEndsMs) {
-              await letOthersIn();
-              sliceEndsMs = clock.monotonic_ms() + SLICE_MS;
-            }
+            await yieldWhenDue();
             return work();
           });
         },
