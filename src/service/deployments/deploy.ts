@@ -9,11 +9,11 @@ import { findOffer, insertDeployment, lockCurrentDeployment, lockRobot } from ".
 import { bringProbesForward } from "../store/endpoints.ts";
 import type { Subject } from "../store/models.ts";
 import { resolveSubject } from "../store/models.ts";
+import { findObstacle } from "../store/obstacles.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Finding } from "../validation/finding.ts";
 import { ruleBroken } from "../validation/finding.ts";
 import { judge } from "./judge.ts";
-import { obstacleOf } from "./obstacle.ts";
 import type { Moment } from "./transition.ts";
 import { beginUsage, moveDeployment } from "./transition.ts";
 
@@ -51,7 +51,7 @@ export async function deploy(
   const current = await lockCurrentDeployment(transaction, organization_id, robot.id);
   if (current !== undefined && isSame(current, subject, robot)) return { state: "unchanged", id: current.id };
   const { requirements, health } = await findOffer(transaction, subject.checkpoint_id, robot.region);
-  const obstacle = obstacleOf(robot.robot_type_id, robot.contract, requirements);
+  const obstacle = await findObstacle(transaction, { ...robot, robot_id: robot.id }, requirements);
   if (obstacle !== null) return { state: "refused", findings: [robotFinding(wish, `the model ${obstacle}`)] };
   if (health === null) {
     const region = `the model has no endpoint in the robot's region ${shown(robot.region)}`;

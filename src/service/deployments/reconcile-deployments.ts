@@ -5,19 +5,14 @@ import { createFailingItems } from "../failing-items.ts";
 import { letOthersIn } from "../let-others-in.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import type { DeploymentFacts } from "../store/deployment-facts.ts";
-import {
-  DEPLOYMENTS_AT_A_TIME,
-  findContract,
-  findDeploymentFacts,
-  listDeploymentFacts,
-} from "../store/deployment-facts.ts";
+import { DEPLOYMENTS_AT_A_TIME, findDeploymentFacts, listDeploymentFacts } from "../store/deployment-facts.ts";
 import { lockDeployment } from "../store/deployments.ts";
 import { bringProbesForward } from "../store/endpoints.ts";
+import { findObstacle } from "../store/obstacles.ts";
 import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
 import type { Task } from "../task.ts";
 import { judge } from "./judge.ts";
-import { obstacleOf } from "./obstacle.ts";
 import type { Moment, Target } from "./transition.ts";
 import { moveDeployment } from "./transition.ts";
 
@@ -38,25 +33,15 @@ const REST_RATIO = 10;
 export function createReconcileDeployments(context: Context): Task {
   const { log } = context.machine;
   const failing: Failing = { judged: createFailingItems(NAME, log), moved: createFailingItems(NAME, log) };
-  // Contracts are large and seldom change: a robot is judged again when it registered as something else, or the catalog changed.
-  let compatibility: ReadonlyMap<string, Compatibility> = new Map();
   return {
     name: NAME,
     interval_ms: INTERVAL_MS,
     rest_ratio: REST_RATIO,
-    async run(signal) {
-      compatibility = await sweep(context, failing, compatibility, signal);
-    },
+    run: (signal) => sweep(context, failing, signal),
   };
 }
 
 type Context = Pick<OperationContext, "store" | "newId" | "machine" | "usageClock">;
-
-/** A deployment that is not where it should be. */
-interface Due {
-  readonly facts: DeploymentFacts;
-  readonly known: Compatibility;
-}
 
 /** Deployments that could not be judged, and those that could not be moved. */
 interface Failing {
@@ -64,90 +49,63 @@ interface Failing {
   readonly moved: FailingItems;
 }
 
-/** @returns what was found out about robots, for the next sweep. */
-async function sweep(
-  context: Context,
-  failing: Failing,
-  known: ReadonlyMap<string, Compatibility>,
-  signal: AbortSignal,
-): Promise<ReadonlyMap<string, Compatibility>> {
+async function sweep(context: Context, failing: Failing, signal: AbortSignal): Promise<void> {
   const { store } = context;
   const { clock } = context.machine;
-  const found = new Map<string, Compatibility>();
   for (let after = ""; !signal.aborted;) {
     await letOthersIn();
     const batch = await listDeploymentFacts(store.reader, after);
-    const due: Due[] = [];
+    const due: DeploymentFacts[] = [];
     for (const facts of batch) {
       await failing.judged.attempt(facts.id, async () => {
-        const compatibility = await compatibilityOf(store.reader, facts, known.get(facts.id));
-        found.set(facts.id, compatibility);
-        const target = targetOf(facts, compatibility, clock.wall_ms());
-        if (!isSettled(facts, target)) due.push({ facts, known: compatibility });
+        const target = targetOf(facts, await isCompatible(store.reader, facts), clock.wall_ms());
+        if (!isSettled(facts, target)) due.push(facts);
       });
     }
     for (let start = 0; start < due.length && !signal.aborted; start += MOVES_MAXIMUM) {
       await Promise.all(
-        due
-          .slice(start, start + MOVES_MAXIMUM)
-          .map((one) => failing.moved.attempt(one.facts.id, () => move(context, one))),
+        due.slice(start, start + MOVES_MAXIMUM).map((one) => failing.moved.attempt(one.id, () => move(context, one))),
       );
     }
     const last = batch.at(-1);
     if (last === undefined || batch.length < DEPLOYMENTS_AT_A_TIME) break;
     after = last.id;
   }
-  return found;
 }
 
-async function move(context: Context, { facts, known }: Due): Promise<void> {
+async function move(context: Context, facts: DeploymentFacts): Promise<void> {
   const { store, newId, usageClock } = context;
   const { clock, log } = context.machine;
   const now = new Date(clock.wall_ms()).toISOString();
   const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
-  const moved = await store.write((transaction) => reconcile(transaction, facts, known, moment));
+  const moved = await store.write((transaction) => reconcile(transaction, facts, moment));
   if (moved === null) return;
   const tell = moved.to === "failed" ? log.warn : log.info;
   tell("deployment_moved", { deployment_id: facts.id, from: facts.status, ...moved });
 }
 
-/** Whether a robot can run its checkpoint, and what that was found by. */
-interface Compatibility {
-  readonly found_by: string;
-  readonly is_compatible: boolean;
-}
-
-async function compatibilityOf(
-  reader: Reader | Transaction<Tables>,
-  facts: DeploymentFacts,
-  known: Compatibility | undefined,
-): Promise<Compatibility> {
-  const { robot_type_id, robot_refitted_at, requirements } = facts;
-  const found_by = `${robot_refitted_at} ${requirements}`;
-  if (known?.found_by === found_by) return known;
-  const contract = await findContract(reader, facts);
-  return { found_by, is_compatible: obstacleOf(robot_type_id, contract, requirements) === null };
+/** Whether the robot can run its checkpoint. */
+async function isCompatible(reader: Reader | Transaction<Tables>, facts: DeploymentFacts): Promise<boolean> {
+  return (await findObstacle(reader, facts, facts.requirements)) === null;
 }
 
 /** @returns where it went, or null where it was settled, retired, or held by another meanwhile. */
 async function reconcile(
   transaction: Transaction<Tables>,
   { organization_id, id }: DeploymentFacts,
-  known: Compatibility,
   moment: Moment,
 ): Promise<{ readonly to: string; readonly last_error_code: string | null } | null> {
   const deployment = await lockDeployment(transaction, organization_id, id);
   const facts = deployment === undefined ? undefined : await findDeploymentFacts(transaction, id);
   if (deployment === undefined || facts === undefined) return null;
-  const compatibility = await compatibilityOf(transaction, facts, known);
-  const target = targetOf(facts, compatibility, Date.parse(moment.now));
+  const target = targetOf(facts, await isCompatible(transaction, facts), Date.parse(moment.now));
   if (isSettled(facts, target)) return null;
   await moveDeployment(transaction, deployment, target, moment);
   if (target.status === "preparing") await bringProbesForward(transaction, facts.checkpoint_id, moment.now);
   return { to: target.status, last_error_code: target.last_error_code };
 }
 
-function targetOf(facts: DeploymentFacts, { is_compatible }: Compatibility, now_ms: number): Target {
+function targetOf(facts: DeploymentFacts, is_compatible: boolean, now_ms: number): Target {
   const { health, endpoint_withdrawn_at, robot_region, region } = facts;
   // Who uses an endpoint keeps it when it leaves the catalog; nobody new comes to it.
   const isOffered = endpoint_withdrawn_at === null || robot_region === region;

@@ -38,6 +38,15 @@ export function contractEquipment(contract: Json): Equipment {
   };
 }
 
+/**
+ * The part of a contract that checkpoints judge a robot by: itself a contract, which `contractEquipment` reads like the whole one. Robots
+ * that differ in nothing else, such as serial numbers, have the same.
+ */
+export function judgedPart(contract: Json): string {
+  const { camera_roles, state_axes, action_axes } = contractEquipment(contract);
+  return JSON.stringify({ cameras: camera_roles?.map((role) => ({ role })), state_axes, action_axes });
+}
+
 function axesIn(contract: Json, member: string): readonly Axis[] {
   return objectsIn(contract, member).flatMap((axis) => {
     const [unit = null] = textsOf(axis.get("unit"));

@@ -43,8 +43,8 @@ export function createFleet({ newId, machine, nudge }: OperationContext): Handle
   };
 }
 
-/** Fleets of a list that are held at once: each may have a thousand members. */
-const LIST_PART_FLEETS = 100;
+/** Fleets of a list that are held at once, without letting others in between: each may have a thousand members. */
+const LIST_PART_FLEETS = 10;
 
 /** `GET /v1/fleets`: every fleet of the organization, oldest first. */
 export function listFleets(context: OperationContext): Handler<null, PageQuery> {

@@ -4,7 +4,7 @@ import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { EndpointHealth, Tables } from "./tables.ts";
 
-/** What decides about the state of a current deployment, but for the robot's contract, which is large and seldom changes. */
+/** What decides about the state of a current deployment. */
 export interface DeploymentFacts extends Pick<
   Tables["deployments"],
   | "id"
@@ -20,7 +20,7 @@ export interface DeploymentFacts extends Pick<
   readonly robot_type_id: string;
   /** Where the robot is now. */
   readonly robot_region: string;
-  readonly robot_refitted_at: string;
+  readonly equipment_sha256: string | null;
   readonly requirements: string;
   /** Of the endpoint where the robot is now; null where there is none. */
   readonly health: EndpointHealth | null;
@@ -50,19 +50,6 @@ export function findDeploymentFacts(
   return factsOf(transaction).where("deployments.id", "=", id).executeTakeFirst();
 }
 
-export async function findContract(
-  reader: Reader | Transaction<Tables>,
-  { organization_id, robot_id }: Pick<DeploymentFacts, "organization_id" | "robot_id">,
-): Promise<string | null> {
-  const robot = await reader
-    .selectFrom("robots")
-    .select("contract")
-    .where("organization_id", "=", organization_id)
-    .where("id", "=", robot_id)
-    .executeTakeFirstOrThrow();
-  return robot.contract;
-}
-
 function factsOf(reader: Reader | Transaction<Tables>) {
   return reader
     .selectFrom("deployments")
@@ -76,7 +63,7 @@ function factsOf(reader: Reader | Transaction<Tables>) {
     .select(["deployments.id", "deployments.organization_id", "deployments.robot_id", "deployments.checkpoint_id"])
     .select(["deployments.region", "deployments.status", "deployments.last_error_code", "deployments.created_at"])
     .select(["deployments.activated_at", "robots.robot_type_id", "robots.region as robot_region"])
-    .select(["robots.refitted_at as robot_refitted_at", "checkpoints.requirements"])
+    .select(["robots.equipment_sha256", "checkpoints.requirements"])
     .select(["endpoints.health", "endpoints.withdrawn_at as endpoint_withdrawn_at"])
     .where("deployments.retired_at", "is", null);
 }

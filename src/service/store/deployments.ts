@@ -96,7 +96,7 @@ export function lockCurrentDeployment(
 }
 
 /** A robot that is to run something, held until the transaction ends: deployments of one robot are made one after the other. */
-export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_id" | "region" | "contract">;
+export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_id" | "region" | "equipment_sha256">;
 
 /** The robot of this id, or else of this name. */
 export async function lockRobot(
@@ -106,7 +106,7 @@ export async function lockRobot(
 ): Promise<DeployedRobot | undefined> {
   const robots = transaction
     .selectFrom("robots")
-    .select(["id", "name", "robot_type_id", "region", "contract"])
+    .select(["id", "name", "robot_type_id", "region", "equipment_sha256"])
     .where("organization_id", "=", organization_id)
     .forUpdate();
   return (

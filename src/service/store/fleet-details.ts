@@ -1,6 +1,6 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
 import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "../readiness/fleet-facts.ts";
-import { CONTRACT_OF, deploymentOf, REFITTED_AT } from "./fleet-facts.ts";
+import { deploymentOf } from "./fleet-facts.ts";
 import { findFleetFacts } from "./fleets.ts";
 import { loadObstacles } from "./obstacles.ts";
 import type { Reader } from "./store.ts";
@@ -45,7 +45,7 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
       join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
     )
     .select(["robots.id as robot_id", "robots.name", "robots.region", "robot_type_id", "site"])
-    .select([CONTRACT_OF.as("contract_of"), REFITTED_AT.as("refitted_at"), "checkpoint_id", "status"])
+    .select(["equipment_sha256", "checkpoint_id", "status"])
     .where("fleet_id", "=", id)
     .orderBy("robots.id")
     .execute();

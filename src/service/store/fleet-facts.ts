@@ -1,7 +1,7 @@
-import { sql } from "kysely";
 import type { Transaction } from "kysely";
 
 import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "../readiness/fleet-facts.ts";
+import { letOthersIn } from "../let-others-in.ts";
 import { parseWindows } from "../readiness/windows.ts";
 import type { ObstacleOf } from "./obstacles.ts";
 import { loadObstacles } from "./obstacles.ts";
@@ -9,8 +9,8 @@ import { loadPreparations } from "./preparations.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** Fleets whose facts are put together at a time: it bounds the parameters of a query, and what is in memory. */
-const FLEETS_AT_A_TIME = 200;
+/** Fleets whose facts are put together without letting others in between: each may have a thousand members. */
+const FLEETS_AT_A_TIME = 10;
 
 /** What the views of these fleets are derived from, in their order. */
 export async function loadFleetFacts(
@@ -19,6 +19,7 @@ export async function loadFleetFacts(
 ): Promise<readonly FleetFacts[]> {
   const facts: FleetFacts[] = [];
   for (let index = 0; index < fleets.length; index += FLEETS_AT_A_TIME) {
+    if (index > 0) await letOthersIn();
     facts.push(...(await loadSome(reader, fleets.slice(index, index + FLEETS_AT_A_TIME))));
   }
   return facts;
@@ -108,17 +109,13 @@ async function loadEndpoints(reader: Reader | Transaction<Tables>, checkpoint_id
   return Map.groupBy(rows, ({ checkpoint_id }) => checkpoint_id);
 }
 
-/** Who has a contract is judged by it, everybody else by the type alone. */
-export const CONTRACT_OF = sql<string | null>`case when contract is null then null else robots.id end`;
-export const REFITTED_AT = sql<string | null>`case when contract is null then null else robots.refitted_at end`;
-
 type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
 
 async function loadMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly string[]) {
   return Map.groupBy(await selectMembers(reader, fleet_ids), ({ fleet_id }) => fleet_id);
 }
 
-/** Robots that are alike come as one row: a fleet of a thousand is usually a handful of them. Who has a contract is like no other. */
+/** Robots that are alike come as one row: a fleet of a thousand is usually a handful of them. */
 function selectMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly string[]) {
   return reader
     .selectFrom("fleet_members")
@@ -127,10 +124,14 @@ function selectMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly
       join.onRef("deployments.robot_id", "=", "robots.id").on("deployments.retired_at", "is", null),
     )
     .select(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status"])
-    .select([CONTRACT_OF.as("contract_of"), REFITTED_AT.as("refitted_at")])
-    .select(({ fn }) => [fn.countAll<number>().as("count"), fn.min("robots.name").as("example")])
+    .select("equipment_sha256")
+    .select(({ fn }) => [
+      fn.countAll<number>().as("count"),
+      fn.min("robots.name").as("example"),
+      fn.min("robots.id").as("robot_id"),
+    ])
     .where("fleet_id", "in", fleet_ids)
-    .groupBy(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status", CONTRACT_OF, REFITTED_AT])
+    .groupBy(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status", "equipment_sha256"])
     .orderBy("example")
     .execute();
 }

@@ -2,13 +2,13 @@ import { sql } from "kysely";
 import type { Transaction } from "kysely";
 
 import type { FleetCreate } from "../../api/fleets.ts";
-import { parseJson } from "../json/parse-json.ts";
-import type { Json } from "../json/parse-json.ts";
+import { letOthersIn } from "../let-others-in.ts";
+import { labelHash } from "./robot-selection.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** Rows fetched at a time where the last word on a robot is not the database's. */
-const ROBOTS_AT_A_TIME = 1000;
+/** Robots that one query looks at: it bounds how long the query takes, whoever matches. */
+const LOOKED_AT_ONCE = 2000;
 
 /** Robots by what a request calls them. Where one's name is the id of another, the id counts. */
 export async function findRobotIds(
@@ -34,47 +34,74 @@ type RobotSelector = NonNullable<FleetCreate["selection"]["selector"]>;
 export async function selectRobotIds(
   reader: Reader | Transaction<Tables>,
   organization_id: string,
-  { site = null, region = null, robot_type_id = null, labels = {} }: RobotSelector,
+  selector: RobotSelector,
   maximum: number,
 ): Promise<readonly string[]> {
-  const wanted = Object.entries(labels);
+  const labels = Object.entries(selector.labels ?? {}).map(labelHash);
   const matching: string[] = [];
-  let after = "";
-  for (;;) {
-    const rows = await reader
-      .selectFrom("robots")
-      .select(["id", "labels"])
-      .where("organization_id", "=", organization_id)
-      .where("id", ">", after)
-      .$if(site !== null, (query) => query.where("site", "=", site))
-      .$if(region !== null, (query) => query.where("region", "=", region ?? ""))
-      .$if(robot_type_id !== null, (query) => query.where("robot_type_id", "=", robot_type_id ?? ""))
-      .where(({ and, ref }) =>
-        and(wanted.map((label) => sql<boolean>`${ref("labels")} like ${patternOf(label)} escape '\\'`)),
-      )
-      .orderBy("id")
-      .limit(ROBOTS_AT_A_TIME)
-      .execute();
-    matching.push(...rows.filter((row) => hasLabels(row.labels, wanted)).map(({ id }) => id));
-    const last = rows.at(-1);
-    if (matching.length > maximum || last === undefined || rows.length < ROBOTS_AT_A_TIME) {
+  for (let after = ""; ;) {
+    const { looked_at, last_id, ids } = await selectSome(reader, organization_id, selector, labels, after);
+    matching.push(...ids);
+    if (matching.length > maximum || last_id === null || looked_at < LOOKED_AT_ONCE) {
       return matching.slice(0, maximum + 1);
     }
-    after = last.id;
+    after = last_id;
+    await letOthersIn();
   }
 }
 
-type Label = readonly [name: string, value: string];
-
-/** Finds the label in a robot's stored JSON, and little else: SQLite does not tell `A` from `a` here, and a value may look like a label. */
-function patternOf([name, value]: Label): string {
-  const member = `${JSON.stringify(name)}:${JSON.stringify(value)}`;
-  return `%${member.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`;
+interface SomeRobots {
+  readonly looked_at: number;
+  /** Of those looked at; null where there was none. */
+  readonly last_id: string | null;
+  /** Of those that match. */
+  readonly ids: readonly string[];
 }
 
-function hasLabels(stored: string, wanted: readonly Label[]): boolean {
-  if (wanted.length === 0) return true;
-  const parsed = parseJson(stored);
-  const labels = parsed.state === "parsed" && parsed.value instanceof Map ? parsed.value : new Map<string, Json>();
-  return wanted.every(([name, value]) => labels.get(name) === value);
+/** Looks at the next robots of the organization, or at the next of those that have the first label: at so many, whoever matches. */
+async function selectSome(
+  reader: Reader | Transaction<Tables>,
+  organization_id: string,
+  { site = null, region = null, robot_type_id = null }: RobotSelector,
+  [first, ...others]: readonly string[],
+  after: string,
+): Promise<SomeRobots> {
+  const robots = reader
+    .selectFrom("robots")
+    .select("id")
+    .where("organization_id", "=", organization_id)
+    .where("id", ">", after)
+    .orderBy("id");
+  const labelled = reader
+    .selectFrom("robot_labels")
+    .select("robot_id as id")
+    .where("organization_id", "=", organization_id)
+    .where("label_sha256", "=", first ?? "")
+    .where("robot_id", ">", after)
+    .orderBy("robot_id");
+  const some = first === undefined ? robots.limit(LOOKED_AT_ONCE) : labelled.limit(LOOKED_AT_ONCE);
+  const rows = await reader
+    .selectFrom(some.as("some"))
+    .innerJoin("robots", "robots.id", "some.id")
+    .select("robots.id")
+    .select(({ and, eb, exists, selectFrom }) =>
+      and([
+        ...(site === null ? [] : [eb(eb.fn.coalesce("site", sql.lit("")), "=", site)]),
+        ...(region === null ? [] : [eb("region", "=", region)]),
+        ...(robot_type_id === null ? [] : [eb("robot_type_id", "=", robot_type_id)]),
+        ...others.map((label) =>
+          exists(
+            selectFrom("robot_labels")
+              .select(sql.lit(1).as("one"))
+              .where("robot_labels.organization_id", "=", organization_id)
+              .where("label_sha256", "=", label)
+              .whereRef("robot_labels.robot_id", "=", "robots.id"),
+          ),
+        ),
+      ]).as("matches"),
+    )
+    .orderBy("robots.id")
+    .execute();
+  const ids = rows.filter(({ matches }) => Boolean(matches)).map(({ id }) => id);
+  return { looked_at: rows.length, last_id: rows.at(-1)?.id ?? null, ids };
 }

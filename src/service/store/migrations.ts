@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
+import { fillSelection } from "./robot-selection.ts";
 import { addRobotViews } from "./robot-views.ts";
 
 /** A step knows the tables of its own time, not those of today. */
@@ -325,6 +326,7 @@ async function addConsoleSessions(database: AnyDatabase): Promise<void> {
 /** What tells operators why a registration does not hold. */
 async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
   await addLineage(database);
+  await addSelection(database);
   await database.schema
     .alterTable("robots")
     .addColumn("recent_changes", "text", (column) => column.notNull().defaultTo("[]"))
@@ -369,4 +371,20 @@ async function addLineage(database: AnyDatabase): Promise<void> {
   await database.schema.alterTable("login_exchanges").addColumn("client_address", "text").execute();
   await database.schema.alterTable("login_exchanges").addColumn("client_program", "text").execute();
   await database.schema.alterTable("login_exchanges").addColumn("delivery", "text").execute();
+}
+
+/** What selectors find robots by, and what checkpoints judge them by. */
+async function addSelection(database: AnyDatabase): Promise<void> {
+  for (const column of ["equipment", "equipment_sha256"]) {
+    await database.schema.alterTable("robots").addColumn(column, "text").execute();
+  }
+  await database.schema
+    .createTable("robot_labels")
+    .addColumn("organization_id", "text", (column) => column.notNull())
+    .addColumn("label_sha256", "text", (column) => column.notNull())
+    .addColumn("robot_id", "text", (column) => column.notNull().references("robots.id"))
+    .addPrimaryKeyConstraint("robot_labels_key", ["organization_id", "label_sha256", "robot_id"])
+    .execute();
+  await database.schema.createIndex("robot_labels_by_robot").on("robot_labels").columns(["robot_id"]).execute();
+  await fillSelection(database);
 }

@@ -4,6 +4,7 @@ import type { Transaction } from "kysely";
 
 import { parseJson } from "../json/parse-json.ts";
 import type { Json } from "../json/parse-json.ts";
+import { letOthersIn } from "../let-others-in.ts";
 import { incompatibility } from "../models/compatibility.ts";
 import { parseRequirements } from "../models/requirements.ts";
 import type { Reader } from "./store.ts";
@@ -12,17 +13,19 @@ import type { Tables } from "./tables.ts";
 /** A robot as far as checkpoints judge it. */
 export interface JudgedRobot {
   readonly robot_type_id: string;
-  /** Its id where it has a contract, and null where its type says everything: all of one type are alike then. */
-  readonly contract_of: string | null;
-  /** When it became what it is; null together with `contract_of`. */
-  readonly refitted_at: string | null;
+  /** Of what its contract says; null where its type says everything. */
+  readonly equipment_sha256: string | null;
+  /** A robot with this equipment. */
+  readonly robot_id: string;
 }
 
 /** Why a checkpoint with these requirements, as its row has them, cannot drive the robot; null when it can. */
 export type ObstacleOf = (robot: JudgedRobot, requirements: string) => string | null;
 
-/** Contracts in memory at a time: each may be as large as a request. */
-const CONTRACTS_AT_A_TIME = 16;
+type Question = readonly [robot: JudgedRobot, requirements: string];
+
+/** Judged without letting others in between: what one contract says may be as large as a request. */
+const JUDGED_AT_A_TIME = 16;
 /** Verdicts that are remembered, of a few hundred bytes each; the oldest go. */
 const VERDICTS_MAXIMUM = 100_000;
 
@@ -30,16 +33,16 @@ const VERDICTS_MAXIMUM = 100_000;
 const remembered = new Map<string, string | null>();
 
 /**
- * What stands between these robots and checkpoints. A contract is read when its robot is judged for the first time: contracts
- * are large, there may be thousands of them, and they seldom change.
+ * What stands between these robots and checkpoints. What a contract says is read when the first robot that says so is judged: a thousand
+ * robots of one kind are judged once.
  */
 export async function loadObstacles(
   reader: Reader | Transaction<Tables>,
-  questions: readonly (readonly [robot: JudgedRobot, requirements: string])[],
+  questions: readonly Question[],
 ): Promise<ObstacleOf> {
   const keyOf = createKeys();
   const verdicts = new Map<string, string | null>();
-  const open = new Map<string, readonly [robot: JudgedRobot, requirements: string]>();
+  const open = new Map<string, Question>();
   for (const question of questions) {
     const key = keyOf(...question);
     const known = remembered.get(key);
@@ -47,21 +50,21 @@ export async function loadObstacles(
     else verdicts.set(key, known);
   }
   const unjudged = [...open];
-  for (let start = 0; start < unjudged.length; start += CONTRACTS_AT_A_TIME) {
-    const some = unjudged.slice(start, start + CONTRACTS_AT_A_TIME);
-    const contracts = await loadContracts(
-      reader,
-      some.flatMap(([, [{ contract_of }]]) => contract_of ?? []),
-    );
-    for (const [key, [{ robot_type_id, contract_of }, requirements]] of some) {
-      const contract = contract_of === null ? null : (contracts.get(contract_of) ?? null);
+  for (let start = 0; start < unjudged.length; start += JUDGED_AT_A_TIME) {
+    const some = unjudged.slice(start, start + JUDGED_AT_A_TIME);
+    const equipped = some.flatMap(([, [robot]]) => (robot.equipment_sha256 === null ? [] : [robot.robot_id]));
+    const equipments = await loadEquipments(reader, equipped);
+    for (const [key, [{ robot_type_id, robot_id, equipment_sha256 }, requirements]] of some) {
+      const row = equipment_sha256 === null ? undefined : equipments.get(robot_id);
       const verdict = incompatibility(
-        { robot_type_id, contract: readContract(contract) },
+        { robot_type_id, contract: readEquipment(row?.equipment ?? null) },
         parseRequirements(requirements),
       );
       verdicts.set(key, verdict);
-      remember(key, verdict);
+      // Else it registered as another kind since the question was put.
+      if (equipment_sha256 === (row?.equipment_sha256 ?? null)) remember(key, verdict);
     }
+    await letOthersIn();
   }
   return (robot, requirements) => {
     const verdict = verdicts.get(keyOf(robot, requirements));
@@ -70,32 +73,47 @@ export async function loadObstacles(
   };
 }
 
+/** The same of one robot. */
+export async function findObstacle(
+  reader: Reader | Transaction<Tables>,
+  ...question: Question
+): Promise<string | null> {
+  const obstacleOf = await loadObstacles(reader, [question]);
+  return obstacleOf(...question);
+}
+
 /** Requirements are the same few texts again and again. */
-function createKeys(): (robot: JudgedRobot, requirements: string) => string {
+function createKeys(): (...question: Question) => string {
   const digests = new Map<string, string>();
-  return ({ robot_type_id, contract_of, refitted_at }, requirements) => {
+  return ({ robot_type_id, equipment_sha256 }, requirements) => {
     let digest = digests.get(requirements);
     if (digest === undefined) {
       digest = hash("sha256", requirements, "base64");
       digests.set(requirements, digest);
     }
-    return JSON.stringify([robot_type_id, contract_of, refitted_at, digest]);
+    return JSON.stringify([robot_type_id, equipment_sha256, digest]);
   };
 }
 
-async function loadContracts(
+type EquipmentRow = Pick<Tables["robots"], "id" | "equipment" | "equipment_sha256">;
+
+async function loadEquipments(
   reader: Reader | Transaction<Tables>,
   robot_ids: readonly string[],
-): Promise<ReadonlyMap<string, string | null>> {
+): Promise<ReadonlyMap<string, EquipmentRow>> {
   if (robot_ids.length === 0) return new Map();
-  const rows = await reader.selectFrom("robots").select(["id", "contract"]).where("id", "in", robot_ids).execute();
-  return new Map(rows.map(({ id, contract }) => [id, contract]));
+  const rows = await reader
+    .selectFrom("robots")
+    .select(["id", "equipment", "equipment_sha256"])
+    .where("id", "in", robot_ids)
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
-function readContract(text: string | null): Json | null {
+function readEquipment(text: string | null): Json | null {
   if (text === null) return null;
   const parsed = parseJson(text);
-  if (parsed.state !== "parsed") throw new Error("The store has a contract that is not JSON");
+  if (parsed.state !== "parsed") throw new Error("The store has equipment that is not JSON");
   return parsed.value;
 }
 

@@ -1,5 +1,4 @@
 import type { GenerationFacts } from "../readiness/fleet-facts.ts";
-import { CONTRACT_OF, REFITTED_AT } from "./fleet-facts.ts";
 import { loadObstacles } from "./obstacles.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
@@ -21,8 +20,7 @@ export async function loadPreviewedRobots(
 ): Promise<ReadonlyMap<string, PreviewedRow>> {
   const rows = await reader
     .selectFrom("robots")
-    .select(["id", "name", "robot_type_id", "region", "site", "labels"])
-    .select([CONTRACT_OF.as("contract_of"), REFITTED_AT.as("refitted_at")])
+    .select(["id", "id as robot_id", "name", "robot_type_id", "region", "site", "labels", "equipment_sha256"])
     .where("organization_id", "=", organization_id)
     .where("id", "in", robot_ids)
     .execute();

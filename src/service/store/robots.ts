@@ -6,6 +6,7 @@ import { printJson } from "../json/print-json.ts";
 import type { PageRange } from "./page-range.ts";
 import { prepare } from "./prepared.ts";
 import type { RecentChangesRow } from "./recent-changes.ts";
+import { addLabels, equipmentOf, labelHash, removeLabels } from "./robot-selection.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -25,8 +26,17 @@ export interface Registered extends RobotRow, RecentChangesRow {
 /** A setup as the store keeps it: texts, so that what waits to be written is no larger than what was sent. */
 export interface Registration extends Pick<
   Tables["robots"],
-  "name" | "robot_type_id" | "region" | "configuration_digest" | "site" | "labels" | "contract"
+  | "name"
+  | "robot_type_id"
+  | "region"
+  | "configuration_digest"
+  | "site"
+  | "labels"
+  | "contract"
+  | "equipment"
+  | "equipment_sha256"
 > {
+  readonly label_hashes: readonly string[];
   /** The robot view around its id and its created_at, which only the database knows; both are plain ASCII. */
   readonly view_middle: string;
   readonly view_end: string;
@@ -36,7 +46,7 @@ export function registrationOf(setup: RobotSetup): Registration {
   const { name, robot_type_id, region, configuration_digest } = setup;
   const site = setup.site ?? null;
   const labels = printJson(setup.labels ?? {});
-  const contract = setup.contract ?? null;
+  const contract = setup.contract === null || setup.contract === undefined ? null : printJson(setup.contract);
   const middle = printJson({ name, robot_type_id, region }).slice(1, -1);
   return {
     name,
@@ -45,7 +55,9 @@ export function registrationOf(setup: RobotSetup): Registration {
     configuration_digest,
     site,
     labels,
-    contract: contract === null ? null : printJson(contract),
+    contract,
+    ...equipmentOf(contract),
+    label_hashes: Object.entries(setup.labels ?? {}).map(labelHash),
     view_middle: `",${middle},"created_at":"`,
     view_end: `","site":${printJson(site)},"labels":${labels}}`,
   };
@@ -68,7 +80,12 @@ export async function upsertRobot(
   if (robot === undefined) throw new Error("A robot was neither added nor replaced");
   const { refitted_at, changed_at, ...registered } = robot;
   const change = robot.id === id ? "added" : refitted_at === now ? "refitted" : "replaced";
-  return { ...registered, change, hasChanged: change !== "added" && changed_at === now };
+  const hasChanged = change !== "added" && changed_at === now;
+  if (hasChanged) await removeLabels(transaction, robot.id);
+  if (hasChanged || change === "added") {
+    await addLabels(transaction, organization_id, robot.id, registration.label_hashes);
+  }
+  return { ...registered, change, hasChanged };
 }
 
 export interface RobotIdentity {
@@ -159,6 +176,8 @@ const upsert = prepare<
       site: parameter("site"),
       labels: parameter("labels"),
       contract: parameter("contract"),
+      equipment: parameter("equipment"),
+      equipment_sha256: parameter("equipment_sha256"),
       view: view(parameter("id"), parameter("now")),
       created_at: parameter("now"),
       updated_at: parameter("now"),
@@ -190,6 +209,8 @@ const upsert = prepare<
           site: ref("excluded.site"),
           labels: ref("excluded.labels"),
           contract: ref("excluded.contract"),
+          equipment: ref("excluded.equipment"),
+          equipment_sha256: ref("excluded.equipment_sha256"),
           view: view(ref("robots.id"), ref("robots.created_at")),
           updated_at: ref("excluded.updated_at"),
           refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),

@@ -42,6 +42,9 @@ export interface Tables {
     labels: string;
     /** JSON object, or null where the robot's type is in the catalog. */
     contract: string | null;
+    /** What checkpoints judge it by: the part of the contract that `judgedPart` names, and its SHA-256 in hex. Null without a contract. */
+    equipment: string | null;
+    equipment_sha256: string | null;
     /** The robot as answers show it, JSON text: written once with its row, so that a list is only put together. */
     view: string;
     created_at: string;
@@ -59,6 +62,14 @@ export interface Tables {
     /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
     contested_since: string | null;
     contested_at: string | null;
+  };
+
+  /** Each label of each robot, so that those with a label are found by an index. */
+  robot_labels: {
+    organization_id: string;
+    /** SHA-256 of name and value, `labelHash`: of one length, because PostgreSQL bounds what an index holds. */
+    label_sha256: string;
+    robot_id: string;
   };
 
   /** One row: when the catalog was last applied. Two who apply one at once wait for each other at it. */

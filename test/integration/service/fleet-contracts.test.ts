@@ -8,6 +8,7 @@ import { createIds } from "../../../src/service/ids.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
 import { listFleetFacts } from "../../../src/service/store/fleets.ts";
 import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
+import { equipmentOf } from "../../../src/service/store/robot-selection.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
@@ -15,12 +16,11 @@ import { describeOnEachStore } from "../../support/stores.ts";
 
 const newId = createIds(testMachine.clock, testMachine.random);
 const NOW = "2026-06-01T12:00:00.000Z";
-const LATER = "2026-06-01T12:00:01.000Z";
 const [ROBOTS, FLEETS] = [40, 10];
 const CONTRACT_BYTES = 100_000;
-/** With a camera or without, and as long as a contract may seriously be. */
+/** With a camera or without, as long as a contract may seriously be, and like no other in what it is judged by. */
 const contractOf = (index: number, roles: readonly string[]) =>
-  JSON.stringify({ index, cameras: roles.map((role) => ({ role })), notes: "x".repeat(CONTRACT_BYTES) });
+  JSON.stringify({ cameras: [...roles, `${index}${"x".repeat(CONTRACT_BYTES)}`].map((role) => ({ role })) });
 
 /** Tells the most that one query answered, in characters. */
 function measure() {
@@ -59,11 +59,12 @@ describeOnEachStore("fleets of robots that each have a large contract of their o
         .execute();
       for (const [index, id] of robots.entries()) {
         const contract = contractOf(index, index % 2 === 0 ? ["wrist"] : []);
-        const row = { id, organization_id, name: `r${index}`, robot_type_id: "t", region: "r", labels: "{}", contract };
+        const row = { id, organization_id, name: `r${index}`, robot_type_id: "t", region: "r", labels: "{}" };
+        const judged = { contract, ...equipmentOf(contract) };
         const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW, changed_at: NOW };
         await transaction
           .insertInto("robots")
-          .values({ ...row, ...times, configuration_digest: "", recent_changes: "[]", view: "{}" })
+          .values({ ...row, ...judged, ...times, configuration_digest: "", recent_changes: "[]", view: "{}" })
           .execute();
       }
       for (let index = 0; index < FLEETS; index += 1) {
@@ -94,7 +95,7 @@ describeOnEachStore("fleets of robots that each have a large contract of their o
     await store.write((transaction) =>
       transaction
         .updateTable("robots")
-        .set({ contract: contractOf(1, ["wrist"]), refitted_at: LATER })
+        .set(equipmentOf(contractOf(1, ["wrist"])))
         .where("id", "=", robots[1] ?? "")
         .execute(),
     );

@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 
 import type { RobotSetup } from "../../../src/api/robots.ts";
 import { addRobotViews } from "../../../src/service/store/robot-views.ts";
+import { fillSelection } from "../../../src/service/store/robot-selection.ts";
 import { joinRobots, registrationOf, upsertRobot } from "../../../src/service/store/robots.ts";
 import { NodeSqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
@@ -38,11 +39,18 @@ it("robots of an older store look as if they registered today", async () => {
     "recent_changes",
     "contested_since",
     "contested_at",
+    "equipment",
+    "equipment_sha256",
   ]) {
     await sql`alter table robots add column ${sql.ref(column)} text`.execute(database);
   }
+  await sql`create table robot_labels (organization_id text, label_sha256 text, robot_id text)`.execute(database);
+  await fillSelection(database);
   const all = { after: null, rows: 10 };
   const before = await joinRobots(database, "org_1", all);
+  const judged = () => database.selectFrom("robots").select(["equipment", "equipment_sha256"]).orderBy("id").execute();
+  const labelled = () => database.selectFrom("robot_labels").selectAll().orderBy("label_sha256").execute();
+  const selection = [await judged(), await labelled()];
   expect(JSON.parse(before.list)).toHaveLength(2);
   const changes = await database.transaction().execute(async (transaction) => {
     const done: string[] = [];
@@ -54,6 +62,7 @@ it("robots of an older store look as if they registered today", async () => {
   });
   expect(changes).toEqual(["replaced", "replaced"]);
   expect(await joinRobots(database, "org_1", all)).toEqual(before);
+  expect([await judged(), await labelled()]).toEqual(selection);
 });
 
 it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
