@@ -11,6 +11,8 @@ import { systemMachine } from "../../src/platform/machine.ts";
 import { catalogText, REGION, ROBOT_TYPE } from "../conformance/api/catalog.ts";
 import type { InferenceServer } from "../conformance/api/inference.ts";
 import { startInferenceServer } from "../conformance/api/inference.ts";
+import { endpointListSchema } from "../../src/api/fleet-details.ts";
+import { eventually } from "./eventually.ts";
 import { startEleven } from "./eleven.ts";
 import type { Ran, Surroundings } from "./in-process.ts";
 import { runInProcess } from "./in-process.ts";
@@ -41,6 +43,7 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
   const configuration = { models_file, rate_limit: null, readiness: QUICK, ...options.configuration };
   const eleven = stack.use(await startEleven({ ...options, configuration }));
   const service = eleven.whole;
+  await endpointsProbed(service);
   const environment = { ROBOT_POLICY_URL: service.url, ROBOT_POLICY_API_KEY: service.key };
   const runWith = (surroundings: OperatorSurroundings, ...words: string[]) =>
     runOperator({ ...surroundings, environment: { HOME: home, ...(surroundings.environment ?? environment) } }, words);
@@ -65,6 +68,14 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+/** Before their first probe a deployment would be preparing, where a test is about what comes after. */
+async function endpointsProbed(service: RunningService): Promise<void> {
+  await eventually(async () => {
+    const { items } = endpointListSchema.parse(await (await service.send("GET", "/v1/endpoints")).json());
+    return items.every(({ checked_at }) => checked_at !== null) ? items : undefined;
+  }, "a first probe of every endpoint");
 }
 
 export interface OperatorSurroundings extends Surroundings {
