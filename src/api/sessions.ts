@@ -26,7 +26,12 @@ export const loginStartSchema = z.object({
 export type LoginStart = z.output<typeof loginStartSchema>;
 
 /** `login_url` is a path on the service that a person opens in a browser. */
-export const loginStartedSchema = z.looseObject({ exchange_id: z.string(), login_url: z.string() });
+export const loginStartedSchema = z.looseObject({
+  exchange_id: z.string(),
+  login_url: z.string(),
+  /** For a person to compare with the page (RFC 8628, 3.3.1). */
+  user_code: z.string().optional(),
+});
 
 /** Body of `POST /v1/cli/login/poll`. */
 export const loginPollSchema = z.object({ exchange_id: text(LOGIN_ID_LENGTH), verifier: text(LOGIN_VERIFIER_LENGTH) });
@@ -53,6 +58,8 @@ export const loginTokenSchema = z.looseObject({ token: z.string() });
 export const loginDecisionSchema = z.object({
   exchange_id: text(LOGIN_ID_LENGTH),
   decision: z.enum(["approve", "deny"]),
+  /** How the token may get to the program. */
+  delivery: z.enum(["redirect", "poll"]).nullish(),
 });
 export type LoginDecision = z.output<typeof loginDecisionSchema>;
 

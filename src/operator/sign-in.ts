@@ -7,7 +7,7 @@ import type { OperatorContext } from "./operator.ts";
 import type { Service } from "./service.ts";
 
 export type StartedLogin =
-  | { readonly kind: "started"; readonly login: Login; readonly url: string }
+  | { readonly kind: "started"; readonly login: Login; readonly url: string; readonly user_code: string | null }
   | { readonly kind: "failed"; readonly failure: Failure };
 
 export type SignedIn =
@@ -26,7 +26,7 @@ const POLL_INTERVAL_S = { default: 5, minimum: 1, maximum: 60 } as const;
 /** One poll that is lost must not end a login that a person is about to approve. */
 const LOST_POLLS_LIMIT = 10;
 
-/** Starts a login at the service; `url` is the page on which a person approves it. */
+/** Starts a login at the service; `url` is the page on which a person approves it, and `user_code` what that shows. */
 export async function startLogin(
   service: Service,
   callback_url: string,
@@ -35,9 +35,9 @@ export async function startLogin(
   const verifier = secretText(context, 32);
   const result = await service.call(beyondSpec.startLogin, { body: { verifier, callback_url } });
   if (result.kind !== "ok") return { kind: "failed", failure: result };
-  const { exchange_id, login_url } = result.value.value;
+  const { exchange_id, login_url, user_code = null } = result.value.value;
   const url = pageOf(service.chosen.base_url, login_url);
-  if (url !== null) return { kind: "started", login: { exchange_id, verifier }, url };
+  if (url !== null) return { kind: "started", login: { exchange_id, verifier }, url, user_code };
   const detail = "the service names a page of another origin for its login";
   return { kind: "failed", failure: { kind: "undecodable", status: result.status, detail } };
 }

@@ -64,8 +64,13 @@ async function byBrowser(service: Service, context: OperatorContext): Promise<Si
   if (listener === null) return await byPolling(service, context);
   const started = await startLogin(service, listener.url, context);
   if (started.kind === "failed") return started;
-  context.terminal.note(`Approve the login on this page; any browser will do:\n  ${started.url}`);
-  context.terminal.note("A browser on another computer may say at the end that it cannot connect; that is fine.");
+  context.terminal.note(`Approve the login on this page:\n  ${started.url}`);
+  if (started.user_code === null) {
+    context.terminal.note("A browser on another computer may say at the end that it cannot connect; that is fine.");
+  } else {
+    noteCode(started.user_code, context);
+    context.terminal.note("In a browser on another computer, say on the page that your terminal is elsewhere.");
+  }
   openBrowser(started.url, context.environment);
   return await awaitApproval(service, started.login, listener.callback, context);
 }
@@ -74,7 +79,13 @@ async function byPolling(service: Service, context: OperatorContext): Promise<Si
   const started = await startLogin(service, NO_CALLBACK_URL, context);
   if (started.kind === "failed") return started;
   context.terminal.note(`Approve the login on this page, in a browser on any computer:\n  ${started.url}`);
+  if (started.user_code !== null) noteCode(started.user_code, context);
   return awaitApproval(service, started.login, null, context);
+}
+
+/** The page shows it as well, and asks whether it is the same here. */
+function noteCode(user_code: string, { terminal }: OperatorContext): void {
+  terminal.note(`The page shows the code ${terminal.style("bold", user_code)}. Deny a login with another.`);
 }
 
 async function finish(

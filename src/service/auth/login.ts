@@ -24,12 +24,33 @@ export type LoginState =
   | { readonly state: "approved"; readonly login: LoginRow }
   | { readonly state: "refused"; readonly detail: string };
 
+/** No vowels, so that no words come out, and nothing that looks like something else (RFC 8628, 6.1). */
+const CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
+
 /**
- * Where a login stands, for the program that started it: who cannot show its verifier learns nothing of it.
+ * What terminal and page show of a login, `WDJB-MJHT`, for a person to see that both are of the same. It opens nothing, so that it may
+ * follow from the login's id.
+ */
+export function userCode(exchange_id: string): string {
+  const letters = Array.from(Buffer.from(hashSecret(exchange_id), "hex").subarray(0, 8), (byte) =>
+    CODE_LETTERS.charAt(byte % CODE_LETTERS.length),
+  );
+  return `${letters.slice(0, 4).join("")}-${letters.slice(4).join("")}`;
+}
+
+/**
+ * Where a login stands, for the program that started it: who cannot show its verifier learns nothing of it. An approval that goes by the
+ * redirect is for whoever the person's own browser reaches, and one who polls hears nothing of it.
  *
  * @param now_ms since the Unix epoch.
+ * @param way in which the program asks.
  */
-export function loginState(login: LoginRow | undefined, verifier: string, now_ms: number): LoginState {
+export function loginState(
+  login: LoginRow | undefined,
+  verifier: string,
+  now_ms: number,
+  way: NonNullable<LoginRow["delivery"]>,
+): LoginState {
   if (login === undefined || !isSameHash(login.verifier_sha256, hashSecret(verifier))) return refused("Invalid login");
   switch (login.state) {
     case "denied":
@@ -37,10 +58,11 @@ export function loginState(login: LoginRow | undefined, verifier: string, now_ms
     case "used":
       return refused("Login was already used");
     case "approved":
-      return isOver(login, now_ms) ? refused("Login has expired") : { state: "approved", login };
-    case "pending":
       if (isOver(login, now_ms)) return refused("Login has expired");
-      return isTooFast(login, now_ms) ? { state: "too-fast" } : { state: "pending" };
+      if (login.delivery === null || login.delivery === way) return { state: "approved", login };
+      return waiting(login, now_ms);
+    case "pending":
+      return isOver(login, now_ms) ? refused("Login has expired") : waiting(login, now_ms);
   }
 }
 
@@ -90,6 +112,10 @@ export async function takeUpLogin(
     { action: "session.create", subject_id: session.id, details: { login_id: id } },
   );
   return true;
+}
+
+function waiting(login: LoginRow, now_ms: number): LoginState {
+  return isTooFast(login, now_ms) ? { state: "too-fast" } : { state: "pending" };
 }
 
 function isTooFast({ last_polled_at }: LoginRow, now_ms: number): boolean {

@@ -1,11 +1,15 @@
 import type { FastifyInstance } from "fastify";
 
-import { isOver } from "../auth/login.ts";
+import { isOver, userCode } from "../auth/login.ts";
+import { SESSION_LIFETIME_MS } from "../auth/session-token.ts";
 import { answerJson, refuse } from "../http/answers.ts";
+import { clientAddress } from "../http/client-address.ts";
 import { route } from "../http/mount.ts";
 import type { MountContext } from "../http/mount.ts";
 import { findLogin } from "../store/logins.ts";
 import { LOGIN_PATH } from "./console-paths.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
  * `GET /console/logins/{exchange_id}`: what a person is asked to approve, for whoever is signed in. That they may approve it is said by
@@ -13,15 +17,27 @@ import { LOGIN_PATH } from "./console-paths.ts";
  */
 export function mountLogins(app: FastifyInstance, context: MountContext): void {
   const { store, machine } = context;
-  route(app, context, { method: "GET", path: LOGIN_PATH, scopes: "any" }, async ({ params }) => {
+  route(app, context, { method: "GET", path: LOGIN_PATH, scopes: "any" }, async (request) => {
+    const { params } = request;
     const id =
       typeof params === "object" && params !== null && "exchange_id" in params ? String(params.exchange_id) : "";
     const login = await findLogin(store.reader, id);
     if (login === undefined) return refuse("NotFound", "There is no such login, or it is over; start it again");
-    const { state, callback_url, created_at, expires_at } = login;
+    const { state, callback_url, client_address, client_program, created_at, expires_at } = login;
     const isExpired = isOver(login, machine.clock.wall_ms()) && (state === "pending" || state === "approved");
     return answerJson(
-      JSON.stringify({ exchange_id: id, state: isExpired ? "expired" : state, callback_url, created_at, expires_at }),
+      JSON.stringify({
+        exchange_id: id,
+        state: isExpired ? "expired" : state,
+        user_code: userCode(id),
+        callback_url,
+        client_address,
+        client_program,
+        is_own_address: client_address === clientAddress(request),
+        session_days: SESSION_LIFETIME_MS / DAY_MS,
+        created_at,
+        expires_at,
+      }),
     );
   });
 }

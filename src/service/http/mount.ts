@@ -88,7 +88,8 @@ export function mountPublic<S extends z.ZodType>(
   route(app, context, operation, async (request, { content_type }) => {
     const body = readRequest(operation, request, content_type);
     if (body.state === "refused") return body.answer;
-    return handle({ ...callOf(request), body: body.value, query: null });
+    const program = request.headers["user-agent"] ?? null;
+    return handle({ ...callOf(request), program, body: body.value, query: null });
   });
 }
 

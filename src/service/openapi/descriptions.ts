@@ -368,6 +368,17 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       login_url: {
         description: "Path of the page where a person decides. The site has that page; this service does not.",
       },
+      user_code: {
+        description: "For the person to compare: the program shows it, and so does the page. It opens nothing.",
+      },
+    },
+  },
+  LoginDecision: {
+    members: {
+      delivery: {
+        description:
+          "How the token may get to the program. redirect: by the code in redirect_url alone, which the person's browser takes to a program on their own computer. poll: by polling alone, wherever the program runs. Left out, by either. A page on which a person decides says redirect, unless the person says that the program runs elsewhere.",
+      },
     },
   },
   LoginPoll: { members: { verifier: { description: "The one the login was started with." } } },

@@ -46,9 +46,9 @@ A change that was answered 200 is on the disk. A client that lost an answer may 
 
 ## Logging in a command line
 
-1. The program makes a secret, the verifier, and opens a port on its own computer. It calls \`POST /v1/cli/login/start\` with the verifier and the address of that port, and is given \`exchange_id\` and \`login_url\`.
-2. The program has a person open \`login_url\` at the site that approves logins. That page belongs to the site: this service answers \`/v1\` alone, and where there is no page, whoever holds a key sends the next request by hand.
-3. The page, which knows a credential that may do everything (a session, or a key without scopes: one with scopes is answered 403), calls \`POST /v1/cli/login/decide\` with \`exchange_id\` and \`approve\` or \`deny\`, and sends the browser on to the \`redirect_url\` of the answer: the program's own address with \`exchange_id\` and either \`code\` or \`error=access_denied\`.
+1. The program makes a secret, the verifier, and opens a port on its own computer. It calls \`POST /v1/cli/login/start\` with the verifier and the address of that port, and is given \`exchange_id\`, \`login_url\` and \`user_code\`.
+2. The program shows \`user_code\` and has a person open \`login_url\` at the site that approves logins. That page belongs to the site: this service answers \`/v1\` alone, and where there is no page, whoever holds a key sends the next request by hand.
+3. The page, which knows a credential that may do everything (a session, or a key without scopes: one with scopes is answered 403), calls \`POST /v1/cli/login/decide\` with \`exchange_id\` and \`approve\` or \`deny\`, and \`delivery\`: \`redirect\` for a program on the person's own computer, so that nobody who started the login elsewhere is given the token; \`poll\` where the person says that it runs on another computer and shows the same \`user_code\`. It sends the browser on to the \`redirect_url\` of the answer: the program's own address with \`exchange_id\` and either \`code\` or \`error=access_denied\`.
 4. The program calls \`POST /v1/cli/login/exchange\` with that code and its verifier, and is given the token. Where no browser can reach it, it calls \`POST /v1/cli/login/poll\` every ${POLL_INTERVAL_S} seconds instead, until the status is \`complete\`.
 
 All of it within ${LOGIN_LIFETIME_MS / 60_000} minutes. The token is given once, by whichever of the two comes first, and works for ${SESSION_LIFETIME_MS / DAY_MS} days, but no longer than the key that approved it. \`DELETE /v1/cli/session\` logs out.`;

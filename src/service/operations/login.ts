@@ -1,5 +1,5 @@
 import type { LoginDecision, LoginExchange, LoginPoll, LoginStart } from "../../api/sessions.ts";
-import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, takeUpLogin } from "../auth/login.ts";
+import { isOver, LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, takeUpLogin, userCode } from "../auth/login.ts";
 import { createSessionToken } from "../auth/session-token.ts";
 import { createToken, hashSecret, isSameHash } from "../auth/token.ts";
 import type { Answer } from "../http/answers.ts";
@@ -14,16 +14,19 @@ import { authorship } from "./operation.ts";
 /** Tells a login's code from other secrets. */
 const CODE_PREFIX = "rps_code_";
 
+/** Characters that are kept of what a program says it is. */
+const PROGRAM_LENGTH = 200;
+
 /** `POST /v1/cli/login/start`: a program asks to be signed in; nothing is known of it but its verifier's hash. */
 export function startLogin({ store, newId, machine }: OperationContext): PublicHandler<LoginStart> {
-  return async ({ body }) => {
+  return async ({ body, address, program }) => {
     const now_ms = machine.clock.wall_ms();
     const login: LoginRow = {
       id: newId("login"),
       verifier_sha256: hashSecret(body.verifier),
       callback_url: new URL(body.callback_url).href,
-      client_address: null,
-      client_program: null,
+      client_address: address,
+      client_program: program?.slice(0, PROGRAM_LENGTH) ?? null,
       delivery: null,
       state: "pending",
       code_sha256: null,
@@ -35,7 +38,7 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
     };
     await store.write((transaction) => insertLogin(transaction, login));
     const login_url = `/login?exchange=${login.id}`;
-    return answerJson(JSON.stringify({ exchange_id: login.id, login_url }));
+    return answerJson(JSON.stringify({ exchange_id: login.id, login_url, user_code: userCode(login.id) }));
   };
 }
 
@@ -45,14 +48,14 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
   return async ({ body, request_id }) => {
     const now_ms = machine.clock.wall_ms();
     // Most polls change nothing, and those that come too fast must not cost a write.
-    const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, now_ms);
+    const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, now_ms, "poll");
     if (seen.state === "refused") return unauthorized(seen.detail);
     if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
     const at = new Date(now_ms).toISOString();
     const { token, session } = newSession(context);
     const author = { audit_id: newId("aud"), at, request_id };
     return store.write(async (transaction) => {
-      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms);
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms, "poll");
       switch (state.state) {
         case "refused":
           return unauthorized(state.detail);
@@ -78,7 +81,7 @@ export function exchangeLogin(context: OperationContext): PublicHandler<LoginExc
     const { token, session } = newSession(context);
     const author = { audit_id: newId("aud"), at: new Date(now_ms).toISOString(), request_id };
     return store.write(async (transaction) => {
-      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms);
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms, "redirect");
       if (state.state === "refused") return unauthorized(state.detail);
       // There is no code before the approval.
       if (state.state !== "approved") return unauthorized("Invalid login code");
@@ -110,6 +113,7 @@ export function decideLogin({ newId, machine }: OperationContext): Handler<Login
       if (login.state !== "pending") return refuse("Conflict", "The login has been decided already");
       await updateLogin(transaction, login.id, {
         state: isApproved ? "approved" : "denied",
+        delivery: isApproved ? (body.delivery ?? null) : null,
         code_sha256: isApproved ? hashSecret(code) : null,
         organization_id: principal.organization_id,
         approved_by: isApproved ? principal.key_id : null,

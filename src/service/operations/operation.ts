@@ -40,7 +40,10 @@ export interface Call<Body, Query = null> {
 export type Handler<Body, Query = null> = (call: Call<Body, Query>) => Promise<AnyAnswer>;
 
 /** One request of an operation anyone may use. */
-export type PublicCall<Body> = Omit<Call<Body>, "principal" | "write">;
+export interface PublicCall<Body> extends Omit<Call<Body>, "principal" | "write"> {
+  /** What the client says it is, in `User-Agent`. */
+  readonly program: string | null;
+}
 
 export type PublicHandler<Body> = (call: PublicCall<Body>) => Promise<Answer>;
 

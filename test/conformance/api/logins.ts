@@ -82,6 +82,31 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
       await client.as(null).refused("Unauthorized", "pollLogin", poll);
     });
 
+    it("approved for the redirect, gives nothing to who polls, and the token to who has the code", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      const body = { exchange_id, decision: "approve", delivery: "redirect" };
+      const { redirect_url } = await client.call("decideLogin", { body });
+      const nobody = client.as(null);
+      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "pending" });
+      const code = new URL(redirect_url).searchParams.get("code");
+      await nobody.call("exchangeLogin", { body: { exchange_id, code, verifier: VERIFIER } });
+      await nobody.refused("Unauthorized", "pollLogin", poll);
+    });
+
+    it("approved for polling, gives nothing for a code", async () => {
+      const client = await target().organization();
+      const exchange_id = await start(client);
+      const body = { exchange_id, decision: "approve", delivery: "poll" };
+      const { redirect_url } = await client.call("decideLogin", { body });
+      const nobody = client.as(null);
+      const code = new URL(redirect_url).searchParams.get("code");
+      await nobody.refused("Unauthorized", "exchangeLogin", { body: { exchange_id, code, verifier: VERIFIER } });
+      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "complete" });
+    });
+
     it("is bound to its verifier and its code", async () => {
       const client = await target().organization();
       const exchange_id = await start(client);

@@ -332,7 +332,11 @@ export const answers = {
   getDeployment: deploymentView,
   pollDeployment: deploymentView,
   retireDeployment: deploymentView,
-  startLogin: z.strictObject({ exchange_id: id("login"), login_url: z.string().startsWith("/login?exchange=") }),
+  startLogin: z.strictObject({
+    exchange_id: id("login"),
+    login_url: z.string().startsWith("/login?exchange="),
+    user_code: z.string().regex(/^[A-Z]{4}-[A-Z]{4}$/),
+  }),
   pollLogin: z.discriminatedUnion("status", [
     z.strictObject({ status: z.literal("pending"), interval: z.int().min(1) }),
     z.strictObject({ status: z.literal("slow_down"), interval: z.int().min(1) }),

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 
+import { loginStartedSchema } from "../../../src/api/sessions.ts";
 import { borrowWindow, BROWSER_NEEDED, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
 import { violations } from "./axe.ts";
@@ -32,25 +33,29 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
   async function startLogin(callback_url: string) {
     const verifier = randomBytes(32).toString("hex");
     const started = await running.send("POST", "/v1/cli/login/start", { verifier, callback_url });
-    const { exchange_id, login_url } = (await started.json()) as Record<"exchange_id" | "login_url", string>;
+    const { exchange_id, login_url, user_code } = loginStartedSchema.parse(await started.json());
     const poll = async () => {
       const answer = await running.send("POST", "/v1/cli/login/poll", { exchange_id, verifier });
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
-    return { verifier, exchange_id, login_url, poll };
+    return { verifier, exchange_id, login_url, user_code, poll };
   }
 
   it("shows who asks, approves on a click, and takes the code to the program that waits", async () => {
     const program = await startProgram();
-    const { verifier, exchange_id, login_url } = await startLogin(`${program.url}/callback?state=s1`);
+    const { verifier, exchange_id, login_url, user_code, poll } = await startLogin(`${program.url}/callback?state=s1`);
     const page = await open(login_url);
     await page.getByRole("heading", { name: "Let a command line in?" }).waitFor();
-    expect(await page.locator("dl").innerText()).toContain(program.url);
+    const told = await page.locator("dl").innerText();
+    for (const fact of [program.url, user_code, "127.0.0.1, the address that you have too", "everything that you may"])
+      expect(told).toContain(fact);
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Approve" }).click();
     const callback = await program.called;
     expect(callback.searchParams.get("state")).toBe("s1");
     const code = callback.searchParams.get("code");
+    // Who started it from elsewhere hears nothing.
+    expect((await poll()).body).toMatchObject({ status: "pending" });
     const answer = await running.send("POST", "/v1/cli/login/exchange", { exchange_id, code, verifier });
     expect(answer.status).toBe(200);
   });
@@ -65,15 +70,32 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
   });
 
   it("sends the browser nowhere for a program that only asks the service", async () => {
-    const { login_url, poll } = await startLogin(NOBODY);
+    const { login_url, user_code, poll } = await startLogin(NOBODY);
     const page = await open(login_url);
     await page.getByText("The program that asked, on whichever computer it runs").waitFor();
+    await page.getByText(`Does your terminal show ${user_code}?`).waitFor();
+    expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel("It is the same in my terminal").check();
     await page.getByRole("button", { name: "Approve" }).click();
     await page.getByRole("heading", { name: "Approved" }).waitFor();
     expect(page.url()).toBe(running.url + login_url);
     expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
     await page.reload();
     await page.getByRole("heading", { name: "Nothing to approve" }).waitFor();
+  });
+
+  it("lets a terminal on another computer poll, once the code was compared", async () => {
+    const program = await startProgram();
+    const { login_url, poll } = await startLogin(`${program.url}/callback`);
+    const page = await open(login_url);
+    await page.getByLabel("My terminal is on another computer").check();
+    expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
+    await page.getByLabel("It is the same in my terminal").check();
+    await page.getByRole("button", { name: "Approve" }).click();
+    await page.getByRole("heading", { name: "Approved" }).waitFor();
+    expect(page.url()).toBe(running.url + login_url);
+    expect(await poll()).toMatchObject({ status: 200, body: { status: "complete" } });
   });
 
   it("does nothing without a click", async () => {

@@ -65,7 +65,7 @@ describe("login with a browser on this computer", () => {
     const answer = await fetch(await site.decide(url, "approve"));
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("You are signed in")]);
     const { exit_code, out, err } = await ended;
-    expect(err).toContain("A browser on another computer may say at the end that it cannot connect; that is fine.");
+    expect(err).toMatch(/The page shows the code [A-Z]{4}-[A-Z]{4}\. Deny a login with another\./);
     expect(out).toMatch(
       /^Signed in to default until \d{4}-\d{2}-\d{2}; it is the current context, 127\.0\.0\.1-\d+\.$/m,
     );

@@ -9,7 +9,7 @@ import { systemFiles } from "../../../src/platform/files.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createApiKey, isApiKey } from "../../../src/service/auth/api-key.ts";
 import type { LoginState } from "../../../src/service/auth/login.ts";
-import { LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S } from "../../../src/service/auth/login.ts";
+import { LOGIN_LIFETIME_MS, loginState, POLL_INTERVAL_S, userCode } from "../../../src/service/auth/login.ts";
 import { createPruneLogins } from "../../../src/service/auth/prune-logins.ts";
 import { createSessionToken, isSessionToken } from "../../../src/service/auth/session-token.ts";
 import { hashSecret } from "../../../src/service/auth/token.ts";
@@ -56,9 +56,38 @@ describe("loginState", () => {
     ["of nobody", undefined, 1, "refused", "Invalid login"],
     ["of another", { ...pending, state: "approved", verifier_sha256: hashSecret("x") }, 1, "refused", "Invalid login"],
   ])("%s", (_what, login, after_ms, state, detail) => {
-    const found = loginState(login, VERIFIER, STARTED_MS + after_ms);
+    const found = loginState(login, VERIFIER, STARTED_MS + after_ms, "poll");
     expect(found.state).toBe(state);
     if (found.state === "refused") expect(found.detail).toBe(detail);
+  });
+});
+
+describe("loginState of an approval", () => {
+  const approved = { ...pending, state: "approved" } as const;
+
+  it.each([
+    [null, "poll", "approved"],
+    [null, "redirect", "approved"],
+    ["redirect", "redirect", "approved"],
+    ["redirect", "poll", "pending"],
+    ["poll", "poll", "approved"],
+    ["poll", "redirect", "pending"],
+  ] as const)("that goes by %s, for who comes by %s: %s", (delivery, way, state) => {
+    expect(loginState({ ...approved, delivery }, VERIFIER, STARTED_MS, way).state).toBe(state);
+  });
+
+  it("for who polls too fast for one that goes by the redirect: too-fast, then expired", () => {
+    const login = { ...approved, delivery: "redirect", last_polled_at: at(0) } as const;
+    expect(loginState(login, VERIFIER, STARTED_MS + 1000, "poll").state).toBe("too-fast");
+    expect(loginState(login, VERIFIER, STARTED_MS + LOGIN_LIFETIME_MS, "poll").state).toBe("refused");
+  });
+});
+
+describe("userCode", () => {
+  it("is short, without vowels, and of its login alone", () => {
+    expect(userCode("login_1")).toMatch(/^[BCDFGHJKLMNPQRSTVWXZ]{4}-[BCDFGHJKLMNPQRSTVWXZ]{4}$/);
+    expect(userCode("login_1")).toBe(userCode("login_1"));
+    expect(userCode("login_1")).not.toBe(userCode("login_2"));
   });
 });
 

@@ -8,7 +8,7 @@ import { ProblemNotice } from "../parts/notice.tsx";
 import { Skeleton } from "../parts/skeleton.tsx";
 import { usePlace } from "../router.ts";
 import { goToProgram } from "./login-callback.ts";
-import type { WaitingLogin } from "./login-question.tsx";
+import type { Delivery, WaitingLogin } from "./login-question.tsx";
 import { Question } from "./login-question.tsx";
 
 interface LoginDecided {
@@ -40,9 +40,9 @@ export function LoginApproval() {
     setShown(afterReading(await request<WaitingLogin>("GET", path)));
   };
   useEffect(() => void read(), [exchange]);
-  const decide = async (login: WaitingLogin, decision: "approve" | "deny") => {
+  const decide = async (login: WaitingLogin, decision: "approve" | "deny", delivery: Delivery) => {
     setShown({ step: "asking", login, is_busy: true, problem: null });
-    const body = { exchange_id: exchange, decision };
+    const body = { exchange_id: exchange, decision, delivery };
     const outcome = await request<LoginDecided>("POST", "/v1/cli/login/decide", { body });
     if (outcome.state === "aborted") return;
     if (outcome.state === "failed") {
@@ -51,7 +51,7 @@ export function LoginApproval() {
       return;
     }
     setShown({ step: "decided", status: outcome.value.status });
-    goToProgram(outcome.value.redirect_url, login.callback_url);
+    if (delivery === "redirect") goToProgram(outcome.value.redirect_url, login.callback_url);
   };
   return (
     <main class="alone">
@@ -66,7 +66,7 @@ interface StepProps {
   readonly shown: Shown;
   readonly exchange: string;
   retry(): void;
-  decide(login: WaitingLogin, decision: "approve" | "deny"): void;
+  decide(login: WaitingLogin, decision: "approve" | "deny", delivery: Delivery): void;
 }
 
 function Step({ shown, exchange, retry, decide }: StepProps): ComponentChildren {
@@ -95,7 +95,7 @@ function Step({ shown, exchange, retry, decide }: StepProps): ComponentChildren 
         </>
       );
     case "asking":
-      return <Question {...shown} exchange={exchange} decide={(decision) => decide(shown.login, decision)} />;
+      return <Question {...shown} exchange={exchange} decide={(...said) => decide(shown.login, ...said)} />;
     case "decided":
       return shown.status === "approved" ? (
         <>
