@@ -9,6 +9,7 @@ test.each([
     ["run", "--config=a.yaml", "--state-dir", "s", "--runtime-dir=r"],
     { config: "a.yaml", stateDir: "s", runtimeDir: "r" },
   ],
+  [["run", "--config=a=b.yaml"], { config: "a=b.yaml" }],
 ])("daemonFlags: %j is a daemon's command line", (argv, flags) => {
   expect(daemonFlags(argv)).toEqual(flags);
 });
@@ -23,6 +24,7 @@ test.each([
   [["run", "--config", "--state-dir"]],
   [["run", "--config", "a", "--config", "b"]],
   [["run", "more"]],
+  [["run", "--config="]],
   [["run", "--"]],
 ])("daemonFlags: %j is for commander", (argv) => {
   expect(daemonFlags(argv)).toBeNull();
