@@ -1,5 +1,7 @@
 import * as z from "zod";
 
+import { apiKeyViewSchema } from "./api-keys.ts";
+import { deploymentViewSchema } from "./deployments.ts";
 import { text } from "./text.ts";
 
 /** A secret the program that logs in makes and keeps: long enough not to be guessed. */
@@ -86,6 +88,8 @@ export const sessionEndedSchema = z.looseObject({ id: z.string(), revoked_at: z.
 
 export const accountViewSchema = z.looseObject({
   organization: z.looseObject({ id: z.string(), name: z.string() }),
-  deployments: z.int(),
-  api_keys: z.int(),
+  deployments: z.array(deploymentViewSchema),
+  api_keys: z.array(apiKeyViewSchema),
+  deployment_count: z.int(),
+  api_key_count: z.int(),
 });

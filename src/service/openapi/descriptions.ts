@@ -1,4 +1,5 @@
 import { LOOPBACK_URL } from "../../api/sessions.ts";
+import { ACCOUNT_ITEMS_MAXIMUM } from "../operations/sessions.ts";
 
 /** What the interface description says in words, and the rules that only words or a pattern can say. */
 interface Words {
@@ -410,8 +411,14 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
   },
   AccountView: {
     members: {
-      deployments: { description: "Those that are not retired." },
-      api_keys: { description: "Those that are neither revoked nor expired." },
+      deployments: {
+        description: `The newest ${ACCOUNT_ITEMS_MAXIMUM} that are not retired; none for a credential that lacks deployments:read.`,
+      },
+      api_keys: {
+        description: `The newest ${ACCOUNT_ITEMS_MAXIMUM} that are neither revoked nor expired; none for a credential that lacks api-keys:read.`,
+      },
+      deployment_count: { description: "All that are not retired." },
+      api_key_count: { description: "All that are neither revoked nor expired." },
     },
   },
   ApiKeyCreated: { description: "The one time the key itself is shown." },

@@ -220,7 +220,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     answers: { 200: "The credential works." },
   },
   getAccount: {
-    description: "Tells how many current deployments and working API keys the organization has.",
-    answers: { 200: "The organization, and the two counts." },
+    description: "Tells which current deployments and working API keys the organization has, the newest of many.",
+    answers: { 200: "The organization, and what it has." },
   },
 };

@@ -92,7 +92,8 @@ function answerView(row: DeploymentViewRow | undefined): Answer {
 }
 
 /** The record of the contract. A retired deployment has no endpoint to go to any more. */
-function deploymentView(row: DeploymentViewRow): DeploymentView {
+/** A deployment as it is shown. */
+export function deploymentView(row: DeploymentViewRow): DeploymentView {
   return {
     id: row.id,
     status: row.status,

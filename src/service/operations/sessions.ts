@@ -1,12 +1,17 @@
 import { createHmac, randomBytes } from "node:crypto";
 
+import { isAllowed } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/authenticate.ts";
+import { keyView } from "../auth/manage-keys.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
+import { listCurrentDeployments } from "../store/deployments.ts";
+import { listWorkingKeys } from "../store/keys.ts";
 import { countBelongings, findOrganization } from "../store/organizations.ts";
 import { endSession } from "../store/sessions.ts";
 import type { Reader, Store } from "../store/store.ts";
+import { deploymentView } from "./deployments.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 import { authorship } from "./operation.ts";
 
@@ -70,13 +75,31 @@ async function sessionView(reader: Reader, principal: Principal): Promise<string
   });
 }
 
-/** `GET /v1/me/account`: what the organization has: current deployments, and keys that work. */
+/** Of deployments and of keys, for an overview: whoever wants all of them asks for their lists. */
+export const ACCOUNT_ITEMS_MAXIMUM = 100;
+
+/** `GET /v1/me/account`: what the organization has: current deployments, and keys that work, as far as the credential may read them. */
 export function getAccount({ store, machine }: OperationContext): Handler<null> {
-  return async ({ principal: { organization_id } }) => {
+  return async ({ principal }) => {
+    const { organization_id } = principal;
+    const { reader } = store;
     const now = new Date(machine.clock.wall_ms()).toISOString();
-    const organization = await organizationOf(store.reader, organization_id);
-    const belongings = await countBelongings(store.reader, organization_id, now);
-    return answerJson(JSON.stringify({ organization, ...belongings }));
+    const organization = await organizationOf(reader, organization_id);
+    const counts = await countBelongings(reader, organization_id, now);
+    const deployments = isAllowed(principal, "deployments:read")
+      ? await listCurrentDeployments(reader, organization_id, ACCOUNT_ITEMS_MAXIMUM)
+      : [];
+    const keys = isAllowed(principal, "api-keys:read")
+      ? await listWorkingKeys(reader, organization_id, now, ACCOUNT_ITEMS_MAXIMUM)
+      : [];
+    const account = {
+      organization,
+      deployments: deployments.map(deploymentView),
+      api_keys: keys.map(keyView),
+      deployment_count: counts.deployments,
+      api_key_count: counts.api_keys,
+    };
+    return answerJson(JSON.stringify(account));
   };
 }
 

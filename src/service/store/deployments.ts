@@ -42,6 +42,19 @@ export function listDeployments(
   return query.orderBy("deployments.id").execute();
 }
 
+/** Deployments of an organization that are not retired, newest first. */
+export function listCurrentDeployments(
+  reader: Reader,
+  organization_id: string,
+  rows: number,
+): Promise<DeploymentViewRow[]> {
+  return viewsOf(reader, organization_id)
+    .where("deployments.retired_at", "is", null)
+    .orderBy("deployments.id", "desc")
+    .limit(rows)
+    .execute();
+}
+
 export function findDeployment(
   reader: Reader | Transaction<Tables>,
   organization_id: string,

@@ -60,6 +60,24 @@ export function listKeys(reader: Reader, organization_id: string, { after, rows 
   return query.orderBy("id").execute();
 }
 
+/** Keys of an organization that work at `now` (ISO 8601), newest first. */
+export function listWorkingKeys(
+  reader: Reader,
+  organization_id: string,
+  now: string,
+  rows: number,
+): Promise<KeyViewRow[]> {
+  return reader
+    .selectFrom("api_keys")
+    .select(VIEW_COLUMNS)
+    .where("organization_id", "=", organization_id)
+    .where("revoked_at", "is", null)
+    .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
+    .orderBy("id", "desc")
+    .limit(rows)
+    .execute();
+}
+
 /** Whose key an id names, for commands on the service's own computer. */
 export async function findKeyOrganization(reader: Reader, id: string): Promise<string | undefined> {
   const key = await reader.selectFrom("api_keys").select("organization_id").where("id", "=", id).executeTakeFirst();

@@ -44,6 +44,8 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       expect(active.activated_at).not.toBeNull();
       expect(active.active_generation_id).not.toBeNull();
       expect(await client.call("pollDeployment", { path: { deployment_id: active.id } })).toEqual(active);
+      const { deployments, deployment_count } = await client.call("getAccount");
+      expect([deployments, deployment_count]).toEqual([[active], 1]);
       expect(await client.call("listDeployments")).toEqual({ items: [active] });
     });
 

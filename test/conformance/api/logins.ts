@@ -181,13 +181,32 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
       await session.refused("Unauthorized", "getSession");
     });
 
-    it("the account counts deployments and keys", async () => {
+    it("the account lists and counts keys that work, newest first", async () => {
       const client = await target().organization();
       const before = await client.call("getAccount");
       const { id } = await client.call("createApiKey", { body: { label: "k" } });
-      expect(await client.call("getAccount")).toEqual({ ...before, api_keys: before.api_keys + 1 });
+      const { api_keys, api_key_count } = await client.call("getAccount");
+      expect(api_keys.map((key) => key.id)).toEqual([id, ...before.api_keys.map((key) => key.id)]);
+      expect(api_keys[0]).toMatchObject({ label: "k" });
+      expect(api_key_count).toBe(before.api_key_count + 1);
       await client.call("revokeApiKey", { path: { key_id: id } });
-      expect(await client.call("getAccount")).toEqual(before);
+      expect(await client.call("getAccount")).toMatchObject({
+        ...before,
+        api_keys: before.api_keys.map((key) => ({ id: key.id })),
+      });
+    });
+
+    it("the account shows a key no more than its lists would", async () => {
+      const client = await target().organization();
+      const { api_key } = await client.call("createApiKey", { body: { label: "k", scopes: ["robots:setup"] } });
+      expect(await client.as(api_key).call("getAccount")).toMatchObject({ api_keys: [], api_key_count: 2 });
+    });
+
+    it("the account has no more than a hundred of many", async () => {
+      const client = await target().organization();
+      for (let made = 0; made < 101; made += 1) await client.call("createApiKey", { body: { label: `k${made}` } });
+      const { api_keys, api_key_count } = await client.call("getAccount");
+      expect([api_keys.length, api_key_count, api_keys[0]?.label]).toEqual([100, 102, "k100"]);
     });
 
     itOnce.each(["http://localhost:1/x", "http://[::1]:65535/", "http://127.0.0.1/"])(

@@ -351,8 +351,10 @@ export const answers = {
   }),
   getAccount: z.strictObject({
     organization: z.strictObject({ id: id("org"), name: z.string() }),
-    deployments: count,
-    api_keys: count,
+    deployments: z.array(deploymentView).max(100),
+    api_keys: z.array(apiKeyView).max(100),
+    deployment_count: count,
+    api_key_count: count,
   }),
 } as const satisfies Record<OperationName | keyof typeof beyondSpec, z.ZodType>;
 
