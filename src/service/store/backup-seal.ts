@@ -9,7 +9,7 @@ import type { TableShape } from "./table-shapes.ts";
 import type { Tables } from "./tables.ts";
 
 /** In backups alone: one row with the digest of everything else. SQLite itself does not notice when content changes on a disk. */
-const SEAL_TABLE = "backup_seal";
+export const SEAL_TABLE = "backup_seal";
 /** The schema of the release whose backups had no seal. */
 const UNSEALED_SCHEMA = "0001-robots";
 

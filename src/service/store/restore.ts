@@ -4,7 +4,7 @@ import type { Kysely, Transaction } from "kysely";
 import { errorCode } from "../../platform/files.ts";
 import type { Problem } from "../../platform/terminal.ts";
 import { alreadyInUse } from "../start-problem.ts";
-import { isSealIntact } from "./backup-seal.ts";
+import { isSealIntact, SEAL_TABLE } from "./backup-seal.ts";
 import { backupUnreadable, copyProblem, notABackup, notEmpty } from "./copy-problem.ts";
 import { copyTables } from "./copy.ts";
 import type { CopyMachine, CopyOptions, CopyOutcome, RowCounts } from "./copy.ts";
@@ -13,7 +13,7 @@ import { lastStep, LATEST_STEP, migrateWithin, MIGRATION_TABLE, NewerSchemaError
 import { openSqliteFile, openSqliteWriter } from "./sqlite-store.ts";
 import { describeLocation } from "./store-problem.ts";
 import type { StoreLocation } from "./store.ts";
-import { tableShapes } from "./table-shapes.ts";
+import { hasSchemaOf, tableShapes } from "./table-shapes.ts";
 import type { TableShape } from "./table-shapes.ts";
 import type { Tables } from "./tables.ts";
 
@@ -56,7 +56,11 @@ async function checkBackup(path: string, { files }: CopyMachine, signal: AbortSi
   const refuse = (reason: string): CheckedBackup => ({ state: "refused", problem: notABackup(path, reason) });
   try {
     // SQLite says of every failure that it is "unable to open database file".
-    await (await files.openForReading(path)).close();
+    const file = await files.openForReading(path);
+    const { kind } = await file.stat();
+    await file.close();
+    // SQLite would wait for ever for who writes into a pipe.
+    if (kind !== "file") return refuse("it is no regular file");
   } catch (error) {
     if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
     return { state: "refused", problem: backupUnreadable(path, error) };
@@ -69,6 +73,9 @@ async function checkBackup(path: string, { files }: CopyMachine, signal: AbortSi
       return refuse(`it is damaged, ${finding?.quick_check ?? "and cannot be checked"}`);
     const schema = await lastStep(database);
     if (schema === null) return refuse("it is empty");
+    if (!(await hasSchemaOf(database, schema, [SEAL_TABLE]))) {
+      return refuse(`its tables are not those of the schema that it names, ${schema}`);
+    }
     const shapes = await tableShapes(schema);
     const is_intact = await database
       .transaction()

@@ -19,13 +19,39 @@ export interface TableShape {
  * store that takes these steps, so that no store on a disk has a say in it.
  */
 export async function tableShapes(step: string): Promise<readonly TableShape[]> {
-  await using database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
-  await database.transaction().execute((transaction) => migrateWithin(transaction, "", step));
+  await using database = await emptyStore(step);
   const { rows } = await sql<{ readonly name: string }>`
     select name from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\\'
     and name not like 'kysely\_%' escape '\\' order by name`.execute(database);
   const shapes = await Promise.all(rows.map(({ name }) => readShape(database, name)));
   return inOrderOfReference(shapes);
+}
+
+/**
+ * Whether a SQLite file has the tables and indexes of a store that has taken the steps up to `step`, and nothing beside them: no view in
+ * place of a table, no trigger, and no table of a later step.
+ *
+ * @param more tables that may be there too.
+ */
+export async function hasSchemaOf(database: Kysely<Tables>, step: string, more: readonly string[]): Promise<boolean> {
+  await using empty = await emptyStore(step);
+  const [expected, found] = [await namesIn(empty), await namesIn(database)];
+  const extra = found.filter((name) => !expected.includes(name) && !more.some((table) => name === `table ${table}`));
+  return extra.length === 0 && expected.every((name) => found.includes(name));
+}
+
+async function emptyStore(step: string): Promise<Kysely<Tables>> {
+  const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
+  await database.transaction().execute((transaction) => migrateWithin(transaction, "", step));
+  return database;
+}
+
+/** `table robots`, `index robots_by_organization`: all but what SQLite and the migrator keep for themselves. */
+async function namesIn(database: Kysely<Tables>): Promise<readonly string[]> {
+  const { rows } = await sql<{ readonly name: string }>`
+    select type || ' ' || name as name from sqlite_schema where name not like 'sqlite\_%' escape '\\'
+    and name not like 'kysely\_%' escape '\\'`.execute(database);
+  return rows.map(({ name }) => name);
 }
 
 interface ReferringShape extends TableShape {

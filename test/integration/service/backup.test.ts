@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -264,6 +265,40 @@ for (const { kind, skip, locate, newStore } of kinds) {
       expect(refused.stderr).toContain(message);
       await using service = await serve(store, folder);
       expect(await service.robots()).toEqual([]);
+    });
+
+    it.each([
+      ["whose seal was dropped", "drop table backup_seal", "its content is not what was backed up"],
+      [
+        "whose seal was dropped, and that says it is older than seals",
+        "drop table backup_seal; delete from kysely_migration where name <> '0001-robots'",
+        "its tables are not those of the schema that it names, 0001-robots",
+      ],
+      [
+        "with a view in place of a table",
+        "alter table robots rename to r; create view robots as select * from r",
+        "its tables are not those of the schema that it names",
+      ],
+      [
+        "with a trigger",
+        "create trigger t after insert on robots begin delete from api_keys; end",
+        "its tables are not those of the schema that it names",
+      ],
+    ])("refuses a backup %s", async (_what, text, message) => {
+      const [store, target, file] = [await newStore(), await locate(), join(folder, "backup.db")];
+      expect(await run("backup", file, ...flagsOf(store))).toMatchObject({ code: 0 });
+      const backup = new DatabaseSync(file);
+      backup.exec(text);
+      backup.close();
+      const refused = await run("restore", file, ...flagsOf(target));
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(message)]);
+    });
+
+    it("refuses a pipe at once", async () => {
+      const [target, pipe] = [await locate(), join(folder, "pipe")];
+      execFileSync("mkfifo", [pipe]);
+      const refused = await run("restore", pipe, ...flagsOf(target));
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("it is no regular file")]);
     });
 
     it("refuses a backup in which one byte of content changed", async () => {
