@@ -7,7 +7,8 @@ import { deriveFleet, positionOf } from "./derive-fleet.ts";
 import { endpointWait } from "./endpoint-words.ts";
 import type { FleetDetailFacts, GenerationFacts, GenerationRow, Member, MemberGroup } from "./fleet-facts.ts";
 import { deriveNeeds } from "./needs.ts";
-import type { Boundaries, WindowPosition } from "./windows.ts";
+import { windowsOf } from "./windows.ts";
+import type { WindowPosition } from "./windows.ts";
 
 /** Why a fleet is as its view says at `now_ms`: the same observations, member by member. */
 export function deriveDetails(facts: FleetDetailFacts, now_ms: number): Omit<FleetDetails, "selection"> {
@@ -16,7 +17,10 @@ export function deriveDetails(facts: FleetDetailFacts, now_ms: number): Omit<Fle
   return {
     created_at: facts.created_at,
     updated_at: updatedAt(facts.generations),
-    operating_windows: windowsOf(facts.windows),
+    operating_windows: windowsOf(facts.windows).map(({ starts_ms, ends_ms }) => ({
+      starts_at: new Date(starts_ms).toISOString(),
+      ends_at: new Date(ends_ms).toISOString(),
+    })),
     generations: facts.generations.map((generation) => generationView(generation, view)),
     members: memberViews(facts, now_ms),
     endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
@@ -39,14 +43,6 @@ function updatedAt(generations: readonly GenerationRow[]): string | null {
   const moments = generations.flatMap(({ superseded_at }) => superseded_at ?? []);
   const newest = generations.length > 1 ? generations[0]?.created_at : undefined;
   return [...moments, ...(newest === undefined ? [] : [newest])].toSorted().at(-1) ?? null;
-}
-
-function windowsOf(boundaries: Boundaries): FleetDetails["operating_windows"] {
-  const starts = boundaries.filter((_, index) => index % 2 === 0);
-  return starts.map((starts_ms, index) => ({
-    starts_at: new Date(starts_ms).toISOString(),
-    ends_at: new Date(boundaries[2 * index + 1] ?? starts_ms).toISOString(),
-  }));
 }
 
 function generationView(row: GenerationRow, view: WholeFleetView): FleetGenerationView {

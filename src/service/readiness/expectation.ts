@@ -1,7 +1,6 @@
 import type { Demand } from "../store/demands.ts";
 import type { ReadinessEstimateRange } from "./estimate.ts";
 import { preparationRange } from "./estimate.ts";
-import { parseWindows, positionIn } from "./windows.ts";
 
 /** When capacity of a checkpoint is expected: now, from a moment on, or as far as anyone can tell not at all. */
 export type Expectation =
@@ -47,11 +46,9 @@ function expectation(
     case "on_demand":
       return demand.is_awaited ? AWAITED : NEVER;
     case "scheduled": {
-      const position = positionIn(parseWindows(demand.operating_windows), now_ms);
-      if (position.state === "after") return NEVER;
+      if (demand.opens_ms === null) return NEVER;
       if (demand.is_awaited) return AWAITED;
-      if (position.state === "within") return EXPECTED;
-      const from_ms = position.starts_ms - leadOf(preparationRange(preparations.get(demand.model_slug) ?? [], 0));
+      const from_ms = demand.opens_ms - leadOf(preparationRange(preparations.get(demand.model_slug) ?? [], 0));
       return from_ms <= now_ms ? EXPECTED : { state: "from", from_ms };
     }
   }

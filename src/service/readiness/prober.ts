@@ -113,8 +113,8 @@ export function createProber(context: ReadinessContext, times: ReadinessTimes, h
     checkpoint_ids: readonly string[],
     now_ms: number,
   ): Promise<ReadonlyMap<string, Expectation>> {
-    const demands = await loadDemands(store.reader, checkpoint_ids);
-    const slugs = new Set(demands.flatMap((demand) => (demand.kind === "fleet" ? [demand.model_slug] : [])));
+    const demands = await loadDemands(store.reader, checkpoint_ids, now_ms);
+    const slugs = new Set(demands.flatMap((demand) => (demand.kind === "fleets" ? [demand.model_slug] : [])));
     const preparations = await loadPreparations(store.reader, [...slugs]);
     const by_checkpoint = Map.groupBy(demands, ({ checkpoint_id }) => checkpoint_id);
     return new Map(

@@ -10,7 +10,20 @@ export function printWindows(windows: readonly { readonly starts_at: string; rea
   return JSON.stringify(boundaries.toSorted((left, right) => left - right));
 }
 
-/** Cheap: a checkpoint's probe reads the windows of every fleet that works with it, and each may have one for every day of a year. */
+/** One window. */
+export interface Window {
+  readonly starts_ms: number;
+  readonly ends_ms: number;
+}
+
+/** The boundaries as windows, in their order. */
+export function windowsOf(boundaries: Boundaries): readonly Window[] {
+  return boundaries.flatMap((starts_ms, index) => {
+    const ends_ms = index % 2 === 0 ? boundaries[index + 1] : undefined;
+    return ends_ms === undefined ? [] : [{ starts_ms, ends_ms }];
+  });
+}
+
 export function parseWindows(text: string): Boundaries {
   const boundaries: unknown = JSON.parse(text);
   if (!isBoundaries(boundaries)) throw new Error(`The store has operating windows that are none: ${text}`);

@@ -1,4 +1,3 @@
-import { parseWindows } from "../readiness/windows.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -81,7 +80,7 @@ export interface FleetsMark {
 export async function fleetsMark(reader: Reader, organization_id: string, now_ms: number): Promise<FleetsMark> {
   const fleets = await reader
     .selectFrom("fleets")
-    .select(["id", "generation_id", "update_generation_id", "operating_windows"])
+    .select(["id", "generation_id", "update_generation_id"])
     .where("organization_id", "=", organization_id)
     .orderBy("id")
     .execute();
@@ -91,14 +90,29 @@ export async function fleetsMark(reader: Reader, organization_id: string, now_ms
     .select(({ fn }) => [fn.count("activated_at").as("activated"), fn.count("superseded_at").as("superseded")])
     .where("fleets.organization_id", "=", organization_id)
     .execute();
-  let next_edge_ms = Number.POSITIVE_INFINITY;
-  const marks = fleets.map(({ id, generation_id, update_generation_id, operating_windows }) => {
-    const edges = parseWindows(operating_windows);
-    const passed = edges.filter((edge_ms) => edge_ms <= now_ms).length;
-    next_edge_ms = Math.min(next_edge_ms, edges[passed] ?? next_edge_ms);
-    return [id, generation_id, update_generation_id, passed];
-  });
-  return { mark: JSON.stringify([marks, generations]), next_edge_ms };
+  const starts = await edgesAround(reader, organization_id, "starts_ms", now_ms);
+  const ends = await edgesAround(reader, organization_id, "ends_ms", now_ms);
+  const mark = JSON.stringify([fleets, generations, starts.last_ms, ends.last_ms]);
+  return { mark, next_edge_ms: Math.min(starts.next_ms, ends.next_ms) };
+}
+
+/** When a window of the organization last began or ended, null where none did, and when one does next. */
+async function edgesAround(
+  reader: Reader,
+  organization_id: string,
+  edge: "starts_ms" | "ends_ms",
+  now_ms: number,
+): Promise<{ readonly last_ms: number | null; readonly next_ms: number }> {
+  const edges = reader.selectFrom("fleet_windows").where("organization_id", "=", organization_id);
+  const last = await edges
+    .select(({ fn }) => fn.max<number | null>(edge).as("at_ms"))
+    .where(edge, "<=", now_ms)
+    .executeTakeFirst();
+  const next = await edges
+    .select(({ fn }) => fn.min<number | null>(edge).as("at_ms"))
+    .where(edge, ">", now_ms)
+    .executeTakeFirst();
+  return { last_ms: last?.at_ms ?? null, next_ms: next?.at_ms ?? Number.POSITIVE_INFINITY };
 }
 
 /** What is equal as long as an organization's ledger ends with the same record. */

@@ -5,18 +5,23 @@ import type { Tables } from "./tables.ts";
 export type Demand =
   /** A robot has it deployed. */
   | { readonly kind: "deployment"; readonly checkpoint_id: string }
-  /** A fleet works with it, or waits for it to be ready for the first time. */
+  /** Fleets that work with it, or wait for it to be ready for the first time. */
   | {
-      readonly kind: "fleet";
+      readonly kind: "fleets";
       readonly checkpoint_id: string;
       readonly model_slug: string;
       readonly readiness_mode: Tables["fleets"]["readiness_mode"];
-      readonly operating_windows: string;
       readonly is_awaited: boolean;
+      /** Of their operating windows that are not over, when the first began or begins; null where there is none. */
+      readonly opens_ms: number | null;
     };
 
-/** Every demand there is for these checkpoints; equal ones of several fleets or robots come once. */
-export async function loadDemands(reader: Reader, checkpoint_ids: readonly string[]): Promise<readonly Demand[]> {
+/** Every demand there is for these checkpoints; those alike of several fleets or robots come as one. */
+export async function loadDemands(
+  reader: Reader,
+  checkpoint_ids: readonly string[],
+  now_ms: number,
+): Promise<readonly Demand[]> {
   if (checkpoint_ids.length === 0) return [];
   const deployed = await reader
     .selectFrom("deployments")
@@ -25,25 +30,38 @@ export async function loadDemands(reader: Reader, checkpoint_ids: readonly strin
     .where("checkpoint_id", "in", checkpoint_ids)
     .where("retired_at", "is", null)
     .execute();
-  const fleets = await reader
+  const fleets = reader
     .selectFrom("generations")
     .innerJoin("fleets", "fleets.id", "generations.fleet_id")
     .innerJoin("checkpoints", "checkpoints.id", "generations.checkpoint_id")
-    .select(["checkpoint_id", "checkpoints.model_slug", "readiness_mode", "operating_windows"])
-    .select(({ case: when }) => when().when("activated_at", "is", null).then(1).else(0).end().as("awaited"))
-    .distinct()
+    .select(["checkpoint_id", "checkpoints.model_slug", "readiness_mode"])
+    .select(({ case: when, selectFrom }) => [
+      when().when("activated_at", "is", null).then(1).else(0).end().as("awaited"),
+      selectFrom("fleet_windows")
+        .select("starts_ms")
+        .whereRef("fleet_id", "=", "fleets.id")
+        .where("ends_ms", ">", now_ms)
+        .orderBy("ends_ms")
+        .limit(1)
+        .as("opens_ms"),
+    ])
     .where("checkpoint_id", "in", checkpoint_ids)
-    .where("superseded_at", "is", null)
+    .where("superseded_at", "is", null);
+  const alike = await reader
+    .selectFrom(fleets.as("fleets"))
+    .select(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
+    .select(({ fn }) => fn.min<number | null>("opens_ms").as("opens_ms"))
+    .groupBy(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
     .execute();
   return [
     ...deployed.map(({ checkpoint_id }) => ({ kind: "deployment" as const, checkpoint_id })),
-    ...fleets.map(({ checkpoint_id, model_slug, readiness_mode, operating_windows, awaited }) => ({
-      kind: "fleet" as const,
+    ...alike.map(({ checkpoint_id, model_slug, readiness_mode, awaited, opens_ms }) => ({
+      kind: "fleets" as const,
       checkpoint_id,
       model_slug,
       readiness_mode,
-      operating_windows,
       is_awaited: awaited === 1,
+      opens_ms,
     })),
   ];
 }

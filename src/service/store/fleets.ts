@@ -4,6 +4,7 @@ import type { FleetFacts } from "../readiness/fleet-facts.ts";
 import { loadFleetFacts } from "./fleet-facts.ts";
 import type { PageRange } from "./page-range.ts";
 import { prepare } from "./prepared.ts";
+import { parseWindows, windowsOf } from "../readiness/windows.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -120,6 +121,14 @@ export async function insertFleet(
   await transaction.insertInto("generations").values(generation).execute();
   const members = robot_ids.map((robot_id) => ({ fleet_id: fleet.id, robot_id }));
   await transaction.insertInto("fleet_members").values(members).execute();
+  const windows = windowsOf(parseWindows(fleet.operating_windows));
+  if (windows.length > 0) {
+    const { organization_id, id: fleet_id } = fleet;
+    await transaction
+      .insertInto("fleet_windows")
+      .values(windows.map(({ starts_ms, ends_ms }) => ({ organization_id, fleet_id, starts_ms, ends_ms })))
+      .execute();
+  }
   return true;
 }
 

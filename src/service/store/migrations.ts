@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
+import { parseWindows, windowsOf } from "../readiness/windows.ts";
 import { fillSelection } from "./robot-selection.ts";
 import { addRobotViews } from "./robot-views.ts";
 
@@ -327,6 +328,7 @@ async function addConsoleSessions(database: AnyDatabase): Promise<void> {
 async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
   await addLineage(database);
   await addSelection(database);
+  await addFleetWindows(database);
   await database.schema
     .alterTable("robots")
     .addColumn("recent_changes", "text", (column) => column.notNull().defaultTo("[]"))
@@ -387,4 +389,32 @@ async function addSelection(database: AnyDatabase): Promise<void> {
     .execute();
   await database.schema.createIndex("robot_labels_by_robot").on("robot_labels").columns(["robot_id"]).execute();
   await fillSelection(database);
+}
+
+/** So that what looks after fleets need not read every window of every fleet. */
+async function addFleetWindows(database: AnyDatabase): Promise<void> {
+  await database.schema
+    .createTable("fleet_windows")
+    .addColumn("organization_id", "text", (column) => column.notNull())
+    .addColumn("fleet_id", "text", (column) => column.notNull().references("fleets.id"))
+    .addColumn("starts_ms", "integer", (column) => column.notNull())
+    .addColumn("ends_ms", "integer", (column) => column.notNull())
+    .addPrimaryKeyConstraint("fleet_windows_key", ["fleet_id", "ends_ms"])
+    .execute();
+  for (const edge of ["starts_ms", "ends_ms"]) {
+    await database.schema
+      .createIndex(`fleet_windows_by_${edge}`)
+      .on("fleet_windows")
+      .columns(["organization_id", edge])
+      .execute();
+  }
+  const { rows } = await sql<{ id: string; organization_id: string; operating_windows: string }>`
+    select id, organization_id, operating_windows from fleets where operating_windows <> '[]'`.execute(database);
+  for (const { id, organization_id, operating_windows } of rows) {
+    for (const { starts_ms, ends_ms } of windowsOf(parseWindows(operating_windows))) {
+      await sql`insert into fleet_windows values (${organization_id}, ${id}, ${starts_ms}, ${ends_ms})`.execute(
+        database,
+      );
+    }
+  }
 }

@@ -144,6 +144,14 @@ export interface Tables {
     update_generation_id: string | null;
     created_at: string;
   };
+  /** The same windows again, where one is found by its time. */
+  fleet_windows: {
+    organization_id: string;
+    fleet_id: string;
+    /** Milliseconds since the epoch. */
+    starts_ms: number;
+    ends_ms: number;
+  };
   /** The snapshot taken at creation. */
   fleet_members: {
     fleet_id: string;

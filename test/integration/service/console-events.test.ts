@@ -329,6 +329,8 @@ describeOnEachStore("the change feed", (newStore) => {
     const windows = JSON.stringify([soon_ms, soon_ms + 100_000]);
     const fleet = { id: "f", organization_id, name: "f", readiness_mode: "scheduled", peak_active_robots: 1 };
     await insert(store, "fleets", { ...fleet, operating_windows: windows, generation_id: "g", created_at: at });
+    const window = { organization_id, fleet_id: "f", starts_ms: soon_ms, ends_ms: soon_ms + 100_000 };
+    await insert(store, "fleet_windows", window);
     await insert(store, "generations", { id: "g", fleet_id: "f", subject: "m", checkpoint_id: "c", created_at: at });
     const times = { created_at: at, updated_at: at, refitted_at: at, changed_at: at };
     const robot = { id: "r", organization_id, name: "r", robot_type_id: "t", region: "eu", configuration_digest: "d" };

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 
 import type { FleetCreate } from "../../../src/api/fleets.ts";
+import { loadDemands } from "../../../src/service/store/demands.ts";
 import { findFleetFacts } from "../../../src/service/store/fleets.ts";
 import { selectRobotIds } from "../../../src/service/store/fleet-selection.ts";
 import { makeFleet } from "../../../src/service/operations/fleet-changes.ts";
@@ -9,6 +10,16 @@ import { openServiceParts } from "../../support/service-parts.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 
 type Selector = NonNullable<FleetCreate["selection"]["selector"]>;
+
+const HOUR_MS = 3_600_000;
+
+const FLEET: Omit<FleetCreate, "name"> = {
+  subject: "grasp",
+  selection: { selector: { region: "here" }, membership: "snapshot" },
+  operating_windows: [],
+  peak_active_robots: 1,
+  readiness_mode: "always_ready",
+};
 
 async function namesMatching({ store }: ServiceParts, selector: Selector, maximum = 1000): Promise<readonly string[]> {
   const ids = await selectRobotIds(store.reader, "org_1", selector, maximum);
@@ -79,6 +90,35 @@ describeOnEachStore("selectors", (newStore) => {
   });
 });
 
+describeOnEachStore("demands of fleets", (newStore) => {
+  it("tell of scheduled fleets when the first of their windows opens that is not over, on its boundaries as well", async () => {
+    await using parts = await openServiceParts(await newStore());
+    await parts.addModel("grasp");
+    await parts.register("r1");
+    const begin_ms = parts.context.machine.clock.wall_ms();
+    const window = (start_h: number, end_h: number) => ({
+      starts_at: new Date(begin_ms + start_h * HOUR_MS).toISOString(),
+      ends_at: new Date(begin_ms + end_h * HOUR_MS).toISOString(),
+    });
+    const plans = [[window(5, 6), window(1, 2)], [window(2, 3)]];
+    for (const [index, operating_windows] of plans.entries()) {
+      const body: FleetCreate = { ...FLEET, name: `f${index}`, readiness_mode: "scheduled", operating_windows };
+      const author = { organization_id: "org_1", at: parts.at(), audit_id: `a${index}`, actor: "k", request_id: "r" };
+      const ids = { fleet_id: `fleet_${index}`, generation_id: `gen_${index}` };
+      await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
+    }
+    const opens = async (hours: number) => {
+      const demands = await loadDemands(parts.store.reader, ["ckpt_grasp"], begin_ms + hours * HOUR_MS);
+      return demands.map((demand) =>
+        demand.kind === "fleets" && demand.opens_ms !== null ? (demand.opens_ms - begin_ms) / HOUR_MS : null,
+      );
+    };
+    expect([await opens(0), await opens(1), await opens(1.9)]).toEqual([[1], [1], [1]]);
+    expect([await opens(2), await opens(3), await opens(5.5)]).toEqual([[2], [5], [5]]);
+    expect(await opens(6)).toEqual([null]);
+  });
+});
+
 describeOnEachStore("fleets", (newStore) => {
   it("members whose contracts differ only in what no model asks for are one group, judged alike", async () => {
     await using parts = await openServiceParts(await newStore());
@@ -87,14 +127,7 @@ describeOnEachStore("fleets", (newStore) => {
     const contractOf = (serial: number, role: string) => ({ serial, cameras: [{ role, serial }] });
     for (const serial of [1, 2, 3]) await parts.register(`r${serial}`, { contract: contractOf(serial, "wrist") });
     await parts.register("blind", { contract: contractOf(4, "top") });
-    const body: FleetCreate = {
-      name: "f",
-      subject: "grasp",
-      selection: { selector: { region: "here" }, membership: "snapshot" },
-      operating_windows: [],
-      peak_active_robots: 1,
-      readiness_mode: "always_ready",
-    };
+    const body: FleetCreate = { ...FLEET, name: "f" };
     const author = { organization_id: "org_1", at: parts.at(), audit_id: "aud_1", actor: "key_1", request_id: "r" };
     const ids = { fleet_id: "fleet_1", generation_id: "gen_1" };
     await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));

@@ -32,21 +32,18 @@ describe("believe", () => {
 
 describe("expectationOf", () => {
   const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
-  const window = (starts_ms: number, ends_ms: number) =>
-    printWindows([
-      { starts_at: new Date(NOW_MS + starts_ms).toISOString(), ends_at: new Date(NOW_MS + ends_ms).toISOString() },
-    ]);
-  const fleet = (parts: Partial<Extract<Demand, { kind: "fleet" }>>): Demand => ({
-    kind: "fleet",
+  const fleet = (parts: Partial<Extract<Demand, { kind: "fleets" }>>): Demand => ({
+    kind: "fleets",
     checkpoint_id: "ckpt_a",
     model_slug: "pi",
     readiness_mode: "always_ready",
-    operating_windows: "[]",
     is_awaited: false,
+    opens_ms: null,
     ...parts,
   });
-  const scheduled = (starts_ms: number, is_awaited = false) =>
-    fleet({ readiness_mode: "scheduled", operating_windows: window(starts_ms, starts_ms + 1000), is_awaited });
+  /** Their first window that is not over begins so much later than now; null where all are over. */
+  const scheduled = (later_ms: number | null, is_awaited = false) =>
+    fleet({ readiness_mode: "scheduled", opens_ms: later_ms === null ? null : NOW_MS + later_ms, is_awaited });
   const expected = { state: "now", is_awaited: false };
   const awaited = { state: "now", is_awaited: true };
 
@@ -62,7 +59,7 @@ describe("expectationOf", () => {
     ],
     ["awaited wins over expected", [fleet({}), fleet({ is_awaited: true })], awaited],
     ["scheduled, within → now", [scheduled(-500)], expected],
-    ["scheduled, over → never, even if it never was ready", [scheduled(-1000, true)], { state: "never" }],
+    ["scheduled, over → never, even if it never was ready", [scheduled(null, true)], { state: "never" }],
     [
       "scheduled, far ahead → one preparation before it opens",
       [scheduled(3_600_000)],
@@ -70,7 +67,7 @@ describe("expectationOf", () => {
     ],
     ["scheduled, about to open → now", [scheduled(89_000)], expected],
     [
-      "of several windows the first counts",
+      "of several fleets the first that opens counts",
       [scheduled(7_200_000), scheduled(3_600_000)],
       { state: "from", from_ms: NOW_MS + 3_600_000 - 90_000 },
     ],
