@@ -273,7 +273,8 @@ export function route(
       if (admitted === undefined || passage === undefined) {
         throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
-      const answered = counted(await answerInTime(request, admitted, passage), passage, operation.method);
+      const worked = await passage.work(() => answerInTime(request, admitted, passage));
+      const answered = counted(worked, passage, operation.method);
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {

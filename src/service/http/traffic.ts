@@ -21,15 +21,18 @@ const RETRY_AFTER_S = "1";
 
 /** Counts the bytes of requests and answers that are on their way, so that no client fills the memory by being slow. */
 export interface Traffic {
-  /** Counts a request from before its body is read until its answer is out; a refusal where there is no room for the body. */
+  /** Counts a request from before its body is read until its work and its answer are over; a refusal where there is no room for the body. */
   begin(client: Client, bodyBytes: number, response: ServerResponse): Passage | Answer;
 }
 
 /** One request and its answer. */
 export interface Passage {
+  /** Does the work of the request. It counts until then, also where its client is gone. */
+  work<T>(job: () => Promise<T>): Promise<T>;
   /**
    * Reads the body. Large ones are read one after the other, senders in turn, and other requests are looked at in between: each takes
-   * milliseconds, and a hundred may arrive at once. Those that are read without a pause share a commit. Null where too many wait.
+   * milliseconds, and a hundred may arrive at once. Those that are read without a pause share a commit. Null where too many wait,
+   * or nobody waits for the answer any more.
    */
   read<T>(work: () => T): Promise<T | null>;
   /** The body is done with, and so many bytes are to be sent; a refusal where there is no room for them. */
@@ -65,9 +68,10 @@ export function createTraffic(
       const full = share.tryResize(bodyBytes);
       if (full !== null) return refuseFull(full);
       let deadline: NodeJS.Timeout | undefined;
+      let isWorking = false;
       response.once("close", () => {
         clearTimeout(deadline);
-        share.resize(0);
+        if (!isWorking) share.resize(0);
       });
       const report = (bytes: number) => {
         const isCounted = bytes > SMALL_ANSWER_BYTES && !response.destroyed;
@@ -76,11 +80,20 @@ export function createTraffic(
         deadline = setTimeout(() => response.destroy(), answer_patience_ms + (bytes / answer_bytes_per_s) * 1000);
       };
       return {
+        async work(job) {
+          isWorking = true;
+          try {
+            return await job();
+          } finally {
+            isWorking = false;
+            if (response.destroyed) share.resize(0);
+          }
+        },
         async read(work) {
           if (bodyBytes <= SMALL_BODY_BYTES) return work();
           return turns.take(client.credential ?? client.network, async () => {
             await yieldWhenDue();
-            return work();
+            return response.destroyed ? null : work();
           });
         },
         answer(bytes) {

@@ -82,6 +82,30 @@ it("a body counts before it is there, until its client is gone", async () => {
   await expect.poll(status).toBe(200);
 });
 
+it("a body counts until its work is over, though its client is gone", async () => {
+  const isOver = Promise.withResolvers<void>();
+  let works = 0;
+  const { app } = serve("POST", sharesOf({ credential: 100 }), async () => {
+    works += 1;
+    if (works === 1) await isOver.promise;
+    return answerJson("{}");
+  });
+  const url = await app.listen();
+  const socket = await ask(url, "POST / HTTP/1.1\r\ncontent-length: 60");
+  socket.write("x".repeat(60));
+  await expect.poll(() => works).toBe(1);
+  socket.resetAndDestroy();
+  const connections = () =>
+    new Promise((resolve) => {
+      app.server.getConnections((_error, count) => resolve(count));
+    });
+  await expect.poll(connections).toBe(0);
+  const status = async () => (await fetch(url, { method: "POST", body: "x".repeat(60) })).status;
+  expect(await status()).toBe(429);
+  isOver.resolve();
+  await expect.poll(status).toBe(200);
+});
+
 const PART = "x".repeat(1024 * 1024);
 
 /** A list that never ends: how much of it was asked for, and whether whoever asked let go of it. */
