@@ -22,6 +22,8 @@ export default defineConfig({
     pool: "forks",
     // One worker runs many files: loading the sources anew for each took a third of the time. So what a test sets, it sets back.
     isolate: false,
+    // What packages export is what Node says, as when the sources run unbuilt; not a proxy that looks twice.
+    deps: { interopDefault: false },
     // Half of what a worker does is to wait: for programs, settle times, machines that boot.
     maxWorkers: 2 * availableParallelism(),
     // Tests that run beside each other do so because they wait.
