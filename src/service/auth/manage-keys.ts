@@ -135,10 +135,9 @@ export async function revokeKey(
   if (!isWithin(readScopes(key.scopes), scopes)) return { state: "forbidden" };
   if (key.revoked_at !== null) return { state: "revoked", key, changed: false, keys_ended: 0, is_locked_out: false };
   const { at } = author;
-  const ended = await markKeysRevoked(transaction, organization_id, id, at);
-  const keys_ended = ended.filter((each) => each !== id).length;
-  await denyLoginsOf(transaction, id);
-  const sessions_ended = await endSessionsOf(transaction, organization_id, id, at);
+  const { lineage, others_ended: keys_ended } = await markKeysRevoked(transaction, organization_id, id, at);
+  await denyLoginsOf(transaction, lineage);
+  const sessions_ended = await endSessionsOf(transaction, organization_id, lineage, at);
   await audit(transaction, author, {
     action: "api_key.revoke",
     subject_id: id,

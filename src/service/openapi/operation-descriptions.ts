@@ -6,6 +6,7 @@ import { PREPARATION_TIMEOUT_MS } from "../deployments/judge.ts";
 import { FLEETS_MAXIMUM } from "../operations/fleet-changes.ts";
 import { ROBOTS_MAXIMUM } from "../operations/robot-room.ts";
 import { API_KEYS_MAXIMUM } from "../store/keys.ts";
+import { LINEAGE_DEPTH_MAXIMUM } from "../store/lineage.ts";
 
 /** What an operation does and is for, and what its answers mean where that is more than their statuses say. */
 export interface OperationWords {
@@ -65,7 +66,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
     answers: {
       200: "The key itself as api_key, and its record.",
       403: "The credential lacks api-keys:write or a scope it wants to give, has scopes and wants to give everything, or may make no independent key.",
-      409: `The organization has ${API_KEYS_MAXIMUM.unrestricted} keys that are not revoked, or ${API_KEYS_MAXIMUM.restricted} and the credential has scopes.`,
+      409: `The organization has ${API_KEYS_MAXIMUM.unrestricted} keys that are not revoked, or ${API_KEYS_MAXIMUM.restricted} and the credential has scopes. Or the key would be more than ${LINEAGE_DEPTH_MAXIMUM} keys away from the first that it ends with.`,
       422: "An input is wrong, or expires_at is past.",
     },
   },

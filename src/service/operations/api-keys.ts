@@ -5,6 +5,7 @@ import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "../au
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
 import { API_KEYS_MAXIMUM, holdKey, listKeys } from "../store/keys.ts";
+import { depthOf, LINEAGE_DEPTH_MAXIMUM } from "../store/lineage.ts";
 import { ruleBroken } from "../validation/finding.ts";
 import { answerList, ITEMS } from "./answer-list.ts";
 import type { Handler, OperationContext } from "./operation.ts";
@@ -28,13 +29,23 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
       if (parent === undefined) throw new Error(`The credential goes back to ${created_by}, which is not there`);
       const inheritance = inherit(parent, { expires_at, independent: independent === true });
       if (inheritance.state === "forbidden") return inheritance;
-      const made = { ...row, ...inheritance.lineage, created_by };
+      const { lineage } = inheritance;
+      if (lineage.parent_id !== null) {
+        const depth = await depthOf(transaction, organization_id, lineage.parent_id);
+        if (depth >= LINEAGE_DEPTH_MAXIMUM) return { state: "too-deep" } as const;
+      }
+      const made = { ...row, ...lineage, created_by };
       const isMade = await addKey(transaction, made, author, maximum);
       return isMade ? ({ state: "made", made } as const) : ({ state: "too-many" } as const);
     });
     switch (outcome.state) {
       case "forbidden":
         return refuse("Forbidden", outcome.detail);
+      case "too-deep":
+        return refuse(
+          "Conflict",
+          `Keys made with each other are ${LINEAGE_DEPTH_MAXIMUM} at most, one after the other`,
+        );
       case "too-many":
         return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
       case "made": {

@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 
-import { lineageOf } from "./lineage.ts";
+import { chunksOf, lineageOf } from "./lineage.ts";
 import type { PageRange } from "./page-range.ts";
 import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
@@ -113,27 +113,32 @@ function keyOf(transaction: Transaction<Tables>, organization_id: string, id: st
 /**
  * Ends a key at `at`, and the keys that end with it; requests that come with one of them from now on are refused.
  *
- * @returns the ids of those that worked until now.
+ * @returns the ids of all of them, and how many others worked until now.
  */
 export async function markKeysRevoked(
   transaction: Transaction<Tables>,
   organization_id: string,
   id: string,
   at: string,
-): Promise<readonly string[]> {
-  const ended: string[] = [];
+): Promise<{ readonly lineage: readonly string[]; readonly others_ended: number }> {
+  let others_ended = 0;
   for (;;) {
-    const found = await transaction
-      .updateTable("api_keys")
-      .set({ revoked_at: at })
-      .where("organization_id", "=", organization_id)
-      .where("id", "in", lineageOf(id))
-      .where("revoked_at", "is", null)
-      .returning(["id", "expires_at"])
-      .execute();
+    const lineage = await lineageOf(transaction, organization_id, id);
+    let count = 0;
+    for (const ids of chunksOf(lineage)) {
+      const revoked = await transaction
+        .updateTable("api_keys")
+        .set({ revoked_at: at })
+        .where("organization_id", "=", organization_id)
+        .where("id", "in", ids)
+        .where("revoked_at", "is", null)
+        .returning(["id", "expires_at"])
+        .execute();
+      count += revoked.length;
+      others_ended += revoked.filter((key) => key.id !== id && (key.expires_at ?? at) >= at).length;
+    }
     // Again: one of them may have made a key just before its row was ours.
-    if (found.length === 0) return ended;
-    ended.push(...found.filter(({ expires_at }) => expires_at === null || expires_at > at).map((key) => key.id));
+    if (count === 0) return { lineage, others_ended };
   }
 }
 

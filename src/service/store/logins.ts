@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 
-import { lineageOf } from "./lineage.ts";
+import { chunksOf } from "./lineage.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -43,14 +43,16 @@ export async function updateLogin(
   await transaction.updateTable("login_exchanges").set(change).where("id", "=", id).execute();
 }
 
-/** Denies the logins that a key approved, or one that ends with it, and nobody has taken up yet. */
-export async function denyLoginsOf(transaction: Transaction<Tables>, key_id: string): Promise<void> {
-  await transaction
-    .updateTable("login_exchanges")
-    .set({ state: "denied", code_sha256: null })
-    .where("approved_by", "in", lineageOf(key_id))
-    .where("state", "=", "approved")
-    .execute();
+/** Denies the logins that one of these keys approved and nobody has taken up yet. */
+export async function denyLoginsOf(transaction: Transaction<Tables>, key_ids: readonly string[]): Promise<void> {
+  for (const ids of chunksOf(key_ids)) {
+    await transaction
+      .updateTable("login_exchanges")
+      .set({ state: "denied", code_sha256: null })
+      .where("approved_by", "in", ids)
+      .where("state", "=", "approved")
+      .execute();
+  }
 }
 
 async function deleteOldestLogins(transaction: Transaction<Tables>, count: number): Promise<void> {

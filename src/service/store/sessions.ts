@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 
-import { lineageOf } from "./lineage.ts";
+import { chunksOf } from "./lineage.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -47,22 +47,26 @@ export async function endSession(
   return ended !== undefined;
 }
 
-/** Ends every session that goes back to a key, or to one that ends with it; returns how many. */
+/** Ends every session that goes back to one of these keys; returns how many. */
 export async function endSessionsOf(
   transaction: Transaction<Tables>,
   organization_id: string,
-  key_id: string,
+  key_ids: readonly string[],
   at: string,
 ): Promise<number> {
-  const ended = await transaction
-    .updateTable("sessions")
-    .set({ revoked_at: at })
-    .where("organization_id", "=", organization_id)
-    .where("created_by", "in", lineageOf(key_id))
-    .where("revoked_at", "is", null)
-    .returning("id")
-    .execute();
-  return ended.length;
+  let count = 0;
+  for (const ids of chunksOf(key_ids)) {
+    const ended = await transaction
+      .updateTable("sessions")
+      .set({ revoked_at: at })
+      .where("organization_id", "=", organization_id)
+      .where("created_by", "in", ids)
+      .where("revoked_at", "is", null)
+      .returning("id")
+      .execute();
+    count += ended.length;
+  }
+  return count;
 }
 
 /** Forgets the oldest console sessions of a key, all but the newest `kept`. */

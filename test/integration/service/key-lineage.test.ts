@@ -3,6 +3,10 @@ import { expect, it, onTestFinished } from "vitest";
 
 import { apiKeyCreatedSchema, apiKeyListSchema } from "../../../src/api/api-keys.ts";
 import { loginDecidedSchema, loginStartedSchema, loginTokenSchema } from "../../../src/api/sessions.ts";
+import { systemRandom } from "../../../src/platform/random.ts";
+import { makeKey } from "../../../src/service/auth/manage-keys.ts";
+import { LINEAGE_DEPTH_MAXIMUM } from "../../../src/service/store/lineage.ts";
+import { openBackstage } from "../../support/organizations.ts";
 import { startService } from "../../support/service.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
@@ -12,7 +16,8 @@ const VERIFIER = "v".repeat(43);
 const HOUR_MS = 3_600_000;
 
 async function scene(newStore: NewStore) {
-  const running = await startService({ store: await newStore() });
+  const location = await newStore();
+  const running = await startService({ store: location });
   onTestFinished(() => running[Symbol.asyncDispose]());
   const call = (key: string | null, method: string, path: string, body?: object) =>
     fetch(running.url + path, {
@@ -37,7 +42,14 @@ async function scene(newStore: NewStore) {
     const exchange = { exchange_id, code, verifier: VERIFIER };
     return loginTokenSchema.parse(await (await call(null, "POST", "/v1/cli/login/exchange", exchange)).json()).token;
   };
-  return { running, call, create, revoke, list, statusOf, logIn };
+  /** The store itself, beside the service. */
+  const storeOf = async () => {
+    const { data_directory } = running;
+    const { store, ...rest } = await openBackstage(location ?? { kind: "sqlite", data_directory });
+    const { id } = await store.reader.selectFrom("organizations").select("id").executeTakeFirstOrThrow();
+    return { store, organization_id: id, [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose]() };
+  };
+  return { running, call, create, revoke, list, statusOf, logIn, storeOf };
 }
 
 const inAnHour = () => new Date(Date.now() + HOUR_MS).toISOString();
@@ -110,6 +122,53 @@ describeOnEachStore("keys made with keys", (newStore) => {
     expect(await statusOf(made.api_key)).toBe(200);
     await revoke(approver.id);
     expect(await statusOf(made.api_key)).toBe(401);
+  });
+
+  it("are sixteen at most, one after the other, and all of them end with the first", async () => {
+    const { running, call, create, revoke, statusOf } = await scene(newStore);
+    // The bootstrap key is the first of sixteen, unless somebody begins anew.
+    const first = await create(running.key, { independent: true });
+    let last = first;
+    for (let made = 1; made < LINEAGE_DEPTH_MAXIMUM; made += 1) last = await create(last.api_key);
+    const refused = await call(last.api_key, "POST", KEYS, { label: "k" });
+    expect(refused.status).toBe(409);
+    expect(await create(last.api_key, { independent: true })).toMatchObject({ parent_id: null });
+    await revoke(first.id);
+    expect(await statusOf(last.api_key)).toBe(401);
+  });
+
+  it("end with it, thousands of them too", async () => {
+    const { running, create, revoke, statusOf, storeOf } = await scene(newStore);
+    const first = await create(running.key);
+    const sample = await create(first.api_key);
+    await using backstage = await storeOf();
+    const at = new Date().toISOString();
+    const others = Array.from({ length: 2500 }, (_, index) => ({
+      ...makeKey(
+        { organization_id: backstage.organization_id, label: "k", scopes: null, expires_at: null },
+        `key_${index}`,
+        at,
+        systemRandom,
+      ).row,
+      parent_id: index < 1500 ? first.id : sample.id,
+    }));
+    for (let from = 0; from < others.length; from += 500) {
+      await backstage.store.write((transaction) =>
+        transaction
+          .insertInto("api_keys")
+          .values(others.slice(from, from + 500))
+          .execute(),
+      );
+    }
+    await revoke(first.id);
+    expect(await statusOf(sample.api_key)).toBe(401);
+    const left = await backstage.store.reader
+      .selectFrom("api_keys")
+      .select("id")
+      .where("revoked_at", "is", null)
+      .execute();
+    expect(left).toHaveLength(1);
+    expect(running.log()).toContain('"keys_ended":2501');
   });
 
   it("at the moment in which the first of the line is revoked, do not work", async () => {
