@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 import type { Log } from "../../platform/log.ts";
 import { refuse } from "../http/answers.ts";
-import { send } from "../http/mount.ts";
+import { send } from "../http/send.ts";
 import type { BuiltConsole, ConsoleFile } from "./built-console.ts";
 import { ASSET_PATH, PAGE_PATHS } from "./console-paths.ts";
 import { chooseEncoding } from "./encoding.ts";

@@ -1,7 +1,4 @@
-import { pipeline, Readable } from "node:stream";
-import { constants, createGzip } from "node:zlib";
-
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import type * as z from "zod";
 
 import type { Operation, WithBody, WithoutBody } from "../../api/api.ts";
@@ -23,6 +20,7 @@ import { clientAddress } from "./client-address.ts";
 import type { Gate } from "./gate.ts";
 import type { Owner, RefusedRequest } from "./refused-setup.ts";
 import { routePath } from "./routing.ts";
+import { counted, refusalOf, send, sendZipped } from "./send.ts";
 import type { Passage, Traffic } from "./traffic.ts";
 
 /** What is known of a request before its body is read. */
@@ -39,8 +37,7 @@ export interface Admitted {
 
 const passages = new WeakMap<FastifyRequest, Passage>();
 const admissions = new WeakMap<FastifyRequest, Admitted>();
-/** What requests were refused with, and by whom those were sent that were not admitted. */
-const refusals = new WeakMap<FastifyRequest, Answer>();
+/** Who sent those that were not admitted. */
 const strangers = new WeakMap<FastifyRequest, Owner>();
 
 /** Called when the answer was sent. */
@@ -52,14 +49,6 @@ export interface MountContext extends OperationContext {
   readonly traffic: Traffic;
   readonly refusals: Pick<Refusals, "note">;
 }
-
-/** Smaller answers fit into a packet or two as they are. */
-const ZIPPED_BYTES = 2048;
-
-/** What is counted of an answer that comes in parts: about one part, which is all that is held of it at a time. */
-const LONG_ANSWER_BYTES = 1024 * 1024;
-/** In which it is handed on: a stream that nobody takes then reads no part ahead. */
-const PIECE_BYTES = 64 * 1024;
 
 /** Serves an operation that takes a body: credential, scope, body, contract, then the handler. */
 export function mountWithBody<S extends z.ZodType>(
@@ -117,76 +106,6 @@ export function mountWithQuery<Q extends z.ZodObject>(
     if (query.state === "invalid") return refuseInvalid(query.findings);
     return handle({ ...callOf(request), ...actorOf(context, admitted), body: null, query: query.value });
   });
-}
-
-/** Sends an answer as it is. */
-export function send(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
-  if (isRefusal(answer)) refusals.set(reply.request, answer);
-  return sendPayload(reply, answer, payloadOf(answer));
-}
-
-/**
- * Sends what a page asked for, made smaller by gzip: lists are most of what a console takes over a line. Only for readers, whose answers
- * hold no secret that could be guessed by its compressed length.
- */
-function sendZipped(reply: FastifyReply, answer: AnyAnswer): FastifyReply {
-  const payload = payloadOf(answer);
-  if (payload instanceof Uint8Array && payload.byteLength < ZIPPED_BYTES) {
-    return sendPayload(reply, answer, payload);
-  }
-  const zipped = createGzip({ level: constants.Z_BEST_SPEED });
-  // What breaks on the way destroys the zipped stream, which the web framework looks after.
-  pipeline(payload instanceof Uint8Array ? Readable.from([payload]) : payload, zipped, () => {});
-  return sendPayload(reply.header("content-encoding", "gzip"), answer, zipped);
-}
-
-/** Of a text the web framework would say `charset=utf-8`, which JSON does not have (RFC 8259, section 11). */
-function sendPayload(
-  reply: FastifyReply,
-  { status, headers }: AnyAnswer,
-  payload: Uint8Array | Readable,
-): FastifyReply {
-  return reply
-    .code(status)
-    .headers({ ...headers })
-    .header("content-type", "application/json")
-    .send(payload);
-}
-
-function payloadOf(answer: AnyAnswer): Uint8Array | Readable {
-  if (!("parts" in answer)) return "bytes" in answer ? answer.bytes : Buffer.from(answer.json);
-  return Readable.from(inPieces(answer.parts), { objectMode: false, highWaterMark: PIECE_BYTES });
-}
-
-async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
-  for await (const part of parts) {
-    const bytes = Buffer.from(part);
-    for (let from = 0; from < bytes.byteLength; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
-  }
-}
-
-/** The answer, counted while it goes out, or a refusal where the client has not taken others yet. */
-function counted(answer: AnyAnswer, passage: Passage, method: Operation["method"]): AnyAnswer {
-  const bytes = lengthOf(answer);
-  if (method === "GET") {
-    const refusal = passage.answer(bytes);
-    if (refusal !== null) return refusal;
-  } else {
-    passage.report(bytes);
-  }
-  return "parts" in answer ? { ...answer, parts: patientParts(answer.parts, passage) } : answer;
-}
-
-function lengthOf(answer: AnyAnswer): number {
-  if ("parts" in answer) return LONG_ANSWER_BYTES;
-  return "bytes" in answer ? answer.bytes.byteLength : Buffer.byteLength(answer.json);
-}
-
-async function* patientParts(parts: AsyncIterable<string>, passage: Passage): AsyncGenerator<string> {
-  for await (const part of parts) {
-    passage.goOn();
-    yield part;
-  }
 }
 
 /** What a path answers, and to whom. */
@@ -278,7 +197,7 @@ export function route(
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {
-      const refusal = refusals.get(request);
+      const refusal = refusalOf(request);
       if (onRefused === undefined || refusal === undefined) return;
       const { principal = null, content_type } = admissions.get(request) ?? {};
       onRefused(request, { owner: principal ?? strangers.get(request) ?? null, answer: refusal, content_type });
@@ -292,11 +211,6 @@ function bodyBytesOf({ headers, routeOptions }: FastifyRequest): number {
   if (coding === undefined && length === undefined) return 0;
   const most = routeOptions.bodyLimit ?? 0;
   return length === undefined ? most : Math.min(Number(length), most);
-}
-
-/** What the sender is to blame for; the rest are troubles of the service. */
-function isRefusal(answer: AnyAnswer): answer is Answer {
-  return "json" in answer && answer.status >= 400 && answer.status < 500;
 }
 
 /** @throws where a public operation was mounted as one that is not. */

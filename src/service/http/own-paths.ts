@@ -6,8 +6,8 @@ import { createFresh } from "../fresh.ts";
 import type { Metrics } from "../metrics.ts";
 import { openApiDocument } from "../openapi/openapi.ts";
 import { answerJson, refuse, refuseUnavailable } from "./answers.ts";
-import { send } from "./mount.ts";
 import type { MountContext } from "./mount.ts";
+import { send } from "./send.ts";
 
 /** How long the store counts as reachable after it answered: anyone may ask, as often as they like. */
 const READY_FRESH_MS = 1000;

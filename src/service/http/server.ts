@@ -14,7 +14,6 @@ import { clientAddress } from "./client-address.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { HttpLimits } from "./limits.ts";
 import type { Listener } from "./listener.ts";
-import { send } from "./mount.ts";
 import type { MountContext } from "./mount.ts";
 import { createOutageLog } from "./outage-log.ts";
 import { mountDescription, mountHealth } from "./own-paths.ts";
@@ -22,6 +21,7 @@ import { createConnectionRefusal } from "./refuse-connection.ts";
 import { createRequestId } from "./request-id.ts";
 import { loggedPath, methodLabel, pathOf, routeLabel } from "./request-labels.ts";
 import { methodsAt, routePath, shadowedPaths } from "./routing.ts";
+import { send } from "./send.ts";
 
 /** What the end of the service and its requests know of each other. */
 export interface Draining {
