@@ -48,10 +48,10 @@ async function raw(url: string, ...parts: readonly string[]): Promise<string> {
   return answer;
 }
 
-function changeKeys(running: RunningService, assignment: string): void {
-  const database = new DatabaseSync(join(running.data_directory, "service.db"));
-  database.exec(`update api_keys set ${assignment}`);
-  database.close();
+async function changeKeys(running: RunningService, assignment: string): Promise<void> {
+  using database = new DatabaseSync(join(running.data_directory, "service.db"));
+  // The service, in this thread, writes now and then: to wait for it in SQLite would wait for ever.
+  await expect.poll(() => database.exec(`update api_keys set ${assignment}`)).toBeUndefined();
 }
 
 describe("POST /v1/robots/setup", () => {
@@ -167,7 +167,7 @@ describe("credentials", () => {
   ])("a key with %s: %i, on the next request", async (assignment, status, detail) => {
     const running = await service();
     expect((await running.send("GET", "/v1/robots")).status).toBe(200);
-    changeKeys(running, assignment);
+    await changeKeys(running, assignment);
     const answer = await running.send("GET", "/v1/robots");
     expect(answer.status).toBe(status);
     if (detail !== undefined) expect(errorBodySchema.parse(await answer.json()).detail).toBe(detail);
