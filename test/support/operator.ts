@@ -5,6 +5,7 @@ import { join } from "node:path";
 
 import { runOperatorProgram } from "../../src/cli/operator-program.ts";
 import type { ProcessContext } from "../../src/cli/process-context.ts";
+import { DEFAULT_TIMEOUTS } from "../../src/client/transport.ts";
 import { systemClock } from "../../src/platform/clock.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { systemMachine } from "../../src/platform/machine.ts";
@@ -83,8 +84,13 @@ export interface OperatorSurroundings extends Surroundings {
   readonly clock?: Clock;
 }
 
-/** Waits that take a fiftieth of their time. */
-export const HASTY_CLOCK: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
+const SHORTEST_LIMIT_MS = Math.min(...Object.values(DEFAULT_TIMEOUTS));
+
+/** Waits between two questions take a fiftieth of their time. The limits of a request keep theirs, which a busy machine needs. */
+export const HASTY_CLOCK: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => systemClock.sleep(ms < SHORTEST_LIMIT_MS ? ms / 50 : ms, signal),
+};
 
 /** Runs robot-policy in this process. */
 export function runOperator(

@@ -5,6 +5,9 @@ import type { AddressInfo } from "node:net";
 
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 
+import { systemClock } from "../../../src/platform/clock.ts";
+import type { Clock } from "../../../src/platform/clock.ts";
+import type { Ran } from "../../support/in-process.ts";
 import type { OperatorSite } from "../../support/operator.ts";
 import { openOperatorSite } from "../../support/operator.ts";
 
@@ -25,6 +28,18 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
+/** A busy machine may take longer to answer than a person at the prompt waits. */
+const PATIENT_CLOCK: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(60 * ms, signal) };
+
+/** Asks for names as long as it takes. */
+async function complete(words: readonly string[], environment?: Readonly<Record<string, string>>): Promise<Ran> {
+  const answered = new AbortController();
+  const surroundings = { signal: answered.signal, clock: PATIENT_CLOCK, ...(environment && { environment }) };
+  const ran = await site.runWith(surroundings, "__complete", ...words);
+  answered.abort();
+  return ran;
+}
+
 it.each([
   ["robots", ["arm-1", "arm-2"]],
   ["fleets", ["night shift"]],
@@ -36,16 +51,16 @@ it.each([
   ["types", ["so101_follower", "wheelbarrow"]],
   ["labels", ["line=4", "shift=day"]],
 ])("%s: %j", async (kind, names) => {
-  const { exit_code, out, err } = await site.run("__complete", kind, "robot-policy", "some", "command");
+  const { exit_code, out, err } = await complete([kind, "robot-policy", "some", "command"]);
   expect([exit_code, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
 });
 
 it("models: by their slugs", async () => {
-  expect((await site.run("__complete", "models")).out.split("\n")).toContain("pi0.5");
+  expect((await complete(["models"])).out.split("\n")).toContain("pi0.5");
 });
 
 it("catalog: robot types to register, those of the catalog and those that robots have", async () => {
-  const { out } = await site.run("__complete", "catalog");
+  const { out } = await complete(["catalog"]);
   expect(out.split("\n")).toEqual(expect.arrayContaining(["lerobot.so101-follower.v1", "wheelbarrow"]));
 });
 
@@ -55,7 +70,7 @@ it("the service is the one that the words so far name, however little of a comma
     ["--context", "lab", "robots"],
     ["robots", "show", "--history", `--url=${site.urls.whole}`, "--"],
   ]) {
-    const { out } = await site.runWith({ environment }, "__complete", "robots", "robot-policy", ...words);
+    const { out } = await complete(["robots", "robot-policy", ...words], environment);
     expect([words, out]).toEqual([words, "arm-1\narm-2\n"]);
   }
 });
