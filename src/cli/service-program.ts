@@ -137,9 +137,9 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
     },
     {
       name: "keys revoke",
-      summary: "have an API key refused from now on, and end the sessions it approved",
+      summary: "have an API key refused from now on, and end the sessions it approved and the keys made with it",
       argument: "ID",
-      flags: [...STORE_FLAGS, JSON_FLAG],
+      flags: [...STORE_FLAGS, { flag: "--yes", summary: "revoke it even where other keys end with it" }, JSON_FLAG],
       examples: ["robot-policy-service keys revoke key_01jz0000000000000000000000 --data /srv/robot-policy"],
       load: async () => (await import("../service/commands/keys-revoke.ts")).keysRevoke,
     },

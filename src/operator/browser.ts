@@ -10,8 +10,16 @@ const OPENERS = ["xdg-open", "wslview"] as const;
 export function openBrowser(url: string, environment: OperatorContext["environment"]): void {
   const is_mac = platform() === "darwin";
   const [opener, ...others] = is_mac ? ["open"] : OPENERS;
-  const has_screen = is_mac || SCREENS.some((name) => (environment[name] ?? "") !== "");
-  if (has_screen && opener !== undefined) start(opener, others, url, environment);
+  if ((is_mac || hasScreen(environment)) && opener !== undefined) start(opener, others, url, environment);
+}
+
+/** Whether the person sits at the other end of an ssh, so that their browser reaches nothing that listens here. */
+export function isAtOtherEnd(environment: OperatorContext["environment"]): boolean {
+  return (environment["SSH_CONNECTION"] ?? "") !== "" && !hasScreen(environment);
+}
+
+function hasScreen(environment: OperatorContext["environment"]): boolean {
+  return SCREENS.some((name) => (environment[name] ?? "") !== "");
 }
 
 /** What says that somebody sits in front of this computer, and not at the other end of an ssh. */

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { beyondSpec } from "../../api/beyond-spec.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { openBrowser } from "../browser.ts";
+import { isAtOtherEnd, openBrowser } from "../browser.ts";
 import {
   baseUrl,
   contextAt,
@@ -54,7 +54,8 @@ export async function login(flags: LoginFlags, context: OperatorContext): Promis
     return EXIT.usage;
   }
   await using service = openService(withCredential(target, null), context);
-  const signed_in = flags.browser === false ? await byPolling(service, context) : await byBrowser(service, context);
+  const isElsewhere = flags.browser === false || isAtOtherEnd(context.environment);
+  const signed_in = isElsewhere ? await byPolling(service, context) : await byBrowser(service, context);
   return await finish(signed_in, service, target, flags, context, contexts);
 }
 

@@ -1,8 +1,9 @@
+import { keysInWords } from "../../api/key-lineage.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode } from "../../platform/terminal.ts";
 import { keyView, revokeKey } from "../auth/manage-keys.ts";
 import { createIds } from "../ids.ts";
-import { findKeyOrganization } from "../store/keys.ts";
+import { countEndingWith, findKeyOrganization } from "../store/keys.ts";
 import { commandAuthor } from "./command-author.ts";
 import { commandLine } from "./command-line.ts";
 import { commandMachine } from "./command-machine.ts";
@@ -11,6 +12,8 @@ import type { StoreFlags } from "./locate-store.ts";
 import { withStore } from "./with-store.ts";
 
 export interface KeysRevokeFlags extends StoreFlags {
+  /** Revoke it even where other keys end with it. */
+  readonly yes?: boolean;
   readonly json?: boolean;
 }
 
@@ -24,7 +27,20 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
     const revocation =
       organization_id === undefined
         ? ({ state: "not-found" } as const)
-        : await store.write((transaction) => revokeKey(transaction, organization_id, id, null, author));
+        : await store.write(async (transaction) => {
+            const others = flags.yes === true ? 0 : await countEndingWith(transaction, organization_id, id, author.at);
+            if (others > 0) return { state: "ends-others", others } as const;
+            return revokeKey(transaction, organization_id, id, null, author);
+          });
+    if (revocation.state === "ends-others") {
+      terminal.problem({
+        code: "keys-end-too",
+        what: `With this key end ${keysInWords(revocation.others)}.`,
+        where: id,
+        fix: `See which: ${commandLine("keys list", flags)}; and give --yes to revoke all of them.`,
+      });
+      return EXIT.usage;
+    }
     if (revocation.state !== "revoked") {
       terminal.problem({
         code: "key-unknown",
@@ -39,7 +55,7 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
     else
       terminal.note(
         changed
-          ? `Revoked ${key.id} (${key.label})${keys_ended === 0 ? "" : `, and with it ${keys_ended === 1 ? "the key" : `the ${keys_ended} keys`} made with it`}.`
+          ? `Revoked ${key.id} (${key.label})${keys_ended === 0 ? "" : `, and ${keysInWords(keys_ended)}`}.`
           : `${key.id} was revoked at ${key.revoked_at ?? ""}.`,
       );
     if (is_locked_out) {

@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 
+import { workingCredentials } from "./credentials.ts";
 import { chunksOf, lineageOf } from "./lineage.ts";
 import type { PageRange } from "./page-range.ts";
 import { prepare } from "./prepared.ts";
@@ -140,6 +141,19 @@ export async function markKeysRevoked(
     // Again: one of them may have made a key just before its row was ours.
     if (count === 0) return { lineage, others_ended };
   }
+}
+
+/** How many other keys that work at `now` (ISO 8601) end with a key. */
+export async function countEndingWith(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  id: string,
+  now: string,
+): Promise<number> {
+  const [, ...others] = await lineageOf(transaction, organization_id, id);
+  let count = 0;
+  for (const ids of chunksOf(others)) count += (await workingCredentials(transaction, ids, now)).size;
+  return count;
 }
 
 /** How many keys of an organization are not revoked. */

@@ -41,7 +41,8 @@ async function scene(environment: Record<string, string> = {}): Promise<Scene> {
         if (url !== undefined) resolve(new URL(url));
       };
       // With a browser here, its callback is to be first.
-      const clock = words.includes("--no-browser") ? HASTY_CLOCK : systemClock;
+      const isPolling = words.includes("--no-browser") || "SSH_CONNECTION" in environment;
+      const clock = isPolling ? HASTY_CLOCK : systemClock;
       const ended = site.runWith({ environment, onOutput, clock }, "login", ...words);
       return { ended, page };
     },
@@ -144,6 +145,13 @@ describe("login with a browser on this computer", () => {
       exit_code: 130,
     });
   });
+});
+
+it("login over ssh, without a screen: does not wait for a browser that cannot reach this computer", async () => {
+  const site = await scene({ SSH_CONNECTION: "192.0.2.1 50000 192.0.2.2 22" });
+  const { ended, page } = site.startLogin("--url", site.urls.whole);
+  expect(await site.decide(await page, "deny")).toMatch(/^http:\/\/127\.0\.0\.1:9\/no-browser\?/);
+  expect((await ended).exit_code).toBe(5);
 });
 
 it("login --no-browser: waits for a decision in a browser anywhere, or for its end", async () => {

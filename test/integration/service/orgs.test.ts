@@ -27,6 +27,8 @@ interface Site {
   readonly where: readonly string[];
   /** Runs a command beside the service. */
   run(...words: readonly string[]): Promise<Ran>;
+  /** Makes a key with this one. */
+  make(key: string): Promise<string>;
   status(key: string): Promise<number>;
 }
 
@@ -57,6 +59,12 @@ async function openSite(newStore: NewStore, resources: AsyncDisposableStack): Pr
   return {
     where,
     run: (...command) => runServiceCommand(...command, ...where),
+    async make(credential) {
+      const headers = { authorization: `Bearer ${credential}`, "content-type": "application/json" };
+      const body = JSON.stringify({ label: "made over the network" });
+      const made = await fetch(`${url}/v1/me/api-keys`, { method: "POST", headers, body });
+      return apiKeyCreatedSchema.parse(await made.json()).api_key;
+    },
     async status(credential) {
       return (await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${credential}` } })).status;
     },
@@ -141,6 +149,21 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       ["organization.create", organization_id],
     ]);
     expect(audit.stdout).not.toContain(key.slice(0, 20));
+  });
+
+  it("revoke a key that others end with only where told so, and say how many", async () => {
+    const { run, status } = site;
+    const parent = JSON.parse((await run("keys", "create", "--label", "parent", "--org", "default", "--json")).stdout);
+    const child = await site.make(parent.api_key);
+    const refused = await run("keys", "revoke", parent.id);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining("With this key end 1 key made with it."),
+    ]);
+    expect([await status(parent.api_key), await status(child)]).toEqual([200, 200]);
+    const revoked = await run("keys", "revoke", parent.id, "--yes");
+    expect([revoked.code, revoked.stderr]).toEqual([0, expect.stringContaining("(parent), and 1 key made with it.")]);
+    expect([await status(parent.api_key), await status(child)]).toEqual([401, 401]);
   });
 
   it("a key restricted to scopes, as JSON, may do these and no more", async () => {
