@@ -25,8 +25,8 @@ export function createAlarm(clock: Clock): Alarm {
           rung = false;
           return "rung";
         }
-        // Timers know whole milliseconds only and fire up to one early; "due" is not said before it is true.
-        const wait_ms = due_ms - clock.monotonic_ms();
+        // Timers know whole milliseconds only and may fire one early; "due" is not said before it is true.
+        const wait_ms = Math.ceil(due_ms - clock.monotonic_ms());
         if (wait_ms <= 0) return "due";
         waker = new AbortController();
         try {

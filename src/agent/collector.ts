@@ -84,7 +84,6 @@ export function createCollector(options: CollectorOptions): Collector {
   let snapshot: Snapshot | null = null;
   let file_findings: readonly LocatedFinding[] = [];
   let robot_name = current.robot.name;
-  let hostname = machine.identity.hostname();
   let isDistrusted = false;
 
   function startFingerprinter(): Fingerprinter {
@@ -127,23 +126,25 @@ export function createCollector(options: CollectorOptions): Collector {
   async function collectFiles(
     settle: boolean,
     signal: AbortSignal,
-    machine_id: string | null,
+    identified: Promise<string | null>,
   ): Promise<Wanted | Unsettled> {
     const { value } = manifest.reading;
-    hostname = machine.identity.hostname();
-    const parts = { hostname, machine: machine_id };
+    const resolved = value === null ? null : configurationFiles(current, value);
+    const [collected, machine_id] = await Promise.all([
+      resolved?.kind === "files" ? fingerprinter.collect(resolved.files, { settle, signal, ...progress }) : null,
+      identified,
+    ]);
+    const parts = { hostname: machine.identity.hostname(), machine: machine_id };
     robot_name = robotName(current, parts);
-    // Without an error, a draft whose placeholders keep it from being read to its end.
-    if (value === null) {
-      file_findings = [];
-      return { kind: manifest.reading.findings.some(isError) ? "invalid" : "draft" };
-    }
-    const resolved = configurationFiles(current, value);
-    if (resolved.kind === "finding") {
+    if (resolved?.kind === "finding") {
       file_findings = [locate(manifest, resolved.finding)];
       return { kind: "invalid" };
     }
-    const collected = await fingerprinter.collect(resolved.files, { settle, signal, ...progress });
+    // Without an error, a draft whose placeholders keep it from being read to its end.
+    if (value === null || collected === null) {
+      file_findings = [];
+      return { kind: manifest.reading.findings.some(isError) ? "invalid" : "draft" };
+    }
     switch (collected.kind) {
       case "unsettled":
         // What was found the last time stands until there is news.
@@ -178,15 +179,17 @@ export function createCollector(options: CollectorOptions): Collector {
         distrustDocuments();
         fingerprinter.distrust();
       }
-      const [unsettled, machine_id] = await Promise.all([refreshDocuments(settle), machine.identity.machine()]);
+      // Read beside everything else.
+      const identified = machine.identity.machine();
+      const unsettled = await refreshDocuments(settle);
       if (unsettled !== null) return unsettled;
-      const wanted = await collectFiles(settle, signal, machine_id);
+      const wanted = await collectFiles(settle, signal, identified);
       if (wanted.kind === "unsettled") return wanted;
       if (wanted.kind === "body" && !(await isOneDisk())) {
         const paths = [configuration.path, manifest.path];
         return { kind: "unsettled", wait_ms: Math.max(1, current.watch.settle_ms), paths };
       }
-      return { kind: "collected", wanted, machine_id };
+      return { kind: "collected", wanted, machine_id: await identified };
     },
     holds: () => !isDistrusted && configuration.holds() && manifest.holds() && fingerprinter.holds(listedFiles()),
     distrust() {

@@ -56,9 +56,9 @@ export async function parses(path: string, content: Uint8Array): Promise<boolean
   }
 }
 
-/** Loads what `parses` will need for such a file, while it is waited for: the parser of YAML takes 8 ms. */
+/** Loads what `parses` will need for such a file, while it is waited for: the parser of YAML takes 8 ms. The caller sets its timer first. */
 export function prepareToParse(path: string, size_bytes: number): void {
-  if (formatOf(path) === "yaml" && isParsable(path, size_bytes)) void loadYaml();
+  if (formatOf(path) === "yaml" && isParsable(path, size_bytes)) setImmediate(() => void loadYaml());
 }
 
 function formatOf(path: string): Format | undefined {

@@ -23,20 +23,20 @@ export async function replaceDurably(
 ): Promise<void> {
   const temporary = path + TEMPORARY_SUFFIX;
   const file = await createAnew(files, temporary, mode, owner);
-  try {
-    await file.write(bytes);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
   // Where the disk is told at once what became free (mount option `discard`), a rename waits for that, unless somebody has the old
   // file open. It is freed when it is closed, and nobody waits.
-  const old = await files.openForReading(path).catch(() => null);
+  const opening = files.openForReading(path).catch(() => null);
   try {
+    try {
+      await file.write(bytes);
+      await file.sync();
+    } finally {
+      await Promise.all([file.close(), opening]);
+    }
     await files.rename(temporary, path);
     await files.syncDirectory(dirname(path));
   } finally {
-    void old?.close().catch(() => {});
+    void opening.then((old) => old?.close()).catch(() => {});
   }
 }
 

@@ -111,10 +111,12 @@ export const systemFiles: Files = {
   async createExclusive(path, mode, owner) {
     const file = await open(path, "wx", mode);
     try {
-      // open(2) masks the mode with the umask; the caller's word counts.
-      await setMode(file, mode);
-      // Only root may give a file away, and nobody else has to.
-      if (owner !== undefined) await setOwner(file, owner.user_id, owner.group_id).catch(() => {});
+      await Promise.all([
+        // open(2) masks the mode with the umask; the caller's word counts.
+        setMode(file, mode),
+        // Only root may give a file away, and nobody else has to.
+        owner === undefined ? undefined : setOwner(file, owner.user_id, owner.group_id).catch(() => {}),
+      ]);
     } catch (error) {
       await close(file);
       throw error;
@@ -132,7 +134,7 @@ export const systemFiles: Files = {
     try {
       await sync(file);
     } finally {
-      await close(file);
+      void close(file).catch(() => {});
     }
   },
   makeDirectory: makeDirectories,
