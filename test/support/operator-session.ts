@@ -17,6 +17,8 @@ export interface SessionStep {
   readonly json?: true;
   /** What it prints depends on the hour of the day, or on how fast the machine is. */
   readonly unsteady?: true;
+  /** A table with paths below the home folder: where that has a longer name, the terminal is wider, so that the same is cut off. */
+  readonly hasPaths?: true;
 }
 
 /** One command and what came of it, as text. */
@@ -29,6 +31,8 @@ export interface SessionEntry {
 }
 
 const COLUMNS = 80;
+/** Of `/tmp/operator-home-` and six more. */
+const HOME_LENGTH = 25;
 const HOUR_MS = 3_600_000;
 
 /** What an operator does in an afternoon; every command is in it. `HOME` stands for the person's home folder. */
@@ -130,7 +134,7 @@ export const SESSION: readonly SessionStep[] = [
   { words: ["api", "/v1/robots", "--field", "limit=2", "--paginate"] },
   { words: ["api", "GET", "/v1/robots/nobody", "--include"] },
   { words: ["contexts", "add", "lab", "--url", "SERVICE", "--key-file", "HOME/cell-4.key"] },
-  { words: ["contexts", "list"], json: true },
+  { words: ["contexts", "list"], json: true, hasPaths: true },
   { words: ["contexts", "use", "lab"] },
   { words: ["contexts", "show"] },
   { words: ["robots", "list", "--context", "lab"] },
@@ -160,10 +164,11 @@ export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<Ses
   const url = site.urls[which];
   const fill = (word: string) => word.replace("HOME", site.home).replace("SERVICE", url);
   const environment = { ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: site.service.key };
-  for (const { words, json, unsteady } of SESSION) {
+  for (const { words, json, unsteady, hasPaths } of SESSION) {
     const is_steady = unsteady !== true;
     const filled = words.map(fill);
-    yield { ...(await record(site, { environment, columns: COLUMNS }, filled)), is_steady };
+    const columns = COLUMNS + (hasPaths === true ? site.home.length - HOME_LENGTH : 0);
+    yield { ...(await record(site, { environment, columns }, filled)), is_steady };
     if (json === true) yield { ...(await record(site, { environment }, [...filled, "--json"])), is_steady };
   }
 }
@@ -189,7 +194,6 @@ export function steadyText({ words, exit_code, out, err }: SessionEntry): string
 
 const REPLACED: readonly (readonly [RegExp, string])[] = [
   [/http:\/\/127\.0\.0\.1:\d+/g, "http://127.0.0.1:PORT"],
-  [/\/\S*\/operator-home-\w{6}/g, "HOME"],
   [/\b(org|rob|key|dep|gen|use|ses|aud|fleet)_[0-9a-z]{26}\b/g, "$1_00000000000000000000000000"],
   [/\bsk_rps_[0-9A-Za-z]{28}\b/g, "sk_rps_KEY"],
   [/(…|"key_last4": ")[0-9A-Za-z]{4}\b/g, "$1LAST"],
@@ -208,5 +212,7 @@ async function record(
   surroundings: Surroundings,
   words: readonly string[],
 ): Promise<Omit<SessionEntry, "is_steady">> {
-  return { words, ...(await site.runWith(surroundings, ...words)) };
+  const { exit_code, out, err } = await site.runWith(surroundings, ...words);
+  const withoutHome = (text: string) => text.replaceAll(site.home, "HOME");
+  return { words: words.map(withoutHome), exit_code, out: withoutHome(out), err: withoutHome(err) };
 }
