@@ -1,6 +1,16 @@
 /** Builds the programs once for all test files, into a folder of this run, and makes the folder of its databases. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statfsSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -8,6 +18,11 @@ import { memoryFolder } from "./memory.ts";
 
 /** What the PostgreSQL servers of all workers take at most. Containers often have 64 MiB of shared memory. */
 const CLUSTERS_BYTES = 2 ** 31;
+
+/** Part of the name: the process of a run in another container, which shares the memory, is not seen here though it lives. */
+const NAMESPACE_LINK = "/proc/self/ns/pid";
+const NAMESPACE = existsSync(NAMESPACE_LINK) ? readlinkSync(NAMESPACE_LINK).replaceAll(/\D/g, "") : "0";
+const CLUSTERS_PREFIX = `robot-policy-postgres-${NAMESPACE}-`;
 
 const root = join(import.meta.dirname, "../..");
 
@@ -29,8 +44,8 @@ export function setup(): void {
   process.env["NODE_COMPILE_CACHE"] = compiled;
   removeAbandoned();
   const { bavail, bsize } = statfsSync(memoryFolder);
-  const parent = bavail * bsize > CLUSTERS_BYTES ? memoryFolder : folder;
-  clusters = mkdtempSync(join(parent, `robot-policy-postgres-${process.pid}-`));
+  const hasRoom = bavail * bsize > CLUSTERS_BYTES;
+  clusters = mkdtempSync(hasRoom ? join(memoryFolder, `${CLUSTERS_PREFIX}${process.pid}-`) : join(folder, "clusters-"));
   chmodSync(clusters, 0o755);
   process.env["ROBOT_POLICY_TEST_CLUSTERS"] = clusters;
 }
@@ -38,9 +53,10 @@ export function setup(): void {
 /** Databases of runs that were killed: what is in memory goes away with nothing else. */
 function removeAbandoned(): void {
   for (const name of readdirSync(memoryFolder)) {
-    const pid = /^robot-policy-postgres-(\d+)-/.exec(name)?.[1];
+    if (!name.startsWith(CLUSTERS_PREFIX)) continue;
+    const pid = Number.parseInt(name.slice(CLUSTERS_PREFIX.length));
     const path = join(memoryFolder, name);
-    if (pid === undefined || existsSync(`/proc/${pid}`) || lstatSync(path).uid !== process.getuid?.()) continue;
+    if (existsSync(`/proc/${pid}`) || lstatSync(path).uid !== process.getuid?.()) continue;
     rmSync(path, { recursive: true, force: true });
   }
 }
