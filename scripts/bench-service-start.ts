@@ -59,7 +59,7 @@ export async function launch(
 }
 
 /** Resolves with the URL that the service prints. */
-function listening(child: ChildProcess): Promise<string> {
+export function listening(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = "";
     child.stdout?.setEncoding("utf8").on("data", (text: string) => {

@@ -1,16 +1,32 @@
 import type { Clock } from "../platform/clock.ts";
 
-/**
- * Lets requests that have arrived be looked at. A local database answers at once: who asks it again and again without this, and
- * waits for nothing else, holds up everybody.
- */
-export function letOthersIn(): Promise<void> {
+/** The next turn of the event loop, when requests that have arrived were looked at. */
+export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** How long work may go on before others are let in. Several such pieces of work may meet in one turn of the event loop. */
+/** Long work that has let others in, and goes on in this order. */
+const waiting: (() => void)[] = [];
+
+/**
+ * Lets others in: to be called between the steps of long work, because a local database answers at once, and who waits for nothing else
+ * holds up everybody. Of all long work, one step is taken in each turn of the event loop.
+ */
+export function letOthersIn(): Promise<void> {
+  return new Promise((resolve) => {
+    waiting.push(resolve);
+    if (waiting.length === 1) setImmediate(letOneGoOn);
+  });
+}
+
+function letOneGoOn(): void {
+  waiting.shift()?.();
+  if (waiting.length > 0) setImmediate(letOneGoOn);
+}
+
+/** How long work may go on before others are let in. */
 const SLICE_MS = 10;
 
 /**
@@ -26,7 +42,7 @@ export function createTimeSlices(clock: Pick<Clock, "monotonic_ms">): () => Prom
   let begunMs = clock.monotonic_ms();
   return () => {
     if (clock.monotonic_ms() - begunMs < SLICE_MS) return undefined;
-    return letOthersIn().then(() => {
+    return nextTurn().then(() => {
       begunMs = clock.monotonic_ms();
     });
   };

@@ -1,7 +1,6 @@
 import type { PageQuery } from "../../api/pages.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson } from "../http/answers.ts";
-import { letOthersIn } from "../let-others-in.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { PageRange } from "../store/page-range.ts";
 import type { Call } from "./operation.ts";
@@ -38,11 +37,11 @@ export async function answerList<Row extends { readonly id: string }>(
   const [before, after] = list.around;
   if (page.range.rows !== null) {
     const { rows, headers } = pageOf(await list.fetch(page.range), query, url);
-    return { ...answerJson(before + (await print(list, rows)) + after), headers };
+    return { ...answerJson(before + print(list, rows) + after), headers };
   }
   const { part_rows = PART_ROWS } = list;
   const first = await list.fetch({ after: page.range.after, rows: part_rows });
-  if (first.length < part_rows) return answerJson(before + (await print(list, first)) + after);
+  if (first.length < part_rows) return answerJson(before + print(list, first) + after);
   return { status: 200, parts: listInParts(list, first, part_rows) };
 }
 
@@ -52,22 +51,14 @@ async function* listInParts<Row extends { readonly id: string }>(
   part_rows: number,
 ): AsyncGenerator<string> {
   const [before, after] = list.around;
-  yield before + (await print(list, first));
+  yield before + print(list, first);
   for (let part = first; part.length === part_rows;) {
     part = await list.fetch({ after: part.at(-1)?.id ?? null, rows: part_rows });
-    if (part.length > 0) yield `,${await print(list, part)}`;
+    if (part.length > 0) yield `,${print(list, part)}`;
   }
   yield after;
 }
 
-/** A view may be of a fleet with a thousand members. */
-const PRINTED_AT_A_TIME = 10;
-
-async function print<Row>({ view }: List<Row>, rows: readonly Row[]): Promise<string> {
-  const printed: string[] = [];
-  for (const row of rows) {
-    if (printed.length > 0 && printed.length % PRINTED_AT_A_TIME === 0) await letOthersIn();
-    printed.push(JSON.stringify(view(row)));
-  }
-  return printed.join(",");
+function print<Row>({ view }: List<Row>, rows: readonly Row[]): string {
+  return rows.map((row) => JSON.stringify(view(row))).join(",");
 }

@@ -2,11 +2,16 @@ import type { FleetCreate, FleetModelUpdate } from "../../api/fleets.ts";
 import type { PageQuery } from "../../api/pages.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
+import { letOthersIn } from "../let-others-in.ts";
 import { deriveFleet } from "../readiness/derive-fleet.ts";
 import type { FleetFacts } from "../readiness/fleet-facts.ts";
 import { deriveNeeds } from "../readiness/needs.ts";
+import { LARGE_FLEET } from "../store/fleet-facts.ts";
 import { findFleetFacts, listFleetFacts } from "../store/fleets.ts";
+import type { PageRange } from "../store/page-range.ts";
 import { readSnapshot } from "../store/snapshot.ts";
+import { StoreUnavailableError } from "../store/unavailable.ts";
+import { createTurns } from "./turns.ts";
 import type { List } from "./answer-list.ts";
 import { answerList, ITEMS } from "./answer-list.ts";
 import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./fleet-changes.ts";
@@ -43,8 +48,12 @@ export function createFleet({ newId, machine, nudge }: OperationContext): Handle
   };
 }
 
-/** Fleets of a list that are held at once, without letting others in between: each may have a thousand members. */
-const LIST_PART_FLEETS = 10;
+/** Fleets of a list that are held at once: each may have a thousand members. */
+const LIST_PART_FLEETS = 100;
+/** Fleets that a list looks at when its turn comes: others wait for so many at most. */
+const FLEETS_OF_A_TURN = 10;
+/** Lists that wait for their turn. */
+const WAITING_LISTS_MAXIMUM = { own: 256, all: 4096 } as const;
 
 /** `GET /v1/fleets`: every fleet of the organization, oldest first. */
 export function listFleets(context: OperationContext): Handler<null, PageQuery> {
@@ -56,20 +65,50 @@ export function listFleetNeeds(context: OperationContext): Handler<null, PageQue
   return answerFleets(context, ITEMS, deriveNeeds);
 }
 
+/** Fleets as a list shows them. Organizations take turns, however many lists one of them asks for. */
 function answerFleets(
   { store, machine }: OperationContext,
-  around: List<FleetFacts>["around"],
-  view: (facts: FleetFacts, nowMs: number) => unknown,
+  around: List<FleetItem>["around"],
+  viewOf: (facts: FleetFacts, nowMs: number) => unknown,
 ): Handler<null, PageQuery> {
+  const turns = createTurns(WAITING_LISTS_MAXIMUM);
+
+  async function fetchSome(organizationId: string, range: PageRange): Promise<readonly FleetItem[]> {
+    const facts = await readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, organizationId, range));
+    const nowMs = machine.clock.wall_ms();
+    const items: FleetItem[] = [];
+    for (const each of facts) {
+      items.push({ id: each.id, view: viewOf(each, nowMs) });
+      if (each.members.length > LARGE_FLEET) await letOthersIn();
+    }
+    return items;
+  }
+
+  async function fetch(organizationId: string, { after, rows }: PageRange): Promise<readonly FleetItem[]> {
+    const items: FleetItem[] = [];
+    for (const most = rows ?? Number.POSITIVE_INFINITY; items.length < most;) {
+      const part = { after: items.at(-1)?.id ?? after, rows: Math.min(FLEETS_OF_A_TURN, most - items.length) };
+      const some = await turns.take(organizationId, () => fetchSome(organizationId, part));
+      if (some === null) throw new StoreUnavailableError("Too many lists of fleets wait");
+      items.push(...some);
+      if (some.length < part.rows) break;
+    }
+    return items;
+  }
+
   return (call) =>
     answerList(call, {
       prefix: "fleet",
       around,
       part_rows: LIST_PART_FLEETS,
-      fetch: (range) =>
-        readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, call.principal.organization_id, range)),
-      view: (facts) => view(facts, machine.clock.wall_ms()),
+      fetch: (range) => fetch(call.principal.organization_id, range),
+      view: ({ view }) => view,
     });
+}
+
+interface FleetItem {
+  readonly id: string;
+  readonly view: unknown;
 }
 
 /** `GET /v1/fleets/{fleet_id}`. */

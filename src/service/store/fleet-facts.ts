@@ -9,8 +9,10 @@ import { loadPreparations } from "./preparations.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** Fleets whose facts are put together without letting others in between: each may have a thousand members. */
-const FLEETS_AT_A_TIME = 10;
+/** Fleets whose members are read at a time, at most a thousand of each. */
+const FLEETS_AT_A_TIME = 5;
+/** Groups of members that are judged before others are let in. */
+export const LARGE_FLEET = 100;
 
 /** What the views of these fleets are derived from, in their order. */
 export async function loadFleetFacts(
@@ -37,20 +39,17 @@ async function loadSome(
     reader,
     fleets.map(({ id }) => id),
   );
-  const loaded = fleets.map((fleet) => ({
-    fleet,
-    active: generationOf(generations, fleet.generation_id),
-    update: fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id),
-    rows: members.get(fleet.id) ?? [],
-  }));
-  const questions = loaded.flatMap(({ active, update, rows }) =>
-    (update === null ? [active] : [active, update]).flatMap(({ requirements }) =>
+  const facts: FleetFacts[] = [];
+  for (const fleet of fleets) {
+    const active = generationOf(generations, fleet.generation_id);
+    const update = fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id);
+    const rows = members.get(fleet.id) ?? [];
+    if (rows.length > LARGE_FLEET) await letOthersIn();
+    const questions = (update === null ? [active] : [active, update]).flatMap(({ requirements }) =>
       rows.map((row) => [row, requirements] as const),
-    ),
-  );
-  const obstacleOf = await loadObstacles(reader, questions);
-  return loaded.map(({ fleet, active, update, rows }) => {
-    return {
+    );
+    const obstacleOf = await loadObstacles(reader, questions);
+    facts.push({
       id: fleet.id,
       name: fleet.name,
       readiness_mode: fleet.readiness_mode,
@@ -59,8 +58,9 @@ async function loadSome(
       active: active.facts,
       update: update?.facts ?? null,
       members: rows.map((row) => memberGroup(row, active, update, obstacleOf)),
-    };
-  });
+    });
+  }
+  return facts;
 }
 
 interface Generation {

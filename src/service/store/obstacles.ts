@@ -24,8 +24,10 @@ export type ObstacleOf = (robot: JudgedRobot, requirements: string) => string | 
 
 type Question = readonly [robot: JudgedRobot, requirements: string];
 
-/** Judged without letting others in between: what one contract says may be as large as a request. */
+/** Equipment in memory at a time: what one contract says may be as large as a request. */
 const JUDGED_AT_A_TIME = 16;
+/** Characters of equipment that are judged before others are let in. */
+const LARGE_EQUIPMENT = 16_384;
 /** Verdicts that are remembered, of a few hundred bytes each; the oldest go. */
 const VERDICTS_MAXIMUM = 100_000;
 
@@ -63,8 +65,8 @@ export async function loadObstacles(
       verdicts.set(key, verdict);
       // Else it registered as another kind since the question was put.
       if (equipment_sha256 === (row?.equipment_sha256 ?? null)) remember(key, verdict);
+      if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await letOthersIn();
     }
-    await letOthersIn();
   }
   return (robot, requirements) => {
     const verdict = verdicts.get(keyOf(robot, requirements));

@@ -1,6 +1,6 @@
 import type { Transaction } from "kysely";
 
-import { letOthersIn } from "../let-others-in.ts";
+import { nextTurn } from "../let-others-in.ts";
 import type { Tables } from "./tables.ts";
 import { StoreUnavailableError } from "./unavailable.ts";
 
@@ -50,7 +50,7 @@ export function createWriter(runner: WriteRunner): Writer {
 
   async function drain(): Promise<void> {
     // One turn of the event loop: requests that arrived together share the first commit.
-    await letOthersIn();
+    await nextTurn();
     while (pending.length > 0) {
       // Those that go alone wait for others: nobody else waits with them.
       for (const write of await runner.together(pending.splice(0, BATCH_MAXIMUM))) track(alone, runner.alone(write));

@@ -1,0 +1,143 @@
+/**
+ * Attacks the shipped service with its limits as they are by default, one attack after the other, each on a fresh store, and measures an
+ * honest organization beside it from another address: how long its requests take and how many fail, and the memory of the service.
+ *
+ *     scripts/siege --store both
+ *     scripts/siege --only 8 --program /old/dist/robot-policy-service.cjs     # what it was before
+ *
+ * Attackers have a lower priority than the service, because on a machine of one's own they would be elsewhere. Exits 0 when every goal is
+ * kept: p99 of the honest organization at most 250 ms, none of its requests failed, at most 400 MB.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { constants, setPriority } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+
+import { POSTGRES_PROGRAMS, startPostgres } from "../test/support/postgres.ts";
+import { memoryOf } from "./bench-process.ts";
+import { endWithScript, scratchFolder } from "./end-of-script.ts";
+import { ATTACKS } from "./siege-attacks.ts";
+import type { Attack } from "./siege-attacks.ts";
+import { startBesieged } from "./siege-service.ts";
+import type { Besieged } from "./siege-service.ts";
+
+const GOAL = { p99_ms: 250, errors: 0, memory_mb: 400 } as const;
+/** Until the honest organization has warmed up, and until what the attack left is done. */
+const SETTLE_MS = 2000;
+
+/** What siege-tenant.ts prints in the end. */
+interface Noticed {
+  readonly requests: number;
+  readonly errors: number;
+  readonly p50_ms: number;
+  readonly p99_ms: number;
+  readonly worst_ms: number;
+}
+
+interface Row extends Noticed {
+  readonly store: string;
+  readonly attack: string;
+  readonly memory_mb: number;
+  readonly told: string;
+}
+
+const { values: options } = parseArgs({
+  options: {
+    store: { type: "string", default: "sqlite" },
+    only: { type: "string" },
+    seconds: { type: "string", default: "8" },
+    /** A launcher to attack instead of a fresh build. */
+    program: { type: "string" },
+    json: { type: "boolean", default: false },
+  },
+});
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+const program = options.program ?? build();
+const attacks = ATTACKS.filter(({ number }) => options.only === undefined || String(number) === options.only);
+const rows: Row[] = [];
+if (options.store !== "postgres") for (const attack of attacks) rows.push(await measure("sqlite", attack, []));
+if (options.store !== "sqlite") {
+  if (POSTGRES_PROGRAMS === null) throw new Error("PostgreSQL is missing: apt-get install postgresql");
+  await using cluster = await startPostgres({ fsync: true });
+  for (const attack of attacks.filter((each) => each.store !== "sqlite")) {
+    rows.push(await measure("postgres", attack, ["--database", await cluster.createDatabase()]));
+  }
+}
+if (options.json) console.log(JSON.stringify(rows, null, 2));
+else for (const line of table(rows)) console.log(line);
+process.exitCode = rows.every(isKept) ? 0 : 1;
+
+async function measure(store: string, attack: Attack, flags: readonly string[]): Promise<Row> {
+  console.error(`${store}: ${attack.title} …`);
+  await using service = await startBesieged(program, flags, attack.isLogStalled === true);
+  await attack.prepare?.(service);
+  const tenant = startTenant(service, attack.isSameAddress === true);
+  await sleep(SETTLE_MS);
+  const told = (await attack.run({ ...service, signal: AbortSignal.timeout(Number(options.seconds) * 1000) })) ?? "";
+  await sleep(SETTLE_MS);
+  const noticed = await tenant.end();
+  return {
+    store,
+    attack: `${attack.number} ${attack.title}`,
+    ...noticed,
+    memory_mb: memoryOf(service.processId).peak_mb,
+    told,
+  };
+}
+
+function startTenant({ url, honestKey }: Besieged, isSameAddress: boolean): { end(): Promise<Noticed> } {
+  const script = join(import.meta.dirname, "siege-tenant.ts");
+  const child = spawn(process.execPath, [script, url, honestKey, isSameAddress ? "127.0.0.1" : "127.0.0.2"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  endWithScript(child);
+  setPriority(child.pid ?? 0, constants.priority.PRIORITY_NORMAL);
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => void (output += text));
+  return {
+    async end() {
+      const ended = once(child, "close");
+      child.kill("SIGTERM");
+      await ended;
+      return JSON.parse(output) as Noticed;
+    },
+  };
+}
+
+function isKept({ p99_ms, errors, memory_mb }: Row): boolean {
+  return p99_ms <= GOAL.p99_ms && errors <= GOAL.errors && memory_mb <= GOAL.memory_mb;
+}
+
+function table(all: readonly Row[]): readonly string[] {
+  const head = ["store", "attack", "p50", "p99", "worst", "errors", "memory", "", "the attacker"];
+  const lines = all.map((row) => [
+    row.store,
+    row.attack,
+    `${row.p50_ms} ms`,
+    `${row.p99_ms} ms`,
+    `${row.worst_ms} ms`,
+    `${row.errors} of ${row.requests}`,
+    `${row.memory_mb.toFixed(0)} MB`,
+    isKept(row) ? "ok" : "OVER",
+    row.told,
+  ]);
+  const cells = [head, ...lines];
+  const widths = head.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  return cells.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function build(): string {
+  const out = scratchFolder("robot-policy-siege-");
+  const words = [join(import.meta.dirname, "build.ts"), "--program", "robot-policy-service", "--out", out];
+  if (spawnSync(process.execPath, words, { stdio: ["ignore", 2, "inherit"] }).status !== 0) {
+    throw new Error("the build failed");
+  }
+  return join(out, "robot-policy-service.cjs");
+}
