@@ -12,7 +12,10 @@ interface CredentialId {
   readonly id: string;
 }
 
-/** A key or session of an organization. It cannot be ended by others before the transaction is, and any number may hold it at a time. */
+/**
+ * A key or session of an organization. It cannot be ended by others before the transaction is: they lock its row for an update. Any
+ * number may hold it at a time, also beside one who notes that it was used.
+ */
 export async function holdCredential(
   transaction: Transaction<Tables>,
   table: "api_keys" | "sessions",
@@ -28,7 +31,7 @@ const holdKey = prepare<CredentialId, CredentialEnd>((database, parameter) =>
     .select(["expires_at", "revoked_at"])
     .where("organization_id", "=", parameter("organization_id"))
     .where("id", "=", parameter("id"))
-    .forShare(),
+    .forKeyShare(),
 );
 
 const holdSession = prepare<CredentialId, CredentialEnd>((database, parameter) =>
@@ -37,7 +40,7 @@ const holdSession = prepare<CredentialId, CredentialEnd>((database, parameter) =
     .select(["expires_at", "revoked_at"])
     .where("organization_id", "=", parameter("organization_id"))
     .where("id", "=", parameter("id"))
-    .forShare(),
+    .forKeyShare(),
 );
 
 /** Those of these keys and sessions that are neither revoked nor expired at `now` (ISO 8601). */

@@ -85,13 +85,13 @@ export async function findKeyOrganization(reader: Reader, id: string): Promise<s
   return key?.organization_id;
 }
 
-/** One key of an organization, which cannot be changed by others before the transaction ends; any number may hold it at a time. */
+/** One key of an organization, which cannot be revoked by others before the transaction ends; any number may hold it at a time. */
 export function holdKey(
   transaction: Transaction<Tables>,
   organization_id: string,
   id: string,
 ): Promise<KeyViewRow | undefined> {
-  return keyOf(transaction, organization_id, id).forShare().executeTakeFirst();
+  return keyOf(transaction, organization_id, id).forKeyShare().executeTakeFirst();
 }
 
 /** One key of an organization, held against other changes until the transaction ends. */
@@ -127,6 +127,8 @@ export async function markKeysRevoked(
     const lineage = await lineageOf(transaction, organization_id, id);
     let count = 0;
     for (const ids of chunksOf(lineage)) {
+      // Whoever holds one of them to write with it is waited for; an update alone would not do that.
+      await transaction.selectFrom("api_keys").select("id").where("id", "in", ids).orderBy("id").forUpdate().execute();
       const revoked = await transaction
         .updateTable("api_keys")
         .set({ revoked_at: at })

@@ -36,6 +36,8 @@ export async function endSession(
   id: string,
   at: string,
 ): Promise<boolean> {
+  // Whoever holds it to write with it is waited for; an update alone would not do that.
+  await transaction.selectFrom("sessions").select("id").where("id", "=", id).forUpdate().execute();
   const ended = await transaction
     .updateTable("sessions")
     .set({ revoked_at: at })
@@ -56,6 +58,8 @@ export async function endSessionsOf(
 ): Promise<number> {
   let count = 0;
   for (const ids of chunksOf(key_ids)) {
+    const own = transaction.selectFrom("sessions").select("id").where("created_by", "in", ids);
+    await own.where("revoked_at", "is", null).orderBy("id").forUpdate().execute();
     const ended = await transaction
       .updateTable("sessions")
       .set({ revoked_at: at })

@@ -1,8 +1,10 @@
+import { Client } from "pg";
 import * as z from "zod";
 import { expect, it, onTestFinished } from "vitest";
 
 import { apiKeyCreatedSchema } from "../../../src/api/api-keys.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { startService } from "../../support/service.ts";
 import { startSlowRequest } from "../../support/slow-request.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
@@ -13,14 +15,17 @@ const DIGEST = `sha256:${"0".repeat(64)}`;
 
 /** A service, and a key of it that may do everything, to be ended while its requests are under way. */
 async function scene(newStore: NewStore) {
+  const store = await newStore();
   let ahead_ms = 0;
   const monotonic_ms = () => systemClock.monotonic_ms() + ahead_ms;
-  const running = await startService({ store: await newStore(), clock: { ...systemClock, monotonic_ms } });
+  const running = await startService({ store, clock: { ...systemClock, monotonic_ms } });
   onTestFinished(() => running[Symbol.asyncDispose]());
   const made = await running.send("POST", KEYS, { label: "k" });
   const { id, api_key } = apiKeyCreatedSchema.parse(await made.json());
   return {
+    store,
     running,
+    id,
     api_key,
     pass: (ms: number) => void (ahead_ms += ms),
     begin: (path: string, body: object) => startSlowRequest(running.url + path, api_key, body),
@@ -72,6 +77,32 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
     await revoke();
     pass(100);
     expect(await request.finish()).toMatchObject({ status: 401 });
+  });
+
+  it("is revoked only once a write that holds it has ended, and noted as used meanwhile", async ({ skip }) => {
+    const { store, running, id, api_key, revoke } = await scene(newStore);
+    if (store?.kind !== "postgres") return skip("SQLite has one writer");
+    const [writer, other] = [new Client(store.url), new Client(store.url)];
+    for (const client of [writer, other]) {
+      await client.connect();
+      onTestFinished(() => client.end());
+    }
+    await other.query("begin");
+    await other.query("update api_keys set last_used_at = '2026' where id = $1", [id]);
+    // Nobody who writes with the key waits for that.
+    const headers = { authorization: `Bearer ${api_key}`, "content-type": "application/json" };
+    const body = JSON.stringify({ name: "r", robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST });
+    expect((await fetch(`${running.url}/v1/robots/setup`, { method: "POST", headers, body })).status).toBe(200);
+    await other.query("commit");
+    await writer.query("begin");
+    await writer.query("select 1 from api_keys where id = $1 for key share", [id]);
+    let isRevoked = false;
+    const revoked = revoke().then(() => (isRevoked = true));
+    const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    await expect.poll(async () => (await other.query(waits)).rowCount, { timeout: PATIENCE_MS }).toBe(1);
+    expect(isRevoked).toBe(false);
+    await writer.query("commit");
+    await revoked;
   });
 
   it("commits nothing beside other writes that are committed", async () => {
