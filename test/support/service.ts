@@ -1,6 +1,7 @@
 import { rmSync } from "node:fs";
 import { mkdtemp, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 
 import * as z from "zod";
 
@@ -14,6 +15,7 @@ import type { HttpLimits } from "../../src/service/http/limits.ts";
 import { createLog } from "../../src/service/log.ts";
 import { createService } from "../../src/service/service.ts";
 import type { ServiceConfiguration } from "../../src/service/service.ts";
+import { SQLITE_FILE } from "../../src/service/store/sqlite-store.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
 import { memoryFolder } from "./memory.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
@@ -120,4 +122,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
       if (options.data_directory === undefined) rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** As a backup from before the robots was put back. What else the service knows of them stays, for rows that nothing looks at. */
+export function forgetRobots({ data_directory }: Pick<RunningService, "data_directory">): void {
+  using database = new DatabaseSync(join(data_directory, SQLITE_FILE), { enableForeignKeyConstraints: false });
+  database.exec("DELETE FROM robots");
 }

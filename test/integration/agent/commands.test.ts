@@ -6,7 +6,6 @@ import { chmod, mkdir, mkdtempDisposable, readFile, rm, truncate } from "node:fs
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -19,6 +18,7 @@ import type { CommandResult, Robot } from "../../support/robot.ts";
 import { runAgent, setupBodies, writeAtOnce } from "../../support/robot.ts";
 import type { Scene } from "../../support/scene.ts";
 import { createScene, sentDigests, storedRobots, createSceneWithRegions } from "../../support/scene.ts";
+import { forgetRobots } from "../../support/service.ts";
 import { times } from "../../support/tier.ts";
 
 /** What a person sees, without what differs from run to run. */
@@ -411,12 +411,6 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
 });
 
 describe("--setup --if-changed asks the service before it says that it has the registration", () => {
-  /** As a backup from before the robot, and as somebody who has no use for it. */
-  function forget({ service }: Scene): void {
-    using database = new DatabaseSync(join(service.data_directory, "service.db"));
-    database.exec("DELETE FROM robots");
-  }
-
   test.for(["alone", "through the running agent"])("%s", async (how) => {
     await using scene = await createScene();
     const { proxy, robot, service } = scene;
@@ -429,7 +423,7 @@ describe("--setup --if-changed asks the service before it says that it has the r
     };
     expect(await ask()).toEqual({ code: 0, first: "Already registered:", problem: null });
 
-    forget(scene);
+    forgetRobots(service);
     expect(await ask()).toEqual({ code: 0, first: "Registered arm-7", problem: null });
     expect(await service.robots()).toMatchObject([{ name: "arm-7" }]);
 

@@ -1,7 +1,6 @@
 import { appendFile, chmod, chown, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
@@ -19,6 +18,7 @@ import {
 import type { Robot, RobotOptions } from "../../support/robot.ts";
 import { createRobot, replaceIn, setupBodies } from "../../support/robot.ts";
 import { createScene, createSceneWithRegions } from "../../support/scene.ts";
+import { forgetRobots } from "../../support/service.ts";
 import type { Authority, Validity } from "../client/authority.ts";
 import { createAuthority } from "../client/authority.ts";
 import { serveDropped, serveHttp, serveHttps, serveProxy, serveRaw } from "../client/servers.ts";
@@ -650,9 +650,7 @@ test("registration: whether the service still holds it", async () => {
   }
   expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("change to and fro") });
 
-  // Whatever else the service knows of it.
-  using database = new DatabaseSync(join(service.data_directory, "service.db"), { enableForeignKeyConstraints: false });
-  database.exec("DELETE FROM robots");
+  forgetRobots(service);
   expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("HTTP 404") });
 });
 
