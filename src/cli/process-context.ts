@@ -138,7 +138,11 @@ function hasHungWork(own: NodeJS.Process): boolean {
  */
 function exitNow(own: NodeJS.Process, exit_code: number): void {
   try {
-    if (hasHungWork(own)) own.execve?.("/bin/sh", ["sh", "-c", `exit ${exit_code}`], {});
+    if (hasHungWork(own)) {
+      // Node tells nobody of this end: whoever keeps something until the end does it now (code-cache.ts).
+      own.emit("exit", exit_code);
+      own.execve?.("/bin/sh", ["sh", "-c", `exit ${exit_code}`], {});
+    }
   } catch {
     // Without a shell the process waits for its threads after all.
   }

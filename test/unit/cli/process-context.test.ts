@@ -1,4 +1,7 @@
+import { spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempDisposable } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { describe, expect, test } from "vitest";
@@ -113,5 +116,18 @@ describe("endProcess", () => {
       void endProcess(process, 3);`);
     expect(await program.ended()).toBe(3);
     expect(program.output().length).toBe(3_000_000);
+  });
+
+  test("endProcess: a disk that hangs does not hold the process, and who waits for its end is told", async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), "end-process-"));
+    const pipe = join(folder.path, "pipe");
+    expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
+    await using program = start(`
+      import { open, writeSync } from "node:fs";
+      open(${JSON.stringify(pipe)}, "r", () => {});
+      process.once("exit", () => writeSync(1, "told\\n"));
+      void endProcess(process, 3);`);
+    expect(await program.ended()).toBe(3);
+    expect(program.output()).toBe("told\n");
   });
 });
