@@ -22,7 +22,7 @@ const CLUSTERS_BYTES = 2 ** 31;
 /** Part of the name: the process of a run in another container, which shares the memory, is not seen here though it lives. */
 const NAMESPACE_LINK = "/proc/self/ns/pid";
 const NAMESPACE = existsSync(NAMESPACE_LINK) ? readlinkSync(NAMESPACE_LINK).replaceAll(/\D/g, "") : "0";
-const CLUSTERS_PREFIX = `robot-policy-postgres-${NAMESPACE}-`;
+const CLUSTERS_PREFIX = `robot-policy-clusters-${NAMESPACE}-`;
 
 const root = join(import.meta.dirname, "../..");
 
