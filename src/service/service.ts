@@ -60,6 +60,9 @@ export interface Service extends AsyncDisposable {
   reload(): Promise<void>;
 }
 
+/** Connections that the kernel makes before they are accepted. Those beyond try again after one, three and seven seconds. */
+const WAITING_CONNECTIONS = 4096;
+
 type Resolved = ReturnType<typeof resolve>;
 
 /**
@@ -124,7 +127,7 @@ async function start(
   const assembled = await assemble(configuration, foundation, machine, resources, reloads);
   if (assembled.state === "failed") return assembled;
   const { app, loop, scheme } = assembled;
-  await app.listen({ ...listen, listenTextResolver: () => "" });
+  await app.listen({ ...listen, backlog: WAITING_CONNECTIONS, listenTextResolver: () => "" });
   loop.start();
   return { state: "listening", url: urlOf(scheme, app.server.address(), listen.host) };
 }

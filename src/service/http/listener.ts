@@ -5,6 +5,7 @@ import type { Server as TlsServer } from "node:https";
 
 import { refuseUnreadable } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
+import { shareConnections } from "./share-connections.ts";
 import { TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
 import type { CertificatePair } from "./tls.ts";
 
@@ -30,7 +31,7 @@ export function createListener(limits: HttpLimits, certificate: CertificatePair 
   let tls_server: TlsServer | null = null;
 
   function bound<T extends Server | TlsServer>(server: T): T {
-    server.maxConnections = limits.connections;
+    shareConnections(server, limits.connections);
     server.setTimeout(limits.idle_timeout_ms);
     server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
       const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");

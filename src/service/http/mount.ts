@@ -192,7 +192,9 @@ export function route(
       if (admitted === undefined || passage === undefined) {
         throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
-      const worked = await passage.work(() => answerInTime(request, admitted, passage));
+      const whose = admitted.principal?.organization_id ?? clientAddress(request);
+      const worked = await passage.work(whose, () => answerInTime(request, admitted, passage));
+      if (worked === null) return send(reply, refuseUnavailable("Too many requests are waiting"));
       const answered = counted(worked, passage, operation.method);
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },

@@ -19,9 +19,9 @@ export type Verdict =
  * How often each client may ask, counted in this process: replicas count for themselves.
  *
  * A credential that works has a bucket of its own. Everything else counts for the client's address: requests that need no
- * credential, and credentials that do not work. An address that tried too many is not heard with another unknown one, so that
- * guessing costs no look at the store; but credentials that worked before are, or one robot with a bad key would silence
- * all others behind the same NAT.
+ * credential, and credentials that do not work. An address that tried too many is told so instead of what is wrong with the next
+ * one. Each is looked up even then, by its hash in an index, or one robot with a bad key would silence all others behind the same NAT,
+ * those that were never heard before as well.
  */
 export interface RateLimiter {
   /** @param token undefined for a request that authenticates itself with none. */
@@ -54,8 +54,8 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
     identify: identifyClient,
     onArrival({ credential, network }) {
       const now_ms = clock.monotonic_ms();
-      const isKnown = credential !== null && credentials.has(credential);
-      return isKnown ? ofCredential(credentials.look(credential, now_ms)) : ofAddress(addresses.look(network, now_ms));
+      if (credential === null) return ofAddress(addresses.look(network, now_ms));
+      return credentials.has(credential) ? ofCredential(credentials.look(credential, now_ms)) : ALLOWED;
     },
     onAuthenticated({ credential }) {
       return credential === null ? ALLOWED : ofCredential(credentials.take(credential, clock.monotonic_ms()));

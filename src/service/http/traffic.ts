@@ -16,6 +16,11 @@ const SMALL_ANSWER_BYTES = 16 * 1024;
 const SMALL_BODY_BYTES = 4 * 1024;
 /** More than robots of a site send at once; their bytes are counted as well. */
 const WAITING_BODIES = { own: 10_000, all: 20_000 } as const;
+/**
+ * Requests that are worked on at once, and those that wait for it. An organization never has all places: what others send is looked at
+ * beside its sixty-four, however many it sends; so many share a commit.
+ */
+const REQUESTS = { ownAtOnce: 64, allAtOnce: 256, own: 10_000, all: 20_000 } as const;
 /** Seconds after which there is room again, likely. */
 const RETRY_AFTER_S = "1";
 
@@ -27,8 +32,12 @@ export interface Traffic {
 
 /** One request and its answer. */
 export interface Passage {
-  /** Does the work of the request. It counts until then, also where its client is gone. */
-  work<T>(job: () => Promise<T>): Promise<T>;
+  /**
+   * Does the work of the request when its turn has come; null where too many wait. It counts until then, also where its client is gone.
+   *
+   * @param whose organization, or the address of a request that is nobody's.
+   */
+  work<T>(whose: string, job: () => Promise<T>): Promise<T | null>;
   /**
    * Reads the body. Large ones are read one after the other, senders in turn, and other requests are looked at in between: each takes
    * milliseconds, and a hundred may arrive at once. Those that are read without a pause share a commit. Null where too many wait,
@@ -52,6 +61,7 @@ export function createTraffic(
 ): Traffic {
   const tally = createTally(in_flight_bytes);
   const turns = createTurns(WAITING_BODIES);
+  const requests = createTurns(REQUESTS);
   const yieldWhenDue = createTimeSlices(clock);
 
   function refuseFull(party: Party): Answer {
@@ -80,10 +90,10 @@ export function createTraffic(
         deadline = setTimeout(() => response.destroy(), answer_patience_ms + (bytes / answer_bytes_per_s) * 1000);
       };
       return {
-        async work(job) {
+        async work(whose, job) {
           isWorking = true;
           try {
-            return await job();
+            return await requests.take(whose, job);
           } finally {
             isWorking = false;
             if (response.destroyed) share.resize(0);

@@ -49,7 +49,7 @@ describe("rate limits", () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  it("guesses at keys: 401, then 429, while a key that worked before is still heard", async () => {
+  it("guesses at keys: 401, then 429, while every key that works is heard, one that was never seen before too", async () => {
     const { url, send } = await service({ rate_limit: { credential: many, address: few } });
     expect((await send("GET", "/v1/robots")).status).toBe(200);
     const guess = () =>
@@ -59,8 +59,11 @@ describe("rate limits", () => {
     expect(statuses).toEqual([401, 401, 401, 429, 429]);
     expect((await fetch(`${url}/v1/robots`)).status).toBe(429);
     expect((await send("GET", "/v1/robots")).status).toBe(200);
-    // Those over the limit were not looked up.
-    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^robot_policy_service_refused_credentials_total 3$/m);
+    const made = await send("POST", "/v1/me/api-keys", { label: "fresh", scopes: ["robots:read"] });
+    const { api_key } = (await made.json()) as { readonly api_key: string };
+    const headers = { authorization: `Bearer ${api_key}` };
+    expect((await fetch(`${url}/v1/robots`, { headers })).status).toBe(200);
+    expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^robot_policy_service_refused_credentials_total 5$/m);
   });
 
   it("operations without a credential count for the address", async () => {

@@ -2,10 +2,11 @@ import { setImmediate } from "node:timers/promises";
 
 import { describe, expect, it } from "vitest";
 
+import type { TurnLimits } from "../../../src/service/operations/turns.ts";
 import { createTurns } from "../../../src/service/operations/turns.ts";
 
 /** Work that is done when somebody says so, and what has begun so far. */
-function scene(limits: { own: number; all: number }) {
+function scene(limits: TurnLimits) {
   const turns = createTurns(limits);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
@@ -52,6 +53,19 @@ describe("turns", () => {
     for (let count = 0; count < kept.length; count += 1) await endOne();
     expect(await Promise.all(kept)).toEqual(["a1", "a2", "a3", "b1", "b2"]);
     expect(begun).toEqual(["a1", "a2", "b1", "a3", "b2"]);
+  });
+
+  it("several at once, but of one asker no more than its own, so that others never wait for it", async () => {
+    const { begun, take, endOne } = scene({ own: 9, all: 9, ownAtOnce: 2, allAtOnce: 3 });
+    const all = ["a1", "a2", "a3", "b1", "b2", "c1"].map((name) => take(name.slice(0, 1), name));
+    await setImmediate();
+    expect(begun).toEqual(["a1", "a2", "b1"]);
+    await endOne();
+    expect(begun).toEqual(["a1", "a2", "b1", "a3"]);
+    await endOne();
+    expect(begun).toEqual(["a1", "a2", "b1", "a3", "b2"]);
+    for (let count = 0; count < all.length; count += 1) await endOne();
+    expect(await Promise.all(all)).toHaveLength(6);
   });
 
   it("work that fails fails for who asked, and the next has its turn", async () => {

@@ -1,0 +1,50 @@
+import type { Server, Socket } from "node:net";
+
+import { identifyClient } from "./parties.ts";
+
+/**
+ * Keeps a server's connections within a bound, of which the last are nobody's own: where there is no room for a new one, whoever has the most
+ * loses its newest. An IPv6 client counts by its /48. Clients behind one proxy are one party.
+ */
+export function shareConnections(server: Server, maximum: number): void {
+  const parties = new Map<string, Socket[]>();
+  /** Parties by how many connections they have, so that one with the most is found at once. */
+  const bySize: Set<string>[] = [];
+  let most = 0;
+
+  function move(party: string, from: number, to: number): void {
+    bySize[from]?.delete(party);
+    if (to > 0) (bySize[to] ??= new Set()).add(party);
+    most = Math.max(most, to);
+    while (most > 0 && (bySize[most]?.size ?? 0) === 0) most -= 1;
+  }
+
+  function remove(party: string, socket: Socket): void {
+    const sockets = parties.get(party) ?? [];
+    const index = sockets.lastIndexOf(socket);
+    if (index === -1) return;
+    move(party, sockets.length, sockets.length - 1);
+    sockets.splice(index, 1);
+    if (sockets.length === 0) parties.delete(party);
+    count -= 1;
+  }
+
+  let count = 0;
+  server.prependListener("connection", (socket: Socket) => {
+    // It is gone already: there is nobody to count.
+    if (socket.remoteAddress === undefined) return;
+    const party = identifyClient(undefined, socket.remoteAddress).site;
+    const sockets = parties.get(party) ?? [];
+    parties.set(party, sockets);
+    sockets.push(socket);
+    count += 1;
+    move(party, sockets.length - 1, sockets.length);
+    socket.once("close", () => remove(party, socket));
+    if (count <= maximum) return;
+    const [greediest] = bySize[most] ?? [];
+    const newest = greediest === undefined ? undefined : parties.get(greediest)?.at(-1);
+    if (greediest === undefined || newest === undefined) return;
+    remove(greediest, newest);
+    newest.destroy();
+  });
+}
