@@ -17,6 +17,7 @@ import { createService } from "../../src/service/service.ts";
 import type { ServiceConfiguration } from "../../src/service/service.ts";
 import { SQLITE_FILE } from "../../src/service/store/sqlite-store.ts";
 import type { StoreLocation } from "../../src/service/store/store.ts";
+import { eventually } from "./eventually.ts";
 import { memoryFolder } from "./memory.ts";
 import { newSqliteFolder } from "./sqlite-folder.ts";
 
@@ -125,7 +126,22 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
 }
 
 /** As a backup from before the robots was put back. What else the service knows of them stays, for rows that nothing looks at. */
-export function forgetRobots({ data_directory }: Pick<RunningService, "data_directory">): void {
+export async function forgetRobots({ data_directory }: Pick<RunningService, "data_directory">): Promise<void> {
   using database = new DatabaseSync(join(data_directory, SQLITE_FILE), { enableForeignKeyConstraints: false });
-  database.exec("DELETE FROM robots");
+  await beginWriting(database);
+  database.exec("DELETE FROM robots; COMMIT");
+}
+
+/** Begins a transaction beside a service in this thread. While that writes, to wait in SQLite would be to wait for ever. */
+export async function beginWriting(database: DatabaseSync): Promise<void> {
+  const begin = async () => {
+    try {
+      database.exec("BEGIN IMMEDIATE");
+      return true;
+    } catch (error) {
+      if (error instanceof Error && error.message === "database is locked") return undefined;
+      throw error;
+    }
+  };
+  await eventually(begin, "the lock of the database");
 }

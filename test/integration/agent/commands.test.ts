@@ -423,7 +423,7 @@ describe("--setup --if-changed asks the service before it says that it has the r
     };
     expect(await ask()).toEqual({ code: 0, first: "Already registered:", problem: null });
 
-    forgetRobots(service);
+    await forgetRobots(service);
     expect(await ask()).toEqual({ code: 0, first: "Registered arm-7", problem: null });
     expect(await service.robots()).toMatchObject([{ name: "arm-7" }]);
 

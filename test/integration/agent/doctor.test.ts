@@ -650,7 +650,7 @@ test("registration: whether the service still holds it", async () => {
   }
   expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("change to and fro") });
 
-  forgetRobots(service);
+  await forgetRobots(service);
   expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("HTTP 404") });
 });
 

@@ -10,7 +10,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
 import { WAITING_SUMMARIES_MAXIMUM } from "../../../src/service/operations/usage-summary.ts";
 import type { RunningService } from "../../support/service.ts";
-import { startService } from "../../support/service.ts";
+import { beginWriting, startService } from "../../support/service.ts";
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = Date.parse("2026-05-31T12:00:00Z");
@@ -21,8 +21,8 @@ async function scene(robots: number, hours: number, stepHours: 1 | 24 = 1): Prom
   onTestFinished(() => running[Symbol.asyncDispose]());
   using database = new DatabaseSync(join(running.data_directory, "service.db"));
   const organization_id = String(database.prepare("select id from organizations").get()?.["id"]);
-  database.exec(`begin;
-    insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, site, labels, contract, view, created_at, updated_at, refitted_at, changed_at)
+  await beginWriting(database);
+  database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, site, labels, contract, view, created_at, updated_at, refitted_at, changed_at)
       values ('rob_1', '${organization_id}', 'r', 't', 'eu', 'd', null, '{}', null, '', '', '', '', '')`);
   database.exec(`insert into models (slug, display_name, default_checkpoint_id, created_at) values ('m', 'm', 'c', '');
     insert into checkpoints (id, model_slug, requirements, created_at) values ('c', 'm', '{}', '');
@@ -47,7 +47,7 @@ async function scene(robots: number, hours: number, stepHours: 1 | 24 = 1): Prom
 }
 
 /** Puts one more period into the ledger, of a robot of its own. */
-function enterPeriod({ data_directory }: RunningService, start: string, end: string): void {
+async function enterPeriod({ data_directory }: RunningService, start: string, end: string): Promise<void> {
   using database = new DatabaseSync(join(data_directory, "service.db"));
   const start_ms = Date.parse(start);
   const newId = createIds(
@@ -56,9 +56,11 @@ function enterPeriod({ data_directory }: RunningService, start: string, end: str
   );
   const organization_id = String(database.prepare("select id from organizations").get()?.["id"]);
   const seconds = (Date.parse(end) - start_ms) / 1000;
+  await beginWriting(database);
   database
     .prepare("insert into usage_records values (?, ?, 'dep_1', 'arm-late', 'pi', 't', 's', ?, 'second', ?, ?, ?)")
     .run(newId("use"), organization_id, seconds, start, end, start);
+  database.exec("commit");
 }
 
 const summary = async ({ send }: RunningService, query: string) =>
@@ -114,7 +116,7 @@ describe("GET /v1/me/usage/summary", () => {
 
   it("what an outage of days left in one period counts on each of its days, however late the summary begins", async () => {
     const running = await scene(1, 24);
-    enterPeriod(running, "2026-05-20T10:00:00.000Z", "2026-05-30T09:00:00.000Z");
+    await enterPeriod(running, "2026-05-20T10:00:00.000Z", "2026-05-30T09:00:00.000Z");
     const { items } = await summary(running, "?since=2026-05-28T00:00:00Z&until=2026-05-30T12:00:00Z&by=day,robot");
     expect(items).toEqual([
       { day: "2026-05-28", robot: "arm-late", model_slug: null, quantity: 24 * 3600 },
