@@ -9,6 +9,7 @@ import { PREPARATION_PATIENCE_MS } from "../../../src/service/readiness/needs.ts
 import { borrowWindow, BROWSER_NEEDED, signIn, untilLive, WITHOUT_BROWSER } from "../../support/browser.ts";
 import { startDemo } from "../../support/demo-service.ts";
 import type { DemoService } from "../../support/demo-service.ts";
+import { beginWriting } from "../../support/service.ts";
 import { violations, violationsInDialog } from "./axe.ts";
 
 describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
@@ -172,9 +173,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: fleets${BROWSER_NEEDED}`, () => {
   it("a fleet whose endpoint has failed for minutes is stuck: the overview, the list and its page say which, and why", async () => {
     using database = new DatabaseSync(join(demo.service.data_directory, "service.db"));
     const longAgo = new Date(Date.now() - PREPARATION_PATIENCE_MS).toISOString();
+    await beginWriting(database);
     database
       .prepare("update endpoints set health_since = ? where checkpoint_id = 'ckpt_diffusion_pick_3'")
       .run(longAgo);
+    database.exec("COMMIT");
     const reason =
       /^The endpoint of diffusion-pick in eu-central-1 has been unhealthy since .*: answered 503; \d+ of \d+ robots wait\.$/;
     const page = await open("/");

@@ -10,6 +10,7 @@ import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
 import { borrowWindow, BROWSER_NEEDED, signIn, startConsole, WITHOUT_BROWSER } from "../../support/browser.ts";
 import type { RunningService } from "../../support/service.ts";
+import { beginWriting } from "../../support/service.ts";
 import { violations } from "./axe.ts";
 
 const HOUR_S = 3600;
@@ -23,11 +24,11 @@ const FORMULA = '=HYPERLINK("http://x/?"&A1,"y")';
 const ROBOTS = [FORMULA, "-2+3", "@sum", "arm, left", "arm-5", "arm-6", "arm-7", "arm-8"];
 
 /** What the ledger has: the robot of index `i` was served `8 - i` hours a day, on the last 40 days. */
-function fillLedger(running: RunningService, robots: readonly string[], days: number): void {
+async function fillLedger(running: RunningService, robots: readonly string[], days: number): Promise<void> {
   using database = new DatabaseSync(join(running.data_directory, "service.db"));
   const organization_id = String(database.prepare("select id from organizations").get()?.["id"]);
-  database.exec(`begin;
-    insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, view, created_at, updated_at, refitted_at, changed_at)
+  await beginWriting(database);
+  database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, view, created_at, updated_at, refitted_at, changed_at)
       values ('rob_1', '${organization_id}', 'r', 't', 'eu', 'd', '{}', '', '', '', '', '');
     insert into models (slug, display_name, default_checkpoint_id, created_at) values ('m', 'm', 'c', '');
     insert into checkpoints (id, model_slug, requirements, created_at) values ('c', 'm', '{}', '');
@@ -63,7 +64,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
   let running: RunningService;
   beforeAll(async () => {
     running = await startConsole();
-    fillLedger(running, ROBOTS, 40);
+    await fillLedger(running, ROBOTS, 40);
   });
   afterAll(() => running?.[Symbol.asyncDispose]());
 
@@ -179,7 +180,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: usage${BROWSER_NEEDED}`, () => {
     const large = await startConsole();
     onTestFinished(() => large[Symbol.asyncDispose]());
     const robots = Array.from({ length: 600 }, (_, index) => `arm-${index}`);
-    fillLedger(large, robots, 40);
+    await fillLedger(large, robots, 40);
     const before = large.requests.length;
     const page = await open("/usage?days=41", large);
     // 8 + 7 + … + 2 hours of the first seven, one of each other, on 40 days.
