@@ -38,7 +38,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
       await route.continue();
     });
     await signInByForm(page, running, "/keys");
-    await page.getByRole("row", { name: /bootstrap/ }).waitFor();
+    await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
     await createKey("made in between");
     listening.resolve();
     await page.getByRole("row", { name: /made in between/ }).waitFor();
@@ -208,7 +208,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await page.clock.install();
     await page.route("**/console/events*", () => {});
     await signIn(page, running, "/keys");
-    await page.getByRole("row", { name: /bootstrap/ }).waitFor();
+    await page.getByRole("row", { name: /^bootstrap/ }).waitFor();
     await liveness(page, "Connecting…");
     await createKey("made unheard");
     // The page asks again once the service has answered it between two waits.
