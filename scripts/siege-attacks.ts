@@ -132,8 +132,8 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     number: 8,
-    title: "10,000 silent connections",
-    run: (scene) => holdSockets(scene, 10_000, () => {}),
+    title: "12,000 silent connections",
+    run: (scene) => holdSockets(scene, 12_000, () => {}),
   },
   {
     number: 10,

@@ -19,7 +19,7 @@ const timer = setInterval(() => {
   sent += 1;
   if (sent % 5 === 0) send("GET", "/v1/robots?limit=20");
   else if (sent % 5 === 1) send("GET", "/v1/me/account");
-  else send("POST", "/v1/robots/setup", registration(sent));
+  else send("POST", "/v1/robots/setup", registration(sent), sent % 5 === 2);
 }, INTERVAL_MS);
 
 process.once("SIGTERM", () => {
@@ -36,7 +36,8 @@ function registration(number: number): string {
   return JSON.stringify({ name, robot_type_id: "arm", region: "here", configuration_digest: `sha256:${digest}` });
 }
 
-function send(method: string, path: string, body?: string): void {
+/** @param isNew over a connection of its own, as agents send. */
+function send(method: string, path: string, body?: string, isNew = false): void {
   const startedMs = performance.now();
   const headers = {
     authorization: `Bearer ${key}`,
@@ -49,11 +50,14 @@ function send(method: string, path: string, body?: string): void {
     took.push(performance.now() - startedMs);
     if (isError) errors += 1;
   };
-  const request = http.request({ hostname, port, method, path, headers, agent, localAddress }, (answer) => {
-    answer.resume();
-    answer.once("end", () => end(answer.statusCode !== 200));
-    answer.once("error", () => end(true));
-  });
+  const request = http.request(
+    { hostname, port, method, path, headers, agent: isNew ? false : agent, localAddress },
+    (answer) => {
+      answer.resume();
+      answer.once("end", () => end(answer.statusCode !== 200));
+      answer.once("error", () => end(true));
+    },
+  );
   request.setTimeout(TIMEOUT_MS, () => request.destroy());
   request.once("error", () => end(true));
   request.end(body);
