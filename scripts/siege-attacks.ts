@@ -199,7 +199,7 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     number: 15,
-    title: "1,500 busy connections of one organization",
+    title: "512 busy connections of one organization",
     run: (scene) => repeat(scene, 512, (index) => scene.send("POST", "/v1/robots/setup", robot(`r${index % 1000}`))),
   },
   {
