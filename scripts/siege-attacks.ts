@@ -45,7 +45,7 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     number: 2,
-    title: "1 MiB of JSON from nobody",
+    title: "1 MiB of JSON without a credential",
     async run(scene) {
       const body = `{"verifier":[{}${",{}".repeat(348_999)}]}`;
       return repeat(scene, 40, () => scene.send("POST", "/v1/cli/login/start", body, null));
@@ -118,7 +118,7 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     number: 7,
-    title: "answers that nobody reads",
+    title: "unread answers",
     async prepare(service) {
       await each(range(2000), 32, (index) =>
         service.send("POST", "/v1/robots/setup", robot(`r${index}`, { site: "s".repeat(100) })),
@@ -204,7 +204,7 @@ export const ATTACKS: readonly Attack[] = [
   },
   {
     number: 17,
-    title: "a log that nobody reads",
+    title: "an unread log",
     isLogStalled: true,
     run: (scene) => repeat(scene, 8, (index) => scene.send("POST", "/v1/robots/setup", robot(`r${index % 10}`))),
   },

@@ -41,7 +41,7 @@ export async function startBesieged(
   const environment = { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` };
   const models = join(import.meta.dirname, "../config/models.example.yaml");
   const words = ["serve", ...store, "--bootstrap-key-file", keyFile, "--listen", "127.0.0.1:0", "--models", models];
-  // A pipe that nobody reads is a log collector that hangs.
+  // An unread pipe stands for a log collector that hangs.
   const log = isLogStalled ? "pipe" : openSync(join(folder, "log"), "a");
   const child = spawn(program, words, { env: environment, stdio: ["ignore", "pipe", log] });
   endWithScript(child);

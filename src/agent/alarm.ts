@@ -26,11 +26,11 @@ export function createAlarm(clock: Clock): Alarm {
           return "rung";
         }
         // Timers know whole milliseconds only and may fire one early; "due" is not said before it is true.
-        const wait_ms = Math.ceil(due_ms - clock.monotonic_ms());
-        if (wait_ms <= 0) return "due";
+        const waitMs = Math.ceil(due_ms - clock.monotonic_ms());
+        if (waitMs <= 0) return "due";
         waker = new AbortController();
         try {
-          await clock.sleep(Math.min(wait_ms, LONGEST_WAIT_MS), AbortSignal.any([signal, waker.signal]));
+          await clock.sleep(Math.min(waitMs, LONGEST_WAIT_MS), AbortSignal.any([signal, waker.signal]));
         } catch (error) {
           if (!rung && !signal.aborted) throw error;
         } finally {

@@ -5,11 +5,11 @@ const PERIOD_MS = 20;
 
 /** Tells how late timers are, which is how long requests wait because something else holds the event loop. */
 export function watchLoopDelay(metrics: Pick<Metrics, "loopDelayed">): Disposable {
-  let last_ms = performance.now();
+  let lastMs = performance.now();
   const timer = setInterval(() => {
     const now_ms = performance.now();
-    metrics.loopDelayed(Math.max(0, now_ms - last_ms - PERIOD_MS) / 1000);
-    last_ms = now_ms;
+    metrics.loopDelayed(Math.max(0, now_ms - lastMs - PERIOD_MS) / 1000);
+    lastMs = now_ms;
   }, PERIOD_MS);
   timer.unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };

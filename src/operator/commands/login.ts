@@ -55,8 +55,8 @@ export async function login(flags: LoginFlags, context: OperatorContext): Promis
   }
   await using service = openService(withCredential(target, null), context);
   const isElsewhere = flags.browser === false || isAtOtherEnd(context.environment);
-  const signed_in = isElsewhere ? await byPolling(service, context) : await byBrowser(service, context);
-  return await finish(signed_in, service, target, flags, context, contexts);
+  const signedIn = isElsewhere ? await byPolling(service, context) : await byBrowser(service, context);
+  return await finish(signedIn, service, target, flags, context, contexts);
 }
 
 async function byBrowser(service: Service, context: OperatorContext): Promise<SignedIn> {
@@ -90,7 +90,7 @@ function noteCode(user_code: string, { terminal }: OperatorContext): void {
 }
 
 async function finish(
-  signed_in: SignedIn,
+  signedIn: SignedIn,
   service: Service,
   target: ServiceContext,
   flags: LoginFlags,
@@ -98,16 +98,16 @@ async function finish(
   contexts: ContextFiles,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  switch (signed_in.kind) {
+  switch (signedIn.kind) {
     case "denied": {
       const fix = "start again, and approve the login on the page";
       terminal.problem({ code: "login-denied", what: "the login was denied", fix });
       return EXIT.unauthorized;
     }
     case "failed":
-      return failed(signed_in.failure, service, context);
+      return failed(signedIn.failure, service, context);
     case "signed-in": {
-      const login = await describeLogin(target, signed_in.token, context);
+      const login = await describeLogin(target, signedIn.token, context);
       // Before anything is asked of a person again: a token that is not kept is lost.
       const unsaved = (await contexts.save({ ...target, login })) ?? (await contexts.setCurrent(target.name));
       if (unsaved !== null) {

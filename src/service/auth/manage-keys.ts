@@ -137,11 +137,11 @@ export async function revokeKey(
   const { at } = author;
   const { lineage, others_ended: keys_ended } = await markKeysRevoked(transaction, organization_id, id, at);
   await denyLoginsOf(transaction, lineage);
-  const sessions_ended = await endSessionsOf(transaction, organization_id, lineage, at);
+  const sessionsEnded = await endSessionsOf(transaction, organization_id, lineage, at);
   await audit(transaction, author, {
     action: "api_key.revoke",
     subject_id: id,
-    details: { label: key.label, keys_ended, sessions_ended },
+    details: { label: key.label, keys_ended, sessions_ended: sessionsEnded },
   });
   const is_locked_out = key.scopes === null && !(await hasUnrestrictedKey(transaction, organization_id, at));
   return { state: "revoked", key: { ...key, revoked_at: at }, changed: true, keys_ended, is_locked_out };

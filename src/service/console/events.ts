@@ -60,7 +60,7 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
   const feed = createChangeFeed(store, machine, stopping);
   const listening = new Set<Listening>();
   const watch = createCredentialWatch(store, machine, listening, end);
-  let is_attending = false;
+  let isAttending = false;
   let is_visiting = false;
 
   app.route({
@@ -110,7 +110,7 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
       const since = new URL(request.url, "http://service").searchParams.get("since");
       if (since !== null && since !== (await storeTag(store, principal).catch(() => null))) tell(CHANGE_TOPICS);
       if (stopping.aborted || !listening.has(one)) one.response.end();
-      else if (!is_attending) void attend();
+      else if (!isAttending) void attend();
       return reply;
     },
   });
@@ -135,7 +135,7 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
   }
 
   async function attend(): Promise<void> {
-    is_attending = true;
+    isAttending = true;
     for (let ticks = 1; listening.size > 0 && !stopping.aborted; ticks += 1) {
       await clock.sleep(TICK_MS, stopping).catch(() => {});
       // Not waited for, as the visits: a store that does not answer holds back no sign.
@@ -143,7 +143,7 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
       if (ticks % TICKS_PER_BEAT === 0) beat();
       if (ticks % TICKS_PER_VISIT === 0) void visitAll();
     }
-    is_attending = false;
+    isAttending = false;
   }
 
   function beat(): void {

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Clock } from "../../platform/clock.ts";
 import { createTimeSlices } from "../let-others-in.ts";
 import type { Metrics } from "../metrics.ts";
-import { createTurns } from "../operations/turns.ts";
+import { createTurns } from "../turns.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";

@@ -11,7 +11,7 @@ import { findFleetFacts, listFleetFacts } from "../store/fleets.ts";
 import type { PageRange } from "../store/page-range.ts";
 import { readSnapshot } from "../store/snapshot.ts";
 import { StoreUnavailableError } from "../store/unavailable.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "../turns.ts";
 import type { List } from "./answer-list.ts";
 import { answerList, ITEMS } from "./answer-list.ts";
 import { FLEETS_MAXIMUM, makeFleet, updateModel } from "./fleet-changes.ts";

@@ -12,7 +12,7 @@ import type { Stretch } from "../usage/sums.ts";
 import { createSums } from "../usage/sums.ts";
 import { ruleBroken } from "../validation/finding.ts";
 import type { Handler, OperationContext } from "./operation.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "../turns.ts";
 
 const DAY_MS = 86_400_000;
 /** Periods read at once: a local database answers before anyone else is let in, and a setup waits for several parts. */

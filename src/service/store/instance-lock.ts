@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
-import { errorCode } from "../../platform/files.ts";
+import { isLocked } from "./sqlite-lock.ts";
 
 /**
  * Holds a data directory for one service: a second one on it would be a mistake of configuration nobody notices, and would
@@ -19,19 +19,8 @@ export function lockDirectory(directory: string): Disposable | null {
     lock.exec("begin exclusive");
   } catch (error) {
     lock.close();
-    if (isBusy(error)) return null;
+    if (isLocked(error)) return null;
     throw error;
   }
   return { [Symbol.dispose]: () => lock.close() };
-}
-
-const SQLITE_BUSY = 5;
-
-function isBusy(error: unknown): boolean {
-  return (
-    errorCode(error) === "ERR_SQLITE_ERROR" &&
-    error instanceof Error &&
-    "errcode" in error &&
-    error.errcode === SQLITE_BUSY
-  );
 }

@@ -50,7 +50,7 @@ export interface Tables {
     created_at: string;
     /** When it last registered. */
     updated_at: string;
-    /** When its type, region or contract last became others: what fleets and deployments judge it by. */
+    /** When its type, region or contract last became others. */
     refitted_at: string;
     /** When anything of its registration last became other than before. */
     changed_at: string;

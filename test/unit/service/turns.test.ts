@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 
 import { describe, expect, it } from "vitest";
 
-import type { TurnLimits } from "../../../src/service/operations/turns.ts";
-import { createTurns } from "../../../src/service/operations/turns.ts";
+import type { TurnLimits } from "../../../src/service/turns.ts";
+import { createTurns } from "../../../src/service/turns.ts";
 
 /** Work that is done when somebody says so, and what has begun so far. */
 function scene(limits: TurnLimits) {
