@@ -3,6 +3,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { isAllowed } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import { keyView } from "../auth/manage-keys.ts";
+import { CredentialEndedError } from "../auth/still-valid.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
@@ -16,7 +17,7 @@ import type { Handler, OperationContext } from "./operation.ts";
 import { authorship } from "./operation.ts";
 
 /** `DELETE /v1/cli/session`: ends the session the request came with, and never a key. */
-export function endOwnSession({ store, newId, machine }: OperationContext): Handler<null> {
+export function endOwnSession({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
     const { credential, credential_id: id, organization_id } = call.principal;
     if (credential !== "session") {
@@ -24,12 +25,11 @@ export function endOwnSession({ store, newId, machine }: OperationContext): Hand
     }
     const at = new Date(machine.clock.wall_ms()).toISOString();
     const author = authorship(call, newId, at);
-    const ended = await store.write(async (transaction) => {
-      if (!(await endSession(transaction, organization_id, id, at))) return false;
+    await call.write(async (transaction) => {
+      // Two requests that end it at the same time: one of them did.
+      if (!(await endSession(transaction, organization_id, id, at))) throw new CredentialEndedError();
       await audit(transaction, author, { action: "session.end", subject_id: id, details: {} });
-      return true;
     });
-    if (!ended) return refuse("Unauthorized", "Session has ended", { "www-authenticate": "Bearer" });
     return answerJson(JSON.stringify({ id, revoked_at: at }));
   };
 }

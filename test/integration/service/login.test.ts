@@ -31,9 +31,14 @@ interface Scene {
   logIn(token?: string): Promise<string>;
 }
 
-async function scene(store: StoreLocation | undefined): Promise<Scene> {
+/** @param pace how much faster than ours the clock of the service runs, by which it knows how long a request takes. */
+async function scene(store: StoreLocation | undefined, { pace = 1 } = {}): Promise<Scene> {
   let ahead_ms = 0;
-  const clock: Clock = { ...systemClock, wall_ms: () => systemClock.wall_ms() + ahead_ms };
+  const clock: Clock = {
+    ...systemClock,
+    wall_ms: () => systemClock.wall_ms() + ahead_ms,
+    monotonic_ms: () => systemClock.monotonic_ms() * pace,
+  };
   const running = await startService({ store, clock });
   onTestFinished(() => running[Symbol.asyncDispose]());
   const call: Scene["call"] = (token, method, path, body) =>
@@ -127,6 +132,11 @@ describeOnEachStore("logins of a command line", (newStore) => {
     expect((await call(other, "GET", "/v1/robots")).status).toBe(200);
     const typo = other.slice(0, -1) + (other.endsWith("0") ? "1" : "0");
     await expectRefused(await call(typo, "GET", "/v1/robots"), "Invalid session token");
+  });
+
+  it("give a session that is told that it ended, however long that took", async () => {
+    const { call, logIn } = await scene(await newStore(), { pace: 100_000 });
+    expect((await call(await logIn(), "DELETE", "/v1/cli/session")).status).toBe(200);
   });
 
   it("give a session that lives no longer than the key that approved it", async () => {
