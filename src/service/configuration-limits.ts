@@ -3,6 +3,7 @@ import type { Place, Reader } from "../manifest/fields.ts";
 import { boolean, integer, number } from "../manifest/readers.ts";
 import { HTTP_LIMITS } from "./http/limits.ts";
 import type { HttpLimits } from "./http/limits.ts";
+import { readShares } from "./configuration-shares.ts";
 import { RATE_LIMITS } from "./http/rate-limits.ts";
 import type { RateLimit, RateLimits } from "./http/rate-limits.ts";
 
@@ -43,11 +44,14 @@ export const readLimits: Reader<HttpLimits> = (place) => {
     const value = fields.optional(key, number(TIMEOUT_S));
     return value === undefined ? standard_ms : Math.round(value * MS_PER_S);
   };
+  const connections = fields.optional("connections", integer(CONNECTIONS)) ?? HTTP_LIMITS.connections;
   const limits: HttpLimits = {
     ...HTTP_LIMITS,
     body_bytes: fields.optional("body_bytes", integer(BODY_BYTES)) ?? HTTP_LIMITS.body_bytes,
     header_bytes: fields.optional("header_bytes", integer(HEADER_BYTES)) ?? HTTP_LIMITS.header_bytes,
-    connections: fields.optional("connections", integer(CONNECTIONS)) ?? HTTP_LIMITS.connections,
+    connections,
+    connectionsOfAddress: fields.optional("connections_of_address", integer(CONNECTIONS)) ?? connections,
+    ...readShares(fields),
     headers_timeout_ms: seconds("headers_timeout_s", HTTP_LIMITS.headers_timeout_ms),
     request_timeout_ms: seconds("request_timeout_s", HTTP_LIMITS.request_timeout_ms),
     keep_alive_timeout_ms: seconds("keep_alive_timeout_s", HTTP_LIMITS.keep_alive_timeout_ms),

@@ -54,8 +54,8 @@ export function createTurns({ own, all, ownAtOnce = 1, allAtOnce = 1 }: TurnLimi
     for (const [whose, line] of lines) {
       if (!hasRoom(whose)) continue;
       lines.delete(whose);
-      const [first, ...others] = line;
-      if (others.length > 0) lines.set(whose, others);
+      const first = line.shift();
+      if (line.length > 0) lines.set(whose, line);
       if (first === undefined) continue;
       waiting -= 1;
       begin(whose);

@@ -11,12 +11,14 @@ import type { MountContext } from "../http/mount.ts";
 import type { Metrics } from "../metrics.ts";
 import { mountEvents } from "./events.ts";
 import { mountLogins } from "./logins.ts";
+import type { PlaceLimits } from "./places.ts";
 import type { ConsoleFiles } from "./serve-files.ts";
 import { mountSessions } from "./sessions.ts";
 
 export interface ConsoleOptions {
   readonly files: ConsoleFiles;
   readonly metrics: Metrics;
+  readonly streams: PlaceLimits;
   /** Aborted when the service is to end. */
   readonly stopping: AbortSignal;
 }
@@ -25,10 +27,10 @@ export interface ConsoleOptions {
 export function mountConsole(
   app: FastifyInstance,
   context: MountContext,
-  { files, metrics, stopping }: ConsoleOptions,
+  { files, metrics, streams, stopping }: ConsoleOptions,
 ): void {
   files.mount(app);
   mountSessions(app, context, metrics);
   mountLogins(app, context);
-  mountEvents(app, context, stopping);
+  mountEvents(app, context, streams, stopping);
 }

@@ -15,9 +15,8 @@ import type { ChangeTopic } from "./change-topics.ts";
 import { EVENTS_PATH } from "./console-paths.ts";
 import { createCredentialWatch } from "./credential-watch.ts";
 import { whoMakesRoom } from "./places.ts";
+import type { PlaceLimits } from "./places.ts";
 
-/** A browser shares one stream among its windows, wherever it has locks for that. */
-export const LISTENERS_MAXIMUM = { credential: 20, organization: 200, all: 1000 } as const;
 /** How often it is looked for credentials that have ended. */
 const TICK_MS = 500;
 /** How often a page hears that the service is there: one that misses a sign asks, and tells the person within five seconds. */
@@ -54,7 +53,12 @@ interface Listening {
  *
  * `?since=` is what the store was (`storeTag`) before the page asked for anything: what changed until it listens, it is told at once.
  */
-export function mountEvents(app: FastifyInstance, context: MountContext, stopping: AbortSignal): void {
+export function mountEvents(
+  app: FastifyInstance,
+  context: MountContext,
+  limits: PlaceLimits,
+  stopping: AbortSignal,
+): void {
   const { gate, store, machine, lastUsed } = context;
   const { clock } = machine;
   const feed = createChangeFeed(store, machine, stopping);
@@ -80,7 +84,7 @@ export function mountEvents(app: FastifyInstance, context: MountContext, stoppin
       if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));
 
       const one: Listening = { principal, credential, response: reply.raw, is_open: false };
-      const leaving = whoMakesRoom([...listening], one, LISTENERS_MAXIMUM);
+      const leaving = whoMakesRoom([...listening], one, limits);
       if (leaving !== null) close(leaving);
       listening.add(one);
       one.response.once("close", () => listening.delete(one));

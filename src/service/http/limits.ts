@@ -1,9 +1,13 @@
 import { BODY_BYTES } from "../../api/body-bytes.ts";
+import type { PlaceLimits } from "../console/places.ts";
+import { ROBOT_LIMITS } from "../operations/robot-limits.ts";
+import type { RobotLimits } from "../operations/robot-limits.ts";
+import type { TurnLimits } from "../turns.ts";
 import type { Shares } from "./parties.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-/** Bounds of one HTTP connection. A robot needs a fraction of each. */
+/** What clients may take of the service: each connection, each party, and all together. */
 export interface HttpLimits {
   /** Larger bodies are refused with 413, whatever the operation takes. */
   readonly body_bytes: number;
@@ -29,6 +33,13 @@ export interface HttpLimits {
   /** How often the two request timeouts are looked at. */
   readonly check_interval_ms: number;
   readonly connections: number;
+  /** Of one address, which is one party. Of IPv6 a /48 counts as one. */
+  readonly connectionsOfAddress: number;
+  /** Requests that are worked on, and those that wait for it, of one organization and of all. */
+  readonly requests: Required<TurnLimits>;
+  /** Streams of events to pages of the console. */
+  readonly streams: PlaceLimits;
+  readonly robots: RobotLimits;
   /** How often the TLS files are looked at. */
   readonly certificate_check_ms: number;
   /** How long requests in flight may take after the service was asked to stop. */
@@ -47,7 +58,14 @@ export const HTTP_LIMITS: HttpLimits = {
   keep_alive_timeout_ms: 75_000,
   idle_timeout_ms: 90_000,
   check_interval_ms: 1000,
-  connections: 10_000,
+  // Each robot of such a site may hold one, and there is room for others.
+  connections: 12_000,
+  connectionsOfAddress: 12_000,
+  // An organization never has all places: what others send is looked at beside its sixty-four, however many it sends; so many share a commit.
+  requests: { ownAtOnce: 64, allAtOnce: 256, own: 10_000, all: 20_000 },
+  // A browser shares one stream among its windows, wherever it has locks for that.
+  streams: { credential: 20, organization: 200, all: 1000 },
+  robots: ROBOT_LIMITS,
   certificate_check_ms: 30_000,
   drain_timeout_ms: 10_000,
 };

@@ -31,7 +31,7 @@ export function createListener(limits: HttpLimits, certificate: CertificatePair 
   let tls_server: TlsServer | null = null;
 
   function bound<T extends Server | TlsServer>(server: T): T {
-    shareConnections(server, limits.connections);
+    shareConnections(server, { all: limits.connections, ofAddress: limits.connectionsOfAddress });
     server.setTimeout(limits.idle_timeout_ms);
     server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
       const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");

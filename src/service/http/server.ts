@@ -116,8 +116,9 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   mountHealth(app, context, draining.signal);
   mountDescription(app, options, context.machine.clock);
   mountRefusals();
-  mountOperations(app, context);
-  if (files !== null) mountConsole(app, context, { files, metrics, stopping: draining.signal });
+  mountOperations(app, context, limits.robots);
+  if (files !== null)
+    mountConsole(app, context, { files, metrics, streams: limits.streams, stopping: draining.signal });
   return app;
 
   /** Paths that another operation would take for a parameter of its own. */

@@ -2,11 +2,17 @@ import type { Server, Socket } from "node:net";
 
 import { identifyClient } from "./parties.ts";
 
+export interface ConnectionLimits {
+  readonly all: number;
+  /** Of one party: an address, or an IPv6 /48. Clients behind one proxy are one party. */
+  readonly ofAddress: number;
+}
+
 /**
- * Keeps a server's connections within a bound, of which the last are nobody's own: where there is no room for a new one, whoever has the most
- * loses its newest. An IPv6 client counts by its /48. Clients behind one proxy are one party.
+ * Keeps a server's connections within bounds. The last places are nobody's own: where there is no room for a new connection, whoever has the
+ * most loses its newest.
  */
-export function shareConnections(server: Server, maximum: number): void {
+export function shareConnections(server: Server, { all, ofAddress }: ConnectionLimits): void {
   const parties = new Map<string, Socket[]>();
   /** Parties by how many connections they have, so that one with the most is found at once. */
   const bySize: Set<string>[] = [];
@@ -40,8 +46,9 @@ export function shareConnections(server: Server, maximum: number): void {
     count += 1;
     move(party, sockets.length - 1, sockets.length);
     socket.once("close", () => remove(party, socket));
-    if (count <= maximum) return;
-    const [greediest] = bySize[most] ?? [];
+    const isGreedy = sockets.length > ofAddress;
+    if (count <= all && !isGreedy) return;
+    const [greediest] = isGreedy ? [party] : (bySize[most] ?? []);
     const newest = greediest === undefined ? undefined : parties.get(greediest)?.at(-1);
     if (greediest === undefined || newest === undefined) return;
     remove(greediest, newest);

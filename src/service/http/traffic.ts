@@ -16,11 +16,6 @@ const SMALL_ANSWER_BYTES = 16 * 1024;
 const SMALL_BODY_BYTES = 4 * 1024;
 /** More than robots of a site send at once; their bytes are counted as well. */
 const WAITING_BODIES = { own: 10_000, all: 20_000 } as const;
-/**
- * Requests that are worked on at once, and those that wait for it. An organization never has all places: what others send is looked at
- * beside its sixty-four, however many it sends; so many share a commit.
- */
-const REQUESTS = { ownAtOnce: 64, allAtOnce: 256, own: 10_000, all: 20_000 } as const;
 /** Seconds after which there is room again, likely. */
 const RETRY_AFTER_S = "1";
 
@@ -52,16 +47,16 @@ export interface Passage {
   goOn(): void;
 }
 
-type TrafficLimits = Pick<HttpLimits, "in_flight_bytes" | "answer_bytes_per_s" | "answer_patience_ms">;
+type TrafficLimits = Pick<HttpLimits, "in_flight_bytes" | "answer_bytes_per_s" | "answer_patience_ms" | "requests">;
 
 export function createTraffic(
-  { in_flight_bytes, answer_bytes_per_s, answer_patience_ms }: TrafficLimits,
+  { in_flight_bytes, answer_bytes_per_s, answer_patience_ms, requests: requestLimits }: TrafficLimits,
   metrics: Pick<Metrics, "heldBack">,
   clock: Pick<Clock, "monotonic_ms">,
 ): Traffic {
   const tally = createTally(in_flight_bytes);
   const turns = createTurns(WAITING_BODIES);
-  const requests = createTurns(REQUESTS);
+  const requests = createTurns(requestLimits);
   const yieldWhenDue = createTimeSlices(clock);
 
   function refuseFull(party: Party): Answer {

@@ -4,7 +4,6 @@ import { HISTORY_SHOWN } from "../../api/registrations.ts";
 import { LOGIN_LIFETIME_MS, POLL_INTERVAL_S } from "../auth/login.ts";
 import { PREPARATION_TIMEOUT_MS } from "../deployments/judge.ts";
 import { FLEETS_MAXIMUM } from "../operations/fleet-changes.ts";
-import { ROBOTS_MAXIMUM } from "../operations/robot-room.ts";
 import { API_KEYS_MAXIMUM } from "../store/keys.ts";
 import { LINEAGE_DEPTH_MAXIMUM } from "../store/lineage.ts";
 
@@ -25,7 +24,7 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
       "Registers the robot of this name, or replaces its registration: its id and created_at stay, everything else becomes what this request says, and what it leaves out is gone. Members of fleets stay members; deployments and fleets are judged anew where the type, the region or the contract changed.",
     answers: {
       200: "The robot as it is registered now.",
-      409: `The organization has ${ROBOTS_MAXIMUM} robots; those it has may still register again.`,
+      409: "The organization has as many robots as it may; those it has may still register again.",
     },
   },
   listRobots: {

@@ -1,9 +1,6 @@
 import { countRobots } from "../store/robots.ts";
 import type { Reader } from "../store/store.ts";
 
-/** Robots of one organization, at most. None ever goes, and lists and selections look at all of them. */
-export const ROBOTS_MAXIMUM = 1_000_000;
-
 /** Of the room that was left at the last count, one part in so many is taken before the next: so many replicas do not pass the maximum together. */
 const REPLICAS_EXPECTED = 10;
 

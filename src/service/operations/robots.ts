@@ -13,7 +13,8 @@ import { createListCache } from "./list-cache.ts";
 import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 import { nextPage, readPage } from "./paging.ts";
-import { createRobotRoom, ROBOTS_MAXIMUM } from "./robot-room.ts";
+import { ROBOT_LIMITS } from "./robot-limits.ts";
+import { createRobotRoom } from "./robot-room.ts";
 import type { RobotRoom } from "./robot-room.ts";
 
 /** Robots of a list that are held at once; a longer list is sent piece by piece. */
@@ -29,9 +30,9 @@ const EVENT: Readonly<Record<Registered["change"], string>> = {
 };
 
 /** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only robots it has may set up. */
-export function setupRobot(context: SetupContext, robots_maximum = ROBOTS_MAXIMUM): Handler<RobotSetup> {
+export function setupRobot(context: SetupContext, limits = ROBOT_LIMITS): Handler<RobotSetup> {
   const { store, newId, machine } = context;
-  const room = createRobotRoom(store.reader, robots_maximum);
+  const room = createRobotRoom(store.reader, limits.organization);
   // Not async itself: a call that waits would hold on to its parsed body, which can be fifty times what was sent.
   return (call) => {
     const now = new Date(machine.clock.wall_ms()).toISOString();

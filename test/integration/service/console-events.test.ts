@@ -13,7 +13,7 @@ import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { createChangeFeed, EVERYTHING_MS } from "../../../src/service/console/change-feed.ts";
 import { CHANGE_TOPICS } from "../../../src/service/console/change-topics.ts";
-import { LISTENERS_MAXIMUM } from "../../../src/service/console/events.ts";
+import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
 import { memoryFolder } from "../../support/memory.ts";
@@ -143,7 +143,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     onTestFinished(() => client.end());
     await client.query("begin; lock table sessions");
     const { hostname, port, host } = new URL(running.url);
-    for (let count = 0; count < LISTENERS_MAXIMUM.credential; count += 1) {
+    for (let count = 0; count < HTTP_LIMITS.streams.credential; count += 1) {
       const socket = connect(Number(port), hostname);
       await new Promise((resolve) => {
         socket.write(`GET /console/events HTTP/1.1\r\nhost: ${host}\r\ncookie: ${cookie}\r\n\r\n`, resolve);
@@ -223,7 +223,7 @@ describe("who listens", () => {
     const running = await service({ configuration: { rate_limit: null } });
     const cookie = await cookieOf(running, running.key);
     const all = [];
-    for (let count = 0; count < LISTENERS_MAXIMUM.credential; count += 1) all.push(await listen(running, { cookie }));
+    for (let count = 0; count < HTTP_LIMITS.streams.credential; count += 1) all.push(await listen(running, { cookie }));
     const ended = new Set<number>();
     for (const [index, one] of all.entries()) void one.ended.then(() => ended.add(index));
     expect((await listen(running, { cookie })).answer.statusCode).toBe(200);

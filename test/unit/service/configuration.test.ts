@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 
 import { DEFAULTS, readConfiguration } from "../../../src/service/configuration.ts";
+import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
 
 const read = (text: string) => readConfiguration(Buffer.from(text));
 
@@ -68,6 +69,36 @@ x-note: mine
       audit_retention_days: null,
       limits: { body_bytes: 20_000, headers_timeout_ms: 1500, request_timeout_ms: 2000, idle_timeout_ms: 90_000 },
     });
+  });
+
+  it("limits of parties: those that are not written are as they were, or the whole where that is less", () => {
+    const { findings, configuration } = read(`limits:
+  connections: 500
+  in_flight_mib: { credential: 2, all: 30 }
+  requests: { organization: 8 }
+  waiting_requests: { all: 100 }
+  streams: { all: 50 }
+  robots: { organization: 12 }
+`);
+    expect(findings).toEqual([]);
+    const mebibytes = (count: number) => count * 1024 * 1024;
+    expect(configuration?.limits).toEqual({
+      ...HTTP_LIMITS,
+      connections: 500,
+      connectionsOfAddress: 500,
+      in_flight_bytes: {
+        credential: mebibytes(2),
+        network: mebibytes(24),
+        site: mebibytes(30),
+        all: mebibytes(30),
+      },
+      requests: { ownAtOnce: 8, allAtOnce: 256, own: 100, all: 100 },
+      streams: { credential: 20, organization: 50, all: 50 },
+      robots: { organization: 12 },
+    });
+    expect(findingsOf("limits:\n  streams: { credential: 30, organization: 20, all: 25 }\n")).toEqual([
+      "2:12 part_of_whole credential (30) is more than all (25)",
+    ]);
   });
 
   it("rate_limit can be switched off", () => {

@@ -14,9 +14,9 @@ afterEach(() => {
 });
 
 /** A server of three places, and clients of loopback addresses, each of which stands for a party. */
-async function scene() {
+async function scene(ofAddress = 3) {
   const server: Server = createServer();
-  shareConnections(server, 3);
+  shareConnections(server, { all: 3, ofAddress });
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
   });
@@ -62,10 +62,17 @@ describe("shareConnections", () => {
     expect(await closed(fourth)).toBe(true);
   });
 
+  it("a party at its own bound loses its newest, though there is room for others", async () => {
+    const { open, closed } = await scene(2);
+    const own = [await open("127.0.0.2"), await open("127.0.0.2"), await open("127.0.0.2")];
+    expect(await closed(own[2]!.resume())).toBe(true);
+    expect([own[0]!.destroyed, own[1]!.destroyed, (await open("127.0.0.3")).destroyed]).toEqual([false, false, false]);
+  });
+
   it("counts IPv6 clients by their /48", () => {
     const server = new EventEmitter();
     // The part of a server that is used here; addresses of other networks cannot be had on loopback.
-    shareConnections(server as Server, 2);
+    shareConnections(server as Server, { all: 2, ofAddress: 2 });
     const sockets = ["2001:db8:1:1::1", "2001:db8:1:2::1", "2001:db8:2:1::1"].map((remoteAddress) => {
       const socket = Object.assign(new EventEmitter(), { remoteAddress, destroyed: false, destroy: () => {} });
       socket.destroy = () => void (socket.destroyed = true);
