@@ -53,6 +53,8 @@ const COPIED = ["src", "test", "config", "systemd", "scripts", "package.json", "
 const COPIED_BESIDE = ["README.md", "CHANGELOG.md", "LICENSE"];
 /** A mistake that makes a test wait for ever is found by then. */
 const TEST_LIMIT_MS = 20_000;
+/** A mistake that makes a loop endless keeps the worker from ending, and fills the memory: it is killed. */
+const RUN_LIMIT_MS = 60_000;
 
 interface Planted {
   readonly path: string;
@@ -190,16 +192,29 @@ class NearTests {
   async #runWith(text: string, file: string, specification: TestSpecification): Promise<Outcome> {
     const source = readFileSync(file, "utf8");
     this.#write(file, text);
+    let isKilled = false;
+    const limit = setTimeout(() => {
+      isKilled = true;
+      void this.#killWorker();
+    }, RUN_LIMIT_MS);
     try {
       const { testModules, unhandledErrors } = await this.#vitest.runTestSpecifications([specification]);
+      // Tests that did not run any more count as skipped.
+      if (isKilled) return "unclear";
       // Vitest answers with every file that it has run so far, those that an earlier mistake made fail among them.
       const own = testModules.filter(({ moduleId }) => moduleId === specification.moduleId);
       if (own.length > 0 && own.every((module) => module.ok()) && unhandledErrors.length === 0) return "passed";
       const isFailure = (message: string) => !/timed out|\[vitest/i.test(message);
       return own.flatMap(failuresOf).some(isFailure) ? "failed" : "unclear";
     } finally {
+      clearTimeout(limit);
       this.#write(file, source);
     }
+  }
+
+  /** The first cancellation asks the worker to end; vitest kills what is there at the second. */
+  async #killWorker(): Promise<void> {
+    await Promise.all([this.#vitest.cancelCurrentRun("test-failure"), this.#vitest.cancelCurrentRun("test-failure")]);
   }
 
   #write(file: string, text: string): void {
