@@ -22,23 +22,21 @@ export function askDaemon(
   path: string,
   signal: AbortSignal,
 ): Promise<ControlAnswer> {
-  const timeout = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
+  const limitMs = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
   return new Promise((resolve) => {
-    const request = httpRequest(
-      { socketPath: socket_path, method, path, signal, timeout, agent: false },
-      (response) => {
-        const chunks: Buffer[] = [];
-        let length = 0;
-        response.on("data", (chunk: Buffer) => {
-          length += chunk.byteLength;
-          if (length > ANSWER_LIMIT_BYTES) response.destroy(new Error("the daemon's answer is too long"));
-          else chunks.push(chunk);
-        });
-        response.on("end", () => resolve(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
-        response.on("error", (error) => resolve({ kind: "failed", detail: error.message }));
-      },
-    );
-    request.on("timeout", () => request.destroy(new Error(`no answer within ${timeout / 1000} s`)));
+    const request = httpRequest({ socketPath: socket_path, method, path, signal, agent: false }, (response) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      response.on("data", (chunk: Buffer) => {
+        length += chunk.byteLength;
+        if (length > ANSWER_LIMIT_BYTES) response.destroy(new Error("the daemon's answer is too long"));
+        else chunks.push(chunk);
+      });
+      response.on("end", () => resolve(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
+      response.on("error", (error) => resolve({ kind: "failed", detail: error.message }));
+    });
+    const limit = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
+    request.on("close", () => clearTimeout(limit));
     request.on("error", (error) => resolve(describe(error, socket_path)));
     request.end();
   });

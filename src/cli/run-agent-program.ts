@@ -1,3 +1,4 @@
+import { systemClock } from "../platform/clock.ts";
 import { systemMachine } from "../platform/machine.ts";
 import { daemonFlags } from "./daemon-flags.ts";
 import type { ProcessContext } from "./process-context.ts";
@@ -8,9 +9,13 @@ import { VERSION } from "./version.ts";
  *
  * The daemon needs none of the commands, and what it does not load it need not hold: here it parts from them.
  */
-export async function runAgentProgram(argv: readonly string[], own: ProcessContext): Promise<number> {
+export async function runAgentProgram(
+  argv: readonly string[],
+  own: ProcessContext,
+  clock = systemClock,
+): Promise<number> {
   const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = own.environment;
-  const machine = systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.process_id);
+  const machine = { ...systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.process_id), clock };
   const context = { ...own, machine, version: VERSION };
   const daemon_flags = daemonFlags(argv);
   if (daemon_flags !== null) {

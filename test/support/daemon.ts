@@ -6,6 +6,7 @@ import { askDaemon } from "../../src/agent/control-client.ts";
 import type { StatusDocument } from "../../src/agent/status.ts";
 import { Interrupted } from "../../src/cli/process-context.ts";
 import { runAgentProgram } from "../../src/cli/run-agent-program.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { startProgram } from "./children.ts";
 import { eventually } from "./eventually.ts";
 import { runInProcess } from "./in-process.ts";
@@ -48,13 +49,14 @@ export function startDaemon(
   folders: readonly string[],
   socketPath: string,
   environment: Readonly<Record<string, string>>,
+  clock?: Clock,
 ): Daemon {
   const stopping = new AbortController();
   let output = "";
   let end: number | null = null;
   let hangUp = () => {};
   const words = ["run", ...folders];
-  const running = runInProcess(`robot-policy-agent ${words.join(" ")}`, (own) => runAgentProgram(words, own), {
+  const running = runInProcess(`robot-policy-agent ${words.join(" ")}`, (own) => runAgentProgram(words, own, clock), {
     environment,
     signal: stopping.signal,
     onOutput(text) {

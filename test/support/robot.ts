@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 import { runAgentProgram } from "../../src/cli/run-agent-program.ts";
+import type { Clock } from "../../src/platform/clock.ts";
 import { endWithTest } from "./children.ts";
 import type { Daemon, DaemonProcess } from "./daemon.ts";
 import { startDaemon, startDaemonProcess } from "./daemon.ts";
@@ -55,8 +56,8 @@ export interface Robot extends AsyncDisposable {
     environment?: Readonly<Record<string, string>>,
     through?: readonly string[],
   ): Promise<CommandResult>;
-  /** Starts the daemon in this process. */
-  start(environment?: Readonly<Record<string, string>>): Promise<Daemon>;
+  /** Starts the daemon in this process. It waits by `clock`. */
+  start(environment?: Readonly<Record<string, string>>, clock?: Clock): Promise<Daemon>;
   /** The same in a process of its own: for what becomes of processes, and for other users, disks and limits. */
   startProcess(environment?: Readonly<Record<string, string>>, through?: readonly string[]): Promise<DaemonProcess>;
   /** Of the files as they are now. */
@@ -109,7 +110,7 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
     run: ([command = "", ...args], environment = {}) => runAgent([command, ...folders, ...args], environment),
     runProcess: ([command = "", ...args], environment = {}, through = []) =>
       runToEnd([...through, process.execPath, AGENT_PROGRAM, command, ...folders, ...args], environment),
-    start: async (environment = {}) => startDaemon(folders, robot.socket_path, environment),
+    start: async (environment = {}, clock) => startDaemon(folders, robot.socket_path, environment, clock),
     startProcess: async (environment = {}, through = []) =>
       startDaemonProcess(
         [...through, process.execPath, AGENT_PROGRAM, "run", ...folders],

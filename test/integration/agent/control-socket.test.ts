@@ -14,8 +14,12 @@ import { daemonProblem } from "../../../src/agent/commands/daemon-problem.ts";
 import { askDaemon } from "../../../src/agent/control-client.ts";
 import { serveControlSocket } from "../../../src/agent/control-socket.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
+import { PushedClock } from "../../support/pushed-clock.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 import { SteppedClock } from "../../unit/fingerprint/machine.ts";
+
+/** As configurations have it that do not say. */
+const RESYNC_MS = 60_000;
 
 const status: StatusDocument = {
   schema_version: 1,
@@ -142,15 +146,21 @@ test("those who hang up while the agent works on their request are bounded, and 
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
 });
 
-test.concurrent("askDaemon: a daemon that hangs is not waited for until its watchdog ends it", async () => {
+test("askDaemon: a daemon that hangs is not waited for until its watchdog ends it", async () => {
+  fakeTimeouts();
   const folder = await mkdtemp(join(tmpdir(), "hung-daemon-"));
   // Accepts, as the kernel does for a stopped process, and says nothing.
   const server = createServer((connection) => connection.resume());
   try {
     server.listen(join(folder, "control.sock"));
     await once(server, "listening");
-    const answer = await askDaemon(join(folder, "control.sock"), "GET", "/status", new AbortController().signal);
-    expect(answer).toEqual({ kind: "failed", detail: "no answer within 5 s" });
+    const answer = askDaemon(join(folder, "control.sock"), "GET", "/status", new AbortController().signal);
+    await once(server, "connection");
+    vi.advanceTimersByTime(4999);
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(1);
+    expect(await answer).toEqual({ kind: "failed", detail: "no answer within 5 s" });
+    expect(vi.getTimerCount()).toBe(0);
   } finally {
     server.close();
     await rm(folder, { recursive: true });
@@ -158,14 +168,23 @@ test.concurrent("askDaemon: a daemon that hangs is not waited for until its watc
 });
 
 test.concurrent("a control socket that cannot be opened at the start is opened later, and that is said once", async () => {
-  await using scene = await createScene({ watch: "{resync_s: 5}" });
+  await using scene = await createScene();
   const { robot } = scene;
+  const clock = new PushedClock();
   await rm(robot.runtime_directory, { recursive: true });
   await writeFile(robot.runtime_directory, "in the way");
-  await using daemon = await robot.start();
+  await using daemon = await robot.start({}, clock);
   await daemon.untilLogged("registered");
   await daemon.untilLogged("control-socket-failed");
+  // Once more in vain, which is no news.
+  clock.push(RESYNC_MS);
   await rm(robot.runtime_directory);
+  await expect
+    .poll(() => {
+      clock.push(RESYNC_MS);
+      return daemon.logged("control-socket-opened").length;
+    })
+    .toBe(1);
   await expectOneRobot(scene, daemon);
   expect(daemon.logged("control-socket-failed")).toMatchObject([{ level: "warn", code: "EEXIST" }]);
   expect(daemon.logged("control-socket-opened")).toHaveLength(1);

@@ -1,4 +1,7 @@
-/** Scenario 35: a state directory that cannot be written keeps no robot from being registered, and makes no second one. */
+/**
+ * Scenario 35: a state directory that cannot be written keeps no robot from being registered, and makes no second one. That an agent looks
+ * by itself whether it can be written again is in test/unit/agent/agent.test.ts.
+ */
 import { chmod, chown, rm, stat, writeFile } from "node:fs/promises";
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -21,8 +24,6 @@ import { createScene, expectOneRobot, savedRegistration, storedRobots, sentDiges
 import type { Scene } from "../../support/scene.ts";
 
 const run = promisify(execFile);
-/** The shortest that the configuration takes: how soon a mended disk is noticed. */
-const WATCH = "{settle_ms: 150, resync_s: 5}";
 
 /** Registered, and known to be unsaved. Returns what the service holds. */
 async function expectUnsaved(scene: Scene, daemon: Daemon, code: RegExp): Promise<void> {
@@ -44,7 +45,7 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
   test.for(disks)(
     "%s: registers, reports it, saves itself when it can; unchanged after that",
     async ([, code, spoil, mend]) => {
-      await using scene = await createScene({ watch: WATCH });
+      await using scene = await createScene();
       const { proxy, robot } = scene;
       const environment = { STATE: robot.state_directory };
       // A disk of 64 KiB that only this daemon sees.
@@ -62,6 +63,7 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
 
       const inside = ["--mount", `--target=${daemon.process_id}`];
       await run("nsenter", [...inside, "sh", "-ec", mend], { env: { ...process.env, ...environment } });
+      await daemon.lookAgain();
       await daemon.until(({ state_problem }) => state_problem === null);
       const seen = { ...robot, state_directory: `/proc/${daemon.process_id}/root${robot.state_directory}` };
       await expectOneRobot({ ...scene, robot: seen }, daemon);
@@ -95,7 +97,7 @@ describe(
     }
 
     test("a restart before it could be saved: one more request, one robot", async () => {
-      await using scene = await createScene({ watch: WATCH });
+      await using scene = await createScene();
       const { proxy, robot } = scene;
       await give(robot);
       {
@@ -108,6 +110,7 @@ describe(
       expect(proxy.requests).toHaveLength(2);
 
       await chmod(robot.state_directory, 0o700);
+      await daemon.lookAgain();
       await daemon.until(({ state_problem }) => state_problem === null);
       await expectOneRobot(scene, daemon);
       expect(await daemon.untilLogged("state-saved")).toHaveLength(1);

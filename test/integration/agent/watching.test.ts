@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { watch } from "node:fs";
 import { mkdir, rm, unlink } from "node:fs/promises";
 import { promisify } from "node:util";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
 import {
@@ -18,11 +17,14 @@ import {
 } from "../../support/programs.ts";
 import { endWithTest } from "../../support/children.ts";
 import { digestOfFiles } from "../../support/digest.ts";
+import { PushedClock } from "../../support/pushed-clock.ts";
 import { eventually, manifestOf, replaceIn, writeAtOnce } from "../../support/robot.ts";
 import { createScene, expectOneRobot } from "../../support/scene.ts";
 import { times } from "../../support/tier.ts";
 
 const run = promisify(execFile);
+/** As configurations have it that do not say. */
+const RESYNC_MS = 60_000;
 
 describe(
   "scenario 25 (needs a user namespace): inotify is used up:",
@@ -117,10 +119,11 @@ test(
   "scenario 26: a write through mmap(2), which inotify(7) does not report (needs python3): found by the resync",
   { concurrent: true, skip: !hasProgram("python3") },
   async () => {
-    await using scene = await createScene({ watch: "{settle_ms: 150, resync_s: 5}" });
+    await using scene = await createScene();
     const { proxy, robot } = scene;
-    await using daemon = await robot.start();
-    await expectOneRobot(scene, daemon);
+    const clock = new PushedClock();
+    await using daemon = await robot.start({}, clock);
+    const { configuration_digest: before } = await expectOneRobot(scene, daemon);
     using stack = new DisposableStack();
     const reported = new Set<string | null>();
     stack.adopt(
@@ -134,28 +137,30 @@ test(
     await writeAtOnce(robot.path("neighbour"), "");
     await eventually(async () => reported.has("neighbour") || undefined, "the event of what happened later");
     expect([...reported]).toEqual(["neighbour"]);
+    await daemon.until(({ configuration_digest }) => {
+      clock.push(RESYNC_MS);
+      return configuration_digest !== before;
+    });
     await expectOneRobot(scene, daemon);
     expect(proxy.requests).toHaveLength(2);
   },
 );
 
 test.concurrent("a folder removed and made again, often with the same inode: what happens in it next is seen", async () => {
-  const settle_ms = 60;
   await using scene = await createScene({
     files: { "first.yaml": "a: 1\n", "calibration/arm.yaml": "gain: 1\n" },
-    watch: `{settle_ms: ${settle_ms}, resync_s: 3600}`,
+    watch: "{settle_ms: 60, resync_s: 3600}",
   });
   const { proxy, robot } = scene;
-  await using daemon = await robot.startProcess();
-  await expectOneRobot(scene, daemon);
-  for (let round = 0; round < times(10, 25); round += 1) {
+  await using daemon = await robot.start();
+  let runs = (await expectOneRobot(scene, daemon)).daemon?.runs ?? 0;
+  for (let round = 0; round < times(5, 25); round += 1) {
     await rm(robot.path("calibration"), { recursive: true, force: true });
     await mkdir(robot.path("calibration"));
     await writeAtOnce(robot.path("calibration/arm.yaml"), "gain: 1\n");
-    // About as long as the daemon takes to find everything as it was.
-    await sleep(settle_ms + (round % 6) * 10);
+    await daemon.until(({ state, daemon: counts }) => state === "registered" && (counts?.runs ?? 0) > runs);
     await unlink(robot.path("calibration/arm.yaml"));
-    await daemon.until(({ state }) => state === "invalid");
+    runs = (await daemon.until(({ state }) => state === "invalid")).daemon?.runs ?? 0;
   }
   await mkdir(robot.path("calibration"), { recursive: true });
   await writeAtOnce(robot.path("calibration/arm.yaml"), "gain: 2\n");

@@ -67,6 +67,49 @@ describe("a person asks while files are being written", () => {
   });
 });
 
+describe("a minute without an event", () => {
+  async function letMinutePass(robot: RunningRobot): Promise<void> {
+    await robot.until(() => isAtRest(robot));
+    robot.clock.step(60_000);
+  }
+
+  test("ends with a look that finds what no event told of", async () => {
+    const robot = await registeredRobot();
+    const { clock } = robot;
+    const restingMs = clock.monotonic_ms();
+    await robot.write("second\n");
+    clock.step(59_000);
+    await robot.until(() => robot.digests().length === 2);
+    expect(clock.monotonic_ms() - restingMs).toBeGreaterThan(59_900);
+  });
+
+  test("ends with a look that starts no run where everything is as it was", async () => {
+    const robot = await registeredRobot();
+    const { daemon } = robot.agent.status();
+    await letMinutePass(robot);
+    await letMinutePass(robot);
+    await robot.until(() => isAtRest(robot));
+    expect(robot.agent.status().daemon?.runs).toBe(daemon?.runs);
+  });
+
+  test("ends with the state on the disk, should that have been full", async () => {
+    const robot = await runningRobot();
+    robot.disk.createExclusive = async () => {
+      throw Object.assign(new Error("full"), { code: "ENOSPC" });
+    };
+    await robot.until(() => robot.agent.status().state === "registered");
+    expect(robot.agent.status().state_problem).toMatch(/cannot be written \(ENOSPC\)$/);
+    await letMinutePass(robot);
+    await robot.until(() => isAtRest(robot));
+    expect(robot.agent.status().state_problem).not.toBeNull();
+
+    robot.disk.createExclusive = systemFiles.createExclusive;
+    await letMinutePass(robot);
+    await robot.until(() => robot.agent.status().state_problem === null);
+    expect(robot.requests.length).toBe(1);
+  });
+});
+
 describe("time limits", () => {
   test("of one run are gone with it: at rest only the next look is waited for", async () => {
     const robot = await registeredRobot();

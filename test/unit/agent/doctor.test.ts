@@ -8,6 +8,7 @@ import { CHECK_IDS, fail, ok, startExamination } from "../../../src/agent/doctor
 import type { Registration } from "../../../src/agent/registration.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
+import { HeldClock } from "./robot-in-process.ts";
 
 function clockAt(wall: string): Clock {
   return { ...systemClock, wall_ms: () => Date.parse(wall) };
@@ -67,25 +68,30 @@ describe("startExamination", () => {
   });
 
   test("run: a check that hangs has the verdict for that when its time is up, and its signal aborts", async () => {
-    const examination = startExamination(systemClock, new AbortController().signal);
+    const clock = new HeldClock();
+    const examination = startExamination(clock, new AbortController().signal);
     let aborted = false;
-    const value = await examination.run("dns", { limit_ms: 20, late: LATE }, (signal) => {
+    const running = examination.run("dns", { limit_ms: 1000, late: LATE }, (signal) => {
       signal.addEventListener("abort", () => {
         aborted = true;
       });
       return new Promise<never>(() => {});
     });
-    expect(value).toBeNull();
+    clock.step(1000);
+    expect(await running).toBeNull();
     expect((await examination.result("dns")).verdict).toBe(LATE);
     expect(aborted).toBe(true);
   });
 
   test("run: a check that gives up because its time is up is late as well", async () => {
-    const examination = startExamination(systemClock, new AbortController().signal);
-    await examination.run("tcp", { limit_ms: 20, late: LATE }, async (signal) => {
-      await systemClock.sleep(10_000, signal);
+    const clock = new HeldClock();
+    const examination = startExamination(clock, new AbortController().signal);
+    const running = examination.run("tcp", { limit_ms: 1000, late: LATE }, async (signal) => {
+      await clock.sleep(10_000, signal);
       return { verdict: ok("never"), value: null };
     });
+    clock.step(1000);
+    await running;
     expect((await examination.result("tcp")).verdict).toBe(LATE);
   });
 
