@@ -164,6 +164,13 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
       load: async () => (await import("../service/commands/audit.ts")).audit,
     },
     {
+      name: "status",
+      summary: "show what each organization has, and who met which limit in the last 7 days",
+      flags: [...STORE_FLAGS, JSON_FLAG],
+      examples: ["robot-policy-service status --data /srv/robot-policy"],
+      load: async () => (await import("../service/commands/status.ts")).status,
+    },
+    {
       name: "backup",
       summary: "copy everything, as it is at one moment, into one new file; a service on the store goes on meanwhile",
       argument: "FILE",

@@ -18,6 +18,7 @@ import { createHttpServer } from "./http/server.ts";
 import type { CertificatePair, TlsFiles } from "./http/tls.ts";
 import { createTraffic } from "./http/traffic.ts";
 import { createIds } from "./ids.ts";
+import { createLimitsMet } from "./limits-met.ts";
 import type { ServiceMachine } from "./machine.ts";
 import { measureStore, measureTask } from "./measured.ts";
 import type { Metrics } from "./metrics.ts";
@@ -86,10 +87,20 @@ export async function assemble(
 
   const lastUsed = createLastUsed(store, machine);
   resources.defer(() => lastUsed.flush());
+  const limitsMet = createLimitsMet({ store, machine, metrics });
+  resources.defer(() => limitsMet.flush());
   let loop: TaskLoop | null = null;
   const newId = createIds(machine.clock, machine.random);
   const usageClock = createUsageClock(machine);
-  const context: OperationContext = { store, newId, machine, lastUsed, usageClock, nudge: () => loop?.nudge() };
+  const context: OperationContext = {
+    store,
+    newId,
+    machine,
+    lastUsed,
+    limitsMet,
+    usageClock,
+    nudge: () => loop?.nudge(),
+  };
   const failed = await prepareStore(configuration, context);
   if (failed !== null) return failed;
   const { models_file } = configuration;
@@ -97,8 +108,13 @@ export async function assemble(
 
   const refusals = createRefusals(context);
   resources.defer(() => refusals.flush());
-  const listener = createListener(limits, pair);
-  const tasks = [...createTasks(context, { ...configuration, health }, resources), lastUsed.task, refusals.task];
+  const listener = createListener(limits, pair, limitsMet);
+  const tasks = [
+    ...createTasks(context, { ...configuration, health }, resources),
+    lastUsed.task,
+    refusals.task,
+    limitsMet.task,
+  ];
   if (tls !== null && pair !== null) {
     const surroundings = { listener, metrics, machine, check_ms: limits.certificate_check_ms };
     const certificate = createCertificate(tls, pair, surroundings);
@@ -116,9 +132,9 @@ export async function assemble(
   const stopping = new AbortController();
   const draining = { signal: stopping.signal, in_flight: createInFlight() };
   const serves_console = configuration.console_folder !== null;
-  const gate = createGate({ ...context, serves_console }, limiter, metrics);
+  const gate = createGate({ ...context, serves_console }, limiter, metrics, limitsMet);
   const app = createHttpServer(
-    { ...context, gate, refusals, traffic: createTraffic(limits, metrics, machine.clock) },
+    { ...context, gate, refusals, traffic: createTraffic(limits, limitsMet, machine.clock) },
     {
       limits,
       listener,

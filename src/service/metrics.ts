@@ -1,8 +1,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
 import { operations } from "../api/api.ts";
-import type { Party } from "./http/parties.ts";
-import type { RateLimits } from "./http/rate-limits.ts";
+import type { Limit } from "./limits-met.ts";
 
 /** A request as it was answered. Every member has few values, whatever clients send. */
 export interface AnsweredRequest {
@@ -19,9 +18,8 @@ export interface Metrics {
   render(): Promise<string>;
   answered(request: AnsweredRequest): void;
   refusedCredential(): void;
-  rateLimited(by: keyof RateLimits): void;
-  /** A request found no room beside those under way. */
-  heldBack(by: Party): void;
+  /** Somebody was turned away, or lost something, because of a limit. */
+  limitMet(limit: Limit): void;
   /** The event loop came to a timer so much too late. */
   loopDelayed(duration_s: number): void;
   /** When the certificate in force ends, in seconds since the Unix epoch. */
@@ -70,16 +68,10 @@ export function createMetrics(): Metrics {
     help: "Requests without a credential that works.",
     registers,
   });
-  const limited = new Counter({
-    name: `${PREFIX}rate_limited_requests_total`,
-    help: "Requests refused because there were too many, by what they are counted for.",
-    labelNames: ["by"] as const,
-    registers,
-  });
-  const heldBack = new Counter({
-    name: `${PREFIX}held_back_requests_total`,
-    help: "Requests refused because too many bytes were on their way, by what they are counted for.",
-    labelNames: ["by"] as const,
+  const limitsMet = new Counter({
+    name: `${PREFIX}limits_met_total`,
+    help: "How often a limit turned a request away or closed a connection; robot-policy-service status tells whose.",
+    labelNames: ["limit"] as const,
     registers,
   });
   const loopDelays = new Histogram({
@@ -120,8 +112,7 @@ export function createMetrics(): Metrics {
       if (route === SETUP_ROUTE && status === 200) setups.inc();
     },
     refusedCredential: () => refused.inc(),
-    rateLimited: (by) => limited.inc({ by }),
-    heldBack: (by) => heldBack.inc({ by }),
+    limitMet: (limit) => limitsMet.inc({ limit }),
     loopDelayed: (duration_s) => loopDelays.observe(duration_s),
     certificateEnds: (at_s) => certificate.set(at_s),
     writing() {

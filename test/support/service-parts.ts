@@ -65,6 +65,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     newId: createIds(clock, machine.random),
     machine,
     lastUsed: { note() {} },
+    limitsMet: { note() {} },
     usageClock: createUsageClock(machine),
     nudge: () => void (nudges += 1),
   };

@@ -59,7 +59,7 @@ export function mountEvents(
   limits: PlaceLimits,
   stopping: AbortSignal,
 ): void {
-  const { gate, store, machine, lastUsed } = context;
+  const { gate, store, machine, lastUsed, limitsMet } = context;
   const { clock } = machine;
   const feed = createChangeFeed(store, machine, stopping);
   const listening = new Set<Listening>();
@@ -85,7 +85,11 @@ export function mountEvents(
 
       const one: Listening = { principal, credential, response: reply.raw, is_open: false };
       const leaving = whoMakesRoom([...listening], one, limits);
-      if (leaving !== null) close(leaving);
+      if (leaving !== null) {
+        const { organization_id, credential_id: party } = leaving.principal;
+        limitsMet.note("limits.streams", { organization_id, party });
+        close(leaving);
+      }
       listening.add(one);
       one.response.once("close", () => listening.delete(one));
       const open = () => {

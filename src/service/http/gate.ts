@@ -1,6 +1,7 @@
 import type { Operation } from "../../api/api.ts";
 import { authenticate, isAllowed } from "../auth/authenticate.ts";
 import type { Principal } from "../auth/authenticate.ts";
+import type { LimitsMet } from "../limits-met.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operations/operation.ts";
 import { workingCredentials } from "../store/credentials.ts";
@@ -43,7 +44,8 @@ interface GateContext extends Pick<OperationContext, "store" | "machine" | "last
 export function createGate(
   { store, machine, lastUsed, serves_console }: GateContext,
   limiter: RateLimiter,
-  metrics: Metrics,
+  metrics: Pick<Metrics, "refusedCredential">,
+  limitsMet: Pick<LimitsMet, "note">,
 ): Gate {
   /** Of credentials that worked, by their hash: whoever sends too much is turned away before the store is asked who it is. */
   const owners = new Map<string, Owner>();
@@ -57,12 +59,12 @@ export function createGate(
       // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
       const client = limiter.identify(credential?.token, address);
       const arrival = limiter.onArrival(client);
-      if (arrival.state === "limited") return turnAway(arrival, owners.get(client.credential ?? ""));
+      if (arrival.state === "limited") return turnAway(arrival, client, owners.get(client.credential ?? ""));
       const authentication = await authenticate(store.lookup, machine.clock, credential);
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
         const verdict = limiter.onAnonymous(client);
-        if (verdict.state === "limited") return turnAway(verdict);
+        if (verdict.state === "limited") return turnAway(verdict, client);
         const headers = { ...verdict.headers, "www-authenticate": "Bearer" };
         return refused("Unauthorized", authentication.detail, headers, authentication.owner);
       }
@@ -70,7 +72,7 @@ export function createGate(
       lastUsed.note(principal);
       remember(client.credential, principal);
       const verdict = limiter.onAuthenticated(client);
-      if (verdict.state === "limited") return turnAway(verdict, principal);
+      if (verdict.state === "limited") return turnAway(verdict, client, principal);
       if (scopes !== "any" && !scopes.some((scope) => isAllowed(principal, scope))) {
         return refused("Forbidden", `The API key lacks the scope ${scopes.join(" or ")}`, verdict.headers, principal);
       }
@@ -84,15 +86,17 @@ export function createGate(
   };
 
   function enter(verdict: Verdict, principal: Principal | null, client: Client): Admission {
-    if (verdict.state === "limited") return turnAway(verdict);
+    if (verdict.state === "limited") return turnAway(verdict, client);
     return { state: "admitted", principal, client, headers: verdict.headers, since_ms: machine.clock.monotonic_ms() };
   }
 
   function turnAway(
     { by, answer }: Extract<Verdict, { readonly state: "limited" }>,
+    { network }: Client,
     owner: Owner | null = null,
   ): Admission {
-    metrics.rateLimited(by);
+    const party = by === "credential" ? (owner?.credential_id ?? network) : network;
+    limitsMet.note(`rate_limit.${by}`, { organization_id: owner?.organization_id ?? null, party });
     return { state: "refused", owner, answer };
   }
 

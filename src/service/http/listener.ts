@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Server as TlsServer } from "node:https";
 
+import type { LimitsMet } from "../limits-met.ts";
 import { refuseUnreadable } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
 import { shareConnections } from "./share-connections.ts";
@@ -18,7 +19,11 @@ export interface Listener {
   setCertificate(pair: CertificatePair): void;
 }
 
-export function createListener(limits: HttpLimits, certificate: CertificatePair | null): Listener {
+export function createListener(
+  limits: HttpLimits,
+  certificate: CertificatePair | null,
+  limitsMet: Pick<LimitsMet, "note">,
+): Listener {
   const options = {
     headersTimeout: limits.headers_timeout_ms,
     requestTimeout: limits.request_timeout_ms,
@@ -31,7 +36,8 @@ export function createListener(limits: HttpLimits, certificate: CertificatePair 
   let tls_server: TlsServer | null = null;
 
   function bound<T extends Server | TlsServer>(server: T): T {
-    shareConnections(server, { all: limits.connections, ofAddress: limits.connectionsOfAddress });
+    const connections = { all: limits.connections, ofAddress: limits.connectionsOfAddress };
+    shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organization_id: null, party }));
     server.setTimeout(limits.idle_timeout_ms);
     server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
       const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");

@@ -182,7 +182,7 @@ export function route(
         is_console && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
       const { principal, since_ms } = admission;
       admissions.set(request, { principal, content_type, takes_gzip, since_ms, hasWritten: false });
-      const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw);
+      const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw, principal);
       if ("status" in passage) return send(reply, passage);
       passages.set(request, passage);
     },

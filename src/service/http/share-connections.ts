@@ -12,7 +12,11 @@ export interface ConnectionLimits {
  * Keeps a server's connections within bounds. The last places are nobody's own: where there is no room for a new connection, whoever has the
  * most loses its newest.
  */
-export function shareConnections(server: Server, { all, ofAddress }: ConnectionLimits): void {
+export function shareConnections(
+  server: Server,
+  { all, ofAddress }: ConnectionLimits,
+  onMet: (limit: "limits.connections" | "limits.connections_of_address", party: string) => void = () => {},
+): void {
   const parties = new Map<string, Socket[]>();
   /** Parties by how many connections they have, so that one with the most is found at once. */
   const bySize: Set<string>[] = [];
@@ -51,6 +55,7 @@ export function shareConnections(server: Server, { all, ofAddress }: ConnectionL
     const [greediest] = isGreedy ? [party] : (bySize[most] ?? []);
     const newest = greediest === undefined ? undefined : parties.get(greediest)?.at(-1);
     if (greediest === undefined || newest === undefined) return;
+    onMet(isGreedy ? "limits.connections_of_address" : "limits.connections", greediest);
     remove(greediest, newest);
     newest.destroy();
   });

@@ -2,13 +2,14 @@ import type { ServerResponse } from "node:http";
 
 import type { Clock } from "../../platform/clock.ts";
 import { createTimeSlices } from "../let-others-in.ts";
-import type { Metrics } from "../metrics.ts";
+import type { Limit, LimitsMet } from "../limits-met.ts";
 import { createTurns } from "../turns.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
 import type { Client, Party } from "./parties.ts";
 import { createTally } from "./parties.ts";
+import type { Owner } from "./refused-setup.ts";
 
 /** Answers up to here fit into what the kernel keeps for every connection. */
 const SMALL_ANSWER_BYTES = 16 * 1024;
@@ -16,13 +17,19 @@ const SMALL_ANSWER_BYTES = 16 * 1024;
 const SMALL_BODY_BYTES = 4 * 1024;
 /** More than robots of a site send at once; their bytes are counted as well. */
 const WAITING_BODIES = { own: 10_000, all: 20_000 } as const;
+const LIMITS: Readonly<Record<Party, Limit>> = {
+  credential: "limits.in_flight_mib.credential",
+  network: "limits.in_flight_mib.address",
+  site: "limits.in_flight_mib.site",
+  all: "limits.in_flight_mib.all",
+};
 /** Seconds after which there is room again, likely. */
 const RETRY_AFTER_S = "1";
 
 /** Counts the bytes of requests and answers that are on their way, so that no client fills the memory by being slow. */
 export interface Traffic {
   /** Counts a request from before its body is read until its work and its answer are over; a refusal where there is no room for the body. */
-  begin(client: Client, bodyBytes: number, response: ServerResponse): Passage | Answer;
+  begin(client: Client, bodyBytes: number, response: ServerResponse, owner?: Owner | null): Passage | Answer;
 }
 
 /** One request and its answer. */
@@ -51,7 +58,7 @@ type TrafficLimits = Pick<HttpLimits, "in_flight_bytes" | "answer_bytes_per_s" |
 
 export function createTraffic(
   { in_flight_bytes, answer_bytes_per_s, answer_patience_ms, requests: requestLimits }: TrafficLimits,
-  metrics: Pick<Metrics, "heldBack">,
+  limitsMet: Pick<LimitsMet, "note">,
   clock: Pick<Clock, "monotonic_ms">,
 ): Traffic {
   const tally = createTally(in_flight_bytes);
@@ -59,8 +66,11 @@ export function createTraffic(
   const requests = createTurns(requestLimits);
   const yieldWhenDue = createTimeSlices(clock);
 
-  function refuseFull(party: Party): Answer {
-    metrics.heldBack(party);
+  function refuseFull(party: Party, client: Client, owner: Owner | null): Answer {
+    limitsMet.note(LIMITS[party], {
+      organization_id: owner?.organization_id ?? null,
+      party: (party === "credential" ? owner?.credential_id : null) ?? client[party === "site" ? party : "network"],
+    });
     const headers = { "retry-after": RETRY_AFTER_S };
     if (party === "all") return refuse("Unavailable", "Too many large requests are being worked on", headers);
     const whose = party === "credential" ? "credential" : "address";
@@ -68,10 +78,10 @@ export function createTraffic(
   }
 
   return {
-    begin(client, bodyBytes, response) {
+    begin(client, bodyBytes, response, owner = null) {
       const share = tally.open(client);
       const full = share.tryResize(bodyBytes);
-      if (full !== null) return refuseFull(full);
+      if (full !== null) return refuseFull(full, client, owner);
       let deadline: NodeJS.Timeout | undefined;
       let isWorking = false;
       response.once("close", () => {
@@ -88,7 +98,12 @@ export function createTraffic(
         async work(whose, job) {
           isWorking = true;
           try {
-            return await requests.take(whose, job);
+            const worked = await requests.take(whose, job);
+            if (worked === null) {
+              const organization_id = owner?.organization_id ?? null;
+              limitsMet.note("limits.waiting_requests", { organization_id, party: whose });
+            }
+            return worked;
           } finally {
             isWorking = false;
             if (response.destroyed) share.resize(0);
@@ -103,7 +118,7 @@ export function createTraffic(
         },
         answer(bytes) {
           const party = bytes > SMALL_ANSWER_BYTES ? share.tryResize(bytes) : null;
-          if (party !== null) return refuseFull(party);
+          if (party !== null) return refuseFull(party, client, owner);
           report(bytes);
           return null;
         },

@@ -1,6 +1,7 @@
 import type { Principal } from "../auth/authenticate.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { LastUsed } from "../auth/last-used.ts";
+import type { LimitsMet } from "../limits-met.ts";
 import type { Answer, AnyAnswer } from "../http/answers.ts";
 import { refuse } from "../http/answers.ts";
 import type { NewId } from "../ids.ts";
@@ -15,6 +16,7 @@ export interface OperationContext {
   readonly newId: NewId;
   readonly machine: ServiceMachine;
   readonly lastUsed: Pick<LastUsed, "note">;
+  readonly limitsMet: Pick<LimitsMet, "note">;
   readonly usageClock: UsageClock;
   /** Has the tasks of the service look at the store now: something they care for has changed. */
   readonly nudge: () => void;

@@ -48,7 +48,7 @@ export function setupRobot(context: SetupContext, limits = ROBOT_LIMITS): Handle
   };
 }
 
-type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge">;
+type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge" | "limitsMet">;
 
 interface RegisterWish {
   readonly organization_id: string;
@@ -61,7 +61,7 @@ interface RegisterWish {
 }
 
 async function register(
-  { machine, nudge }: SetupContext,
+  { machine, nudge, limitsMet }: SetupContext,
   room: RobotRoom,
   { organization_id, write, registration, id, address, author }: RegisterWish,
 ): Promise<Answer> {
@@ -81,7 +81,10 @@ async function register(
     await audit(transaction, author, { action: "robot.setup", subject_id, details: entry, previous_id });
     return { ...registered, contest: contested ? recent.contest : null };
   });
-  if (robot === null) return refuse("Conflict", `An organization has ${room.maximum} robots at most`);
+  if (robot === null) {
+    limitsMet.note("limits.robots.organization", { organization_id, party: organization_id });
+    return refuse("Conflict", `An organization has ${room.maximum} robots at most`);
+  }
   if (robot.change === "added") room.take(organization_id);
   // A fleet's members are what they were when it was made: a new robot changes none.
   if (robot.change === "refitted") nudge();

@@ -329,6 +329,7 @@ async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
   await addLineage(database);
   await addSelection(database);
   await addFleetWindows(database);
+  await addLimitsMet(database);
   await database.schema
     .alterTable("robots")
     .addColumn("recent_changes", "text", (column) => column.notNull().defaultTo("[]"))
@@ -417,4 +418,18 @@ async function addFleetWindows(database: AnyDatabase): Promise<void> {
       );
     }
   }
+}
+
+/** What tells an administrator who takes too much. */
+async function addLimitsMet(database: AnyDatabase): Promise<void> {
+  await database.schema
+    .createTable("limits_met")
+    .addColumn("limit_name", "text", (column) => column.notNull())
+    .addColumn("party", "text", (column) => column.notNull())
+    .addColumn("organization_id", "text")
+    .addColumn("first_at", "text", (column) => column.notNull())
+    .addColumn("last_at", "text", (column) => column.notNull())
+    .addColumn("count", "integer", (column) => column.notNull())
+    .addPrimaryKeyConstraint("limits_met_key", ["limit_name", "party"])
+    .execute();
 }

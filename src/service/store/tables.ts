@@ -260,6 +260,17 @@ export interface Tables {
     last_at: string;
     count: number;
   };
+  /** Who met limits of the service: of each limit those that did so last. */
+  limits_met: {
+    /** As the configuration calls it. */
+    limit_name: string;
+    /** `key_…`, `ses_…`, `org_…`, or an address. */
+    party: string;
+    organization_id: string | null;
+    first_at: string;
+    last_at: string;
+    count: number;
+  };
   /** Every change anyone made, in the transaction that made it; the oldest go after a while. */
   audit_log: {
     id: string;

@@ -71,7 +71,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
   const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
   const newId = createIds(machine.clock, machine.random);
   const usageClock = createUsageClock(machine);
-  const context = { newId, machine, usageClock, nudge() {}, lastUsed: { note() {} } };
+  const context = { newId, machine, usageClock, nudge() {}, lastUsed: { note() {} }, limitsMet: { note() {} } };
   await addCatalog(store);
   return {
     store,

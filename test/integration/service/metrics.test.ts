@@ -78,8 +78,8 @@ describe("GET /metrics", () => {
     const few = { per_second: 0.001, burst: 1 };
     const running = await service({ rate_limit: { credential: few, address: few } });
     for (let count = 0; count < 3; count += 1) await running.send("GET", "/v1/robots");
-    const limited = samplesOf(await metricsOf(running), "robot_policy_service_rate_limited_requests_total");
-    expect(limited).toEqual({ '{by="credential"}': 2 });
+    const limited = samplesOf(await metricsOf(running), "robot_policy_service_limits_met_total");
+    expect(limited).toEqual({ '{limit="rate_limit.credential"}': 2 });
   });
 
   it("can be switched off", async () => {

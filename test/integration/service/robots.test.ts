@@ -143,7 +143,10 @@ describeOnEachStore("robots", (newStore) => {
     const [full = "", other = ""] = rows.map(({ id }) => id);
     // Two replicas, each of which counts by itself.
     const [first, second] = [3, 3].map((maximum) =>
-      setupRobot({ store, newId, machine: testMachine, nudge() {} }, { organization: maximum }),
+      setupRobot(
+        { store, newId, machine: testMachine, nudge() {}, limitsMet: { note() {} } },
+        { organization: maximum },
+      ),
     );
     const status = async (handler: typeof first, organization_id: string, name: string) => {
       const principal = { organization_id, credential: "api_key", credential_id: "k", key_id: "k" } as const;

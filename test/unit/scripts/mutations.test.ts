@@ -36,7 +36,7 @@ const PLANTED: Readonly<Record<MutationKind, readonly [path: string, mistake: st
     "node.items.length > FILE_LIMIT",
     "node.items.length >= FILE_LIMIT",
   ],
-  "wrong-constant": ["src/service/operations/robot-room.ts", "1_000_000", "(1_000_000) * 10"],
+  "wrong-constant": ["src/service/operations/robot-room.ts", "10", "(10) * 10"],
   "wrong-unit": ["src/service/readiness/expectation.ts", "range.upper_seconds * 1000", "range.upper_seconds"],
   "wrong-status": ["src/service/http/answers.ts", "200", "201"],
   "stale-cache": ["src/fingerprint/settling.ts", "restless_since.delete(path);", ";"],

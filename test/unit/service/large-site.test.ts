@@ -29,7 +29,7 @@ describe("the default limits, for a site of 10,000 robots", () => {
   });
 
   it("let all of them wait at once, with their bodies", async () => {
-    const { begin } = createTraffic(HTTP_LIMITS, { heldBack: () => {} }, { monotonic_ms: () => 0 });
+    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => 0 });
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     response.setMaxListeners(0);
     const passages = every(() => begin(SITE, BODY_BYTES, response));

@@ -10,6 +10,7 @@ import { answerJson } from "../../../src/service/http/answers.ts";
 import type { AnyAnswer } from "../../../src/service/http/answers.ts";
 import type { HttpLimits } from "../../../src/service/http/limits.ts";
 import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
+import type { Limit } from "../../../src/service/limits-met.ts";
 import { route } from "../../../src/service/http/mount.ts";
 import { identifyClient } from "../../../src/service/http/parties.ts";
 import type { Party } from "../../../src/service/http/parties.ts";
@@ -23,12 +24,8 @@ const GATE = {
 
 /** A path that answers as `answer` does, within these limits, and whom it had no room for. */
 function serve(method: "GET" | "POST", limits: Partial<HttpLimits>, answer: () => Promise<AnyAnswer>) {
-  const heldBack: Party[] = [];
-  const traffic = createTraffic(
-    { ...HTTP_LIMITS, ...limits },
-    { heldBack: (party) => heldBack.push(party) },
-    systemClock,
-  );
+  const heldBack: Limit[] = [];
+  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, { note: (limit) => heldBack.push(limit) }, systemClock);
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
@@ -41,10 +38,15 @@ const sharesOf = (shares: Partial<Record<Party, number>>) => ({
 });
 
 it.each([
-  ["all", 503, "Too many large requests are being worked on"],
-  ["credential", 429, "Too many large requests of this credential are being worked on"],
-  ["network", 429, "Too many large requests of this address are being worked on"],
-] as const)("bodies that find no room for %s are asked to come again", async (party, status, detail) => {
+  ["all", 503, "Too many large requests are being worked on", "limits.in_flight_mib.all"],
+  [
+    "credential",
+    429,
+    "Too many large requests of this credential are being worked on",
+    "limits.in_flight_mib.credential",
+  ],
+  ["network", 429, "Too many large requests of this address are being worked on", "limits.in_flight_mib.address"],
+] as const)("bodies that find no room for %s are asked to come again", async (party, status, detail, limit) => {
   const isBegun = Promise.withResolvers<void>();
   const isOver = Promise.withResolvers<void>();
   const { app, heldBack } = serve("POST", sharesOf({ [party]: 100 }), async () => {
@@ -59,7 +61,7 @@ it.each([
   expect([refused.statusCode, refused.headers["retry-after"], refused.json().detail]).toEqual([status, "1", detail]);
   const small = send(40);
   isOver.resolve();
-  expect([(await first).statusCode, (await small).statusCode, heldBack]).toEqual([200, 200, [party]]);
+  expect([(await first).statusCode, (await small).statusCode, heldBack]).toEqual([200, 200, [limit]]);
 });
 
 it.each([
@@ -161,7 +163,11 @@ it("answers that are not taken leave no room for further ones, until their clien
   const socket = await ask(url);
   await expect.poll(() => told.parts).toBeGreaterThan(0);
   const refused = await fetch(url);
-  expect([refused.status, refused.headers.get("retry-after"), heldBack]).toEqual([429, "1", ["credential"]]);
+  expect([refused.status, refused.headers.get("retry-after"), heldBack]).toEqual([
+    429,
+    "1",
+    ["limits.in_flight_mib.credential"],
+  ]);
   socket.destroy();
   await expect
     .poll(async () => {

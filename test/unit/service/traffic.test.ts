@@ -13,7 +13,7 @@ const [SMALL, LARGE] = [4 * 1024, 4 * 1024 + 1];
 function traffic(bodyMs: number) {
   const order: string[] = [];
   let now_ms = 0;
-  const { begin } = createTraffic(HTTP_LIMITS, { heldBack: () => {} }, { monotonic_ms: () => now_ms });
+  const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => now_ms });
   const read = (credential: string, name: string, bytes: number): Promise<unknown> => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     const passage = begin(identifyClient(credential, "192.0.2.1"), bytes, response);

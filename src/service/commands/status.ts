@@ -1,0 +1,48 @@
+import { EXIT } from "../../platform/terminal.ts";
+import type { ExitCode, Terminal } from "../../platform/terminal.ts";
+import { listLimitsMet } from "../store/limits-met.ts";
+import type { LimitMet } from "../store/limits-met.ts";
+import { readBelongings } from "../store/organizations.ts";
+import type { Belongings } from "../store/organizations.ts";
+import { commandMachine } from "./command-machine.ts";
+import type { StoreFlags } from "./locate-store.ts";
+import type { CommandContext } from "./serve.ts";
+import { shownTime } from "./shown-time.ts";
+import { withStore } from "./with-store.ts";
+
+export interface StatusFlags extends StoreFlags {
+  readonly json?: boolean;
+}
+
+/** Parties that are shown. */
+const LIMITS_SHOWN = 20;
+
+/** `status`: what each organization has, and who met limits lately. The services on the store write that down every few seconds. */
+export async function status(flags: StatusFlags, { terminal }: CommandContext): Promise<ExitCode> {
+  const machine = commandMachine();
+  return withStore(flags, machine, terminal, async (store) => {
+    const organizations = await readBelongings(store.reader, new Date(machine.clock.wall_ms()).toISOString());
+    const limitsMet = await listLimitsMet(store.reader, LIMITS_SHOWN);
+    if (flags.json === true) terminal.json({ organizations, limits_met: limitsMet });
+    else show(organizations, limitsMet, terminal);
+    return EXIT.ok;
+  });
+}
+
+function show(organizations: readonly Belongings[], limitsMet: readonly LimitMet[], terminal: Terminal): void {
+  terminal.table(
+    ["ORGANIZATION", "ROBOTS", "KEYS", "ID"],
+    organizations.map(({ name, robots, api_keys, id }) => [name, String(robots), String(api_keys), id]),
+  );
+  if (limitsMet.length === 0) {
+    terminal.note("Nobody met a limit in the last 7 days.");
+    return;
+  }
+  terminal.print("");
+  terminal.table(["LIMIT", "WHO", "ORGANIZATION", "TIMES", "SINCE", "LAST"], limitsMet.map(toCells), ["LIMIT", "WHO"]);
+}
+
+function toCells({ limit_name, party, label, organization, count, first_at, last_at }: LimitMet): readonly string[] {
+  const who = label === null ? party : `${label} (${party})`;
+  return [limit_name, who, organization ?? "-", String(count), shownTime(first_at), shownTime(last_at)];
+}

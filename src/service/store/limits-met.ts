@@ -1,0 +1,78 @@
+import type { Transaction } from "kysely";
+
+import type { Reader } from "./store.ts";
+import type { Tables } from "./tables.ts";
+
+export type LimitMetRow = Tables["limits_met"];
+
+/** Parties of each limit that are kept: those that met it last. */
+const PARTIES_KEPT = 100;
+/** How long a party is kept that does not meet the limit again. */
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+/** Adds to what is known of a party and a limit. */
+export async function noteLimitMet(transaction: Transaction<Tables>, row: LimitMetRow): Promise<void> {
+  await transaction
+    .insertInto("limits_met")
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.columns(["limit_name", "party"]).doUpdateSet(({ ref, eb }) => ({
+        organization_id: ref("excluded.organization_id"),
+        last_at: ref("excluded.last_at"),
+        count: eb("limits_met.count", "+", ref("excluded.count")),
+      })),
+    )
+    .execute();
+}
+
+/** Lets go of parties that have not met their limit for long, and of too many of one limit. @param now_ms since the Unix epoch. */
+export async function boundLimitsMet(transaction: Transaction<Tables>, now_ms: number): Promise<void> {
+  const before = new Date(now_ms - KEPT_MS).toISOString();
+  await transaction.deleteFrom("limits_met").where("last_at", "<", before).execute();
+  const ranked = transaction
+    .selectFrom("limits_met")
+    .select(["limit_name", "party"])
+    .select(({ fn }) =>
+      fn
+        .agg<number>("row_number")
+        .over((over) => over.partitionBy("limit_name").orderBy("last_at", "desc").orderBy("count", "desc"))
+        .as("place"),
+    );
+  const surplus = await transaction
+    .selectFrom(ranked.as("ranked"))
+    .select(["limit_name", "party"])
+    .where("place", ">", PARTIES_KEPT)
+    .execute();
+  for (const { limit_name, party } of surplus) {
+    await transaction
+      .deleteFrom("limits_met")
+      .where("limit_name", "=", limit_name)
+      .where("party", "=", party)
+      .execute();
+  }
+}
+
+/** A party by the names that people know. */
+export interface LimitMet extends LimitMetRow {
+  readonly organization: string | null;
+  /** Label of the key, or of the key that a session goes back to. */
+  readonly label: string | null;
+}
+
+/** Who met limits, most often first. */
+export function listLimitsMet(reader: Reader, rows: number): Promise<LimitMet[]> {
+  return reader
+    .selectFrom("limits_met")
+    .leftJoin("organizations", "organizations.id", "limits_met.organization_id")
+    .leftJoin("sessions", "sessions.id", "limits_met.party")
+    .leftJoin("api_keys", (join) =>
+      join.on((on) => on("api_keys.id", "=", on.fn.coalesce("sessions.created_by", "limits_met.party"))),
+    )
+    .selectAll("limits_met")
+    .select(["organizations.name as organization", "api_keys.label"])
+    .orderBy("count", "desc")
+    .orderBy("limit_name")
+    .orderBy("party")
+    .limit(rows)
+    .execute();
+}
