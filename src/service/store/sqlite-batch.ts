@@ -4,7 +4,7 @@ import type { Kysely, Transaction } from "kysely";
 import type { Clock } from "../../platform/clock.ts";
 import { createTimeSlices } from "../let-others-in.ts";
 import type { Tables } from "./tables.ts";
-import { unavailable } from "./unavailable.ts";
+import { StoreUnavailableError, unavailable } from "./unavailable.ts";
 import type { PendingWrite, WriteRunner } from "./writer.ts";
 
 /** One commit at a time. A write that fails takes no other of its commit along. */
@@ -23,7 +23,8 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
         }
       });
     } catch (error) {
-      if (hasBegun) return false;
+      // Where nobody knows whether all of it happened, it must not happen again.
+      if (hasBegun && !(error instanceof StoreUnavailableError)) return false;
       // Another process held the lock for as long as a write may wait: there is no time left for a second attempt.
       for (const write of batch) write.fail(unavailable(error));
       return true;

@@ -94,9 +94,9 @@ export class TransactionalSqliteAdapter extends SqliteAdapter {
 /** One for all databases, which share their prepared queries by it (prepared.ts). */
 const SQLITE_ADAPTER = new TransactionalSqliteAdapter();
 
-class NodeSqliteDriver implements Driver {
+export class NodeSqliteDriver implements Driver {
   readonly #database: DatabaseSync;
-  readonly #connection: NodeSqliteConnection;
+  readonly #connection: DatabaseConnection;
   readonly #clock: WaitingClock | null;
 
   constructor(database: DatabaseSync, clock: WaitingClock | null) {
@@ -135,7 +135,7 @@ class NodeSqliteDriver implements Driver {
   }
 }
 
-class NodeSqliteConnection implements DatabaseConnection {
+export class NodeSqliteConnection implements DatabaseConnection {
   readonly #session: SqliteSession;
 
   constructor(session: SqliteSession) {

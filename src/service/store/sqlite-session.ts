@@ -3,6 +3,11 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 /** Prepared statements kept; the queries of the service are fewer. */
 const STATEMENTS_MAXIMUM = 256;
 
+export interface StatementRequest {
+  readonly sql: string;
+  readonly parameters: readonly unknown[];
+}
+
 /** What a statement returned. */
 export interface StatementResult {
   readonly rows: readonly unknown[];
@@ -25,6 +30,19 @@ export class SqliteSession {
     if (!parameters.every(isBindable)) throw new Error(`Cannot bind a parameter of: ${sql}`);
     if (hasRows) return { rows: statement.all(...parameters), changes: null };
     return { rows: [], changes: statement.run(...parameters).changes };
+  }
+
+  /** The one number that a statement returns. */
+  number(sql: string): number {
+    const row = this.#prepare(sql).statement.get();
+    const [value] = Object.values(row ?? {});
+    if (typeof value !== "number") throw new Error(`SQLite returned no number: ${sql}`);
+    return value;
+  }
+
+  /** Rows that were changed since the connection was opened, also by what was rolled back (sqlite.org/lang_corefunc.html#total_changes). */
+  totalChanges(): number {
+    return this.number("select total_changes()");
   }
 
   #prepare(sql: string): Prepared {

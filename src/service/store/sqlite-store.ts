@@ -2,13 +2,15 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 import { CompiledQuery, Kysely, sql } from "kysely";
-import type { Dialect } from "kysely";
 
 import { errorCode } from "../../platform/files.ts";
 import type { Files } from "../../platform/files.ts";
 import type { migrate } from "./migrator.ts";
 import { NodeSqliteDialect } from "./sqlite-dialect.ts";
 import { BUSY_TIMEOUT_MS } from "./sqlite-lock.ts";
+import { commitHere, commitInThread } from "./sqlite-committers.ts";
+import { openDatabase } from "./sqlite-open.ts";
+import { TrialDialect } from "./sqlite-trials.ts";
 import { sqliteRunner } from "./sqlite-batch.ts";
 import { SqliteThreadsDialect } from "./sqlite-threads.ts";
 import type { Store, StoreLocation, StoreMachine } from "./store.ts";
@@ -17,17 +19,14 @@ import { createWriter } from "./writer.ts";
 
 /** The database in a data directory; SQLite keeps its log beside it. */
 export const SQLITE_FILE = "service.db";
-/** What the write-ahead log is cut back to after it was long. */
-const LOG_BYTES = 64 * 1024 * 1024;
-/** Pages of the log before they are copied to where they belong: each only as it was last, so fewer the more they are. */
-const LOG_PAGES = 4000;
 
 /**
  * Opens the store in a data directory, which must exist, and brings its schema up to date.
  *
  * Writes and lookups run in the caller's thread: each of their statements takes microseconds, and a trip to another thread and back
  * takes longer than most (one writer behind a thread made a third of the registrations per second). What may hold the caller up is kept
- * away from it: a lock of another process is waited for without blocking (sqlite-dialect.ts), and queries of any size have threads.
+ * away from it: a lock of another process is waited for without blocking (sqlite-dialect.ts); a commit, which waits for the disk, goes to a
+ * thread in one message (sqlite-trials.ts); and queries of any size have threads.
  *
  * @throws where the file is no database, the disk refuses, or a newer program wrote it.
  */
@@ -37,9 +36,13 @@ export async function openSqliteStore(
   prepare: typeof migrate,
 ): Promise<Store> {
   await using opening = new AsyncDisposableStack();
-  const dialectOf: MakeDialect = (database) => new NodeSqliteDialect(database, clock);
-  const writer = opening.use(await openSqliteWriter(directory, files, dialectOf));
-  await prepare(writer, new Date(clock.wall_ms()).toISOString());
+  const path = join(directory, SQLITE_FILE);
+  await createPrivately(files, directory, path);
+  const database = opening.use(openDatabase(path));
+  const preparing = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database, clock) });
+  await prepare(preparing, new Date(clock.wall_ms()).toISOString());
+  const committer = opening.use(readerThreads === 0 ? commitHere(openDatabase(path)) : await commitInThread(path));
+  const writer = opening.use(new Kysely<Tables>({ dialect: new TrialDialect(database, committer, clock) }));
   const lookup = opening.use(openSqliteReader(directory));
   const reader = readerThreads === 0 ? lookup : opening.use(openReaderThreads(directory, readerThreads));
   // Kysely closes only what it has used.
@@ -68,31 +71,11 @@ async function dataVersion(lookup: Kysely<Tables>): Promise<string> {
 
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
 
-/** Speaks to a database; a simulated world lets time pass meanwhile. */
-export type MakeDialect = (database: DatabaseSync) => Dialect;
-
-const makeDialect: MakeDialect = (database) => new NodeSqliteDialect(database);
-
 /** The database in `directory`, made where there is none, so that what it commits is on the disk. */
-export async function openSqliteWriter(
-  directory: string,
-  files: Files,
-  dialectOf: MakeDialect = makeDialect,
-): Promise<Kysely<Tables>> {
+export async function openSqliteWriter(directory: string, files: Files): Promise<Kysely<Tables>> {
   const path = join(directory, SQLITE_FILE);
   await createPrivately(files, directory, path);
-  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
-  try {
-    database.exec("pragma journal_mode = wal");
-    // Without it a commit survives the process, not a power cut (sqlite.org/pragma.html#pragma_synchronous).
-    database.exec("pragma synchronous = full");
-    database.exec(`pragma journal_size_limit = ${LOG_BYTES}`);
-    database.exec(`pragma wal_autocheckpoint = ${LOG_PAGES}`);
-    return new Kysely<Tables>({ dialect: dialectOf(database) });
-  } catch (error) {
-    database.close();
-    throw error;
-  }
+  return new Kysely<Tables>({ dialect: new NodeSqliteDialect(openDatabase(path)) });
 }
 
 function openReaderThreads(directory: string, threads: number): Kysely<Tables> {
@@ -101,17 +84,14 @@ function openReaderThreads(directory: string, threads: number): Kysely<Tables> {
 }
 
 /** The database in `directory` for queries alone. */
-export function openSqliteReader(directory: string, dialectOf: MakeDialect = makeDialect): Kysely<Tables> {
-  return openSqliteFile(join(directory, SQLITE_FILE), { readOnly: true }, dialectOf);
+export function openSqliteReader(directory: string): Kysely<Tables> {
+  return openSqliteFile(join(directory, SQLITE_FILE), { readOnly: true });
 }
 
 /** A database file that is there. */
-export function openSqliteFile(
-  path: string,
-  { readOnly }: { readonly readOnly: boolean },
-  dialectOf: MakeDialect = makeDialect,
-): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: dialectOf(new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly })) });
+export function openSqliteFile(path: string, { readOnly }: { readonly readOnly: boolean }): Kysely<Tables> {
+  const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly });
+  return new Kysely<Tables>({ dialect: new NodeSqliteDialect(database) });
 }
 
 /**

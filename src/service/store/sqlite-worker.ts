@@ -1,19 +1,24 @@
-/** A thread with one connection that reads a SQLite database. It answers one statement after the other, and ends when it is told to. */
+/** A thread with one connection to a SQLite database, for reading or for commits. It answers one request after the other, and ends when it is told to. */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 
-import { SqliteSession } from "./sqlite-session.ts";
+import { createCommits } from "./sqlite-commit.ts";
 import { BUSY_TIMEOUT_MS } from "./sqlite-lock.ts";
-import type { StatementAnswer, StatementRequest } from "./sqlite-threads.ts";
+import { openDatabase } from "./sqlite-open.ts";
+import { SqliteSession } from "./sqlite-session.ts";
+import type { StatementResult } from "./sqlite-session.ts";
+import type { ThreadAnswer, ThreadRequest, ThreadSetup } from "./sqlite-thread.ts";
 
-const path: string = workerData;
+const { path, role }: ThreadSetup = workerData;
 const port = parentPort;
 if (port === null) throw new Error("This file is started as a thread of robot-policy-service");
 
-const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly: true });
+const database =
+  role === "reader" ? new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly: true }) : openDatabase(path);
 const session = new SqliteSession(database);
+const commit = createCommits(database);
 
-port.on("message", (request: StatementRequest | null) => {
+port.on("message", (request: ThreadRequest) => {
   if (request !== null) {
     port.postMessage(answer(request));
     return;
@@ -22,12 +27,18 @@ port.on("message", (request: StatementRequest | null) => {
   port.close();
 });
 
-function answer({ sql, parameters }: StatementRequest): StatementAnswer {
+function answer(request: NonNullable<ThreadRequest>): ThreadAnswer {
   try {
-    return session.run(sql, parameters);
+    return run(request);
   } catch (error) {
     return { error: copyable(error) };
   }
+}
+
+function run(request: NonNullable<ThreadRequest>): StatementResult {
+  if ("sql" in request) return session.run(request.sql, request.parameters);
+  commit(request);
+  return { rows: [], changes: request.changes };
 }
 
 /** A copy in another thread keeps only the message of an error. */

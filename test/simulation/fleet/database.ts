@@ -1,15 +1,22 @@
-import { CompiledQuery } from "kysely";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+
+import { CompiledQuery, Kysely } from "kysely";
 
 import { migrate } from "../../../src/service/store/migrator.ts";
 import { sqliteRunner } from "../../../src/service/store/sqlite-batch.ts";
-import { openSqliteReader, openSqliteWriter } from "../../../src/service/store/sqlite-store.ts";
-import type { MakeDialect } from "../../../src/service/store/sqlite-store.ts";
+import { commitHere } from "../../../src/service/store/sqlite-committers.ts";
+import { NodeSqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
+import type { SqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
+import { openDatabase } from "../../../src/service/store/sqlite-open.ts";
+import { SQLITE_FILE } from "../../../src/service/store/sqlite-store.ts";
+import { TrialDialect } from "../../../src/service/store/sqlite-trials.ts";
 import type { Store } from "../../../src/service/store/store.ts";
+import type { Tables } from "../../../src/service/store/tables.ts";
 import { createWriter } from "../../../src/service/store/writer.ts";
 import type { WriteRunner } from "../../../src/service/store/writer.ts";
 import type { Process } from "../scheduler.ts";
-import { refuseFiles } from "./no-files.ts";
-import type { ServiceDisk } from "./service-disk.ts";
+import type { Connections, ServiceDisk } from "./service-disk.ts";
 import type { ServiceMistake } from "./service-mistakes.ts";
 import { SlowDialect } from "./slow-dialect.ts";
 
@@ -101,25 +108,28 @@ export function createDatabase(disk: ServiceDisk): Database {
     },
     async open(options) {
       const { process, now, mistake } = options;
-      const dialectOf =
-        (role: "reader" | "writer"): MakeDialect =>
-        (database) => {
-          disk.attach(database, role);
-          if (role === "writer") mistake.openWriter(database);
-          return new SlowDialect(database, { ...options, disk });
-        };
-      const writer = await openSqliteWriter(disk.folder, refuseFiles, dialectOf("writer"));
-      const reader = openSqliteReader(disk.folder, dialectOf("reader"));
+      const path = join(disk.folder, SQLITE_FILE);
+      const [running, committing] = [openDatabase(path), openDatabase(path)];
+      const reading = new DatabaseSync(path, { readOnly: true });
+      for (const database of [running, committing]) disk.attach(database, "writer");
+      disk.attach(reading, "reader");
+      for (const database of [running, committing]) mistake.openWriter(database);
+      const close = () => {
+        // Where a power cut has closed them, nothing is done.
+        for (const database of [reading, running, committing]) database[Symbol.dispose]();
+      };
       const drop = async () => {
-        await Promise.all([reader.destroy(), writer.destroy()]);
+        close();
         if (holder === process) next();
       };
       options.onDrop(drop);
-      // Kysely closes only what it has used.
-      await reader.executeQuery(DATA_VERSION);
+      const slowly = (dialect: SqliteDialect, connections: Connections) =>
+        new Kysely<Tables>({ dialect: new SlowDialect(dialect, { ...options, disk, connections }) });
+      const reader = slowly(new NodeSqliteDialect(reading), { running: reading, committing: reading });
       await takeTurn(process);
-      await migrate(writer, now);
+      await migrate(slowly(new NodeSqliteDialect(running), { running, committing: running }), now);
       next();
+      const writer = slowly(new TrialDialect(running, commitHere(committing)), { running, committing });
       const queue = createWriter(inTurn(sqliteRunner(writer, NO_TIME), options));
       return {
         store: {
@@ -132,8 +142,7 @@ export function createDatabase(disk: ServiceDisk): Database {
           },
           async [Symbol.asyncDispose]() {
             await queue.idle();
-            await reader.destroy();
-            await writer.destroy();
+            close();
           },
         },
         drop,

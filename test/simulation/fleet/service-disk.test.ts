@@ -29,7 +29,7 @@ function writerOn(disk: ServiceDisk): Writer {
       database.exec("begin immediate");
       insert(database, id);
       return disk.commit(
-        database,
+        { running: database, committing: database },
         () => Promise.resolve(),
         async () => database.exec("commit"),
       );
@@ -84,7 +84,7 @@ describe("createServiceDisk", () => {
       insert(database, "test 2");
       insert(database, "test 3");
       void disk.commit(
-        database,
+        { running: database, committing: database },
         () => new Promise(() => {}),
         () => Promise.resolve(),
       );

@@ -32,14 +32,22 @@ export interface ServiceDisk extends Disposable {
   attach(connection: DatabaseSync, role: "reader" | "writer"): void;
   /** A connection is asked for something. @throws what SQLite says of a disk that fails. */
   beforeQuery(): void;
-  /** Commits for a connection; the disk takes its time. */
-  commit(connection: DatabaseSync, pause: () => Promise<void>, commit: () => Promise<void>): Promise<void>;
+  /** Commits the transaction of a connection; the disk takes its time. */
+  commit(connections: Connections, pause: () => Promise<void>, commit: () => Promise<void>): Promise<void>;
   /** Closes all connections, and leaves in the files what a power cut leaves. */
   powerCut(dice: Dice): PowerCut;
   /** The files as they are, to be put back later. */
   backUp(): Backup;
   /** Closes all connections and puts the files back. */
   restore(backup: Backup): void;
+}
+
+/** May be one and the same. */
+export interface Connections {
+  /** In its transaction is what is to be committed. */
+  readonly running: DatabaseSync;
+  /** How it syncs is how durable that is. */
+  readonly committing: DatabaseSync;
 }
 
 export type DiskTrouble =
@@ -96,8 +104,8 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
   let trouble: DiskTrouble = "none";
   /** In simulated time; null where it does not. */
   let liesSince_ms: number | null = null;
-  /** The connection whose commit is under way. */
-  let committing: DatabaseSync | null = null;
+  /** The transaction whose commit is under way. */
+  let underWay: DatabaseSync | null = null;
   /** The log as far as it is synced. */
   let synced: { readonly header: Buffer; readonly bytes: number } = { header: NOTHING, bytes: 0 };
   writeFileSync(path, bytes);
@@ -112,7 +120,7 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
     for (const connection of [...readers, ...writers, watching]) if (connection.isOpen) connection.close();
     readers.clear();
     writers.clear();
-    committing = null;
+    underWay = null;
   }
 
   /** The connections are closed, and nothing is left of them. */
@@ -199,19 +207,19 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
       if (trouble === "input and output fail" && dice.chance(QUERIES_THAT_FAIL))
         throw sqliteError(IO_ERROR, "disk I/O error");
     },
-    async commit(connection, pause, commit) {
-      if (!writers.has(connection)) return commit();
+    async commit(connections, pause, commit) {
+      if (!writers.has(connections.running)) return commit();
       refuseCommit();
-      committing = connection;
+      underWay = connections.running;
       await pause();
-      committing = null;
+      underWay = null;
       refuseCommit();
       await commit();
-      noteCommit(connection);
+      noteCommit(connections.committing);
     },
     powerCut(chance) {
       // SQLite writes in one go; a commit that the power cut meets is one whose bytes are there, and not synced.
-      if (committing?.isOpen === true && committing.isTransaction && chance.chance(0.8)) committing.exec("commit");
+      if (underWay?.isOpen === true && underWay.isTransaction && chance.chance(0.8)) underWay.exec("commit");
       const { file, log } = { file: readFileSync(path), log: readLog() };
       const from = unsyncedFrom(log);
       const left = tear(log, from, chance);

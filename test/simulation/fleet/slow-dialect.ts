@@ -1,40 +1,37 @@
-import type { DatabaseSync } from "node:sqlite";
-
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 
-import { NodeSqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
+import { SqliteDialect } from "../../../src/service/store/sqlite-dialect.ts";
 import type { ConnectionOptions } from "./database.ts";
-import type { ServiceDisk } from "./service-disk.ts";
+import type { Connections, ServiceDisk } from "./service-disk.ts";
 
 interface Surroundings extends Pick<ConnectionOptions, "pause" | "mistake"> {
   readonly disk: ServiceDisk;
+  readonly connections: Connections;
 }
 
-/** The dialect of the service, with time that passes before a query is answered, a disk that fails, and room for mistakes. */
-export class SlowDialect extends NodeSqliteDialect {
-  readonly #database: DatabaseSync;
+/** A dialect of the service, with time that passes before a query is answered, a disk that fails, and room for mistakes. */
+export class SlowDialect extends SqliteDialect {
+  readonly #dialect: SqliteDialect;
   readonly #surroundings: Surroundings;
 
-  constructor(database: DatabaseSync, surroundings: Surroundings) {
-    super(database);
-    this.#database = database;
+  constructor(dialect: SqliteDialect, surroundings: Surroundings) {
+    super();
+    this.#dialect = dialect;
     this.#surroundings = surroundings;
   }
 
-  override createDriver(): Driver {
-    const driver = super.createDriver();
-    const database = this.#database;
-    const { disk, pause } = this.#surroundings;
+  createAdapter() {
+    return this.#dialect.createAdapter();
+  }
+
+  createDriver(): Driver {
+    const driver = this.#dialect.createDriver();
+    const { disk, pause, connections } = this.#surroundings;
     const acquire = driver.acquireConnection.bind(driver);
     const commit = driver.commitTransaction.bind(driver);
-    const destroy = driver.destroy.bind(driver);
     let slow: DatabaseConnection | null = null;
     driver.acquireConnection = async (options) => (slow ??= slowly(await acquire(options), this.#surroundings));
-    driver.commitTransaction = (connection) => disk.commit(database, pause, () => commit(connection));
-    driver.destroy = async () => {
-      // A power cut has closed it.
-      if (database.isOpen) await destroy();
-    };
+    driver.commitTransaction = (connection) => disk.commit(connections, pause, () => commit(connection));
     return driver;
   }
 }
