@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 
 import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
 import { identifyClient } from "../../../src/service/http/parties.ts";
@@ -41,4 +41,42 @@ it("many that take little time are read together, so that they share a commit", 
   setImmediate(() => setImmediate(() => order.push("other")));
   await Promise.all(reads);
   expect(order).toEqual(["a0", "a1", "a2", "a3", "a4"]);
+});
+
+describe("room that a request took", () => {
+  const client = identifyClient("a", "192.0.2.1");
+
+  /** A body of all that a credential may send at once. */
+  function fill() {
+    const { begin } = createTraffic(HTTP_LIMITS, { heldBack: () => {} }, { monotonic_ms: () => 0 });
+    const response = new ServerResponse(new IncomingMessage(new Socket()));
+    const passage = begin(client, HTTP_LIMITS.in_flight_bytes.credential, response);
+    if ("status" in passage) throw new Error("There is no room");
+    const isFull = () => "status" in begin(client, 1, new ServerResponse(new IncomingMessage(new Socket())));
+    expect(isFull()).toBe(true);
+    return { passage, isFull, leave: () => response.destroy().emit("close") };
+  }
+
+  it("is given back once its answer is on the way, should that be small", () => {
+    const { passage, isFull } = fill();
+    expect(passage.answer(1)).toBeNull();
+    expect(isFull()).toBe(false);
+  });
+
+  it("is given back when its client leaves", () => {
+    const { isFull, leave } = fill();
+    leave();
+    expect(isFull()).toBe(false);
+  });
+
+  it("is given back when work fails whose client has left, and not before", async () => {
+    const { passage, isFull, leave } = fill();
+    const failing = Promise.withResolvers<never>();
+    const working = passage.work("org_1", () => failing.promise);
+    leave();
+    expect(isFull()).toBe(true);
+    failing.reject(new Error("no"));
+    await expect(working).rejects.toThrow("no");
+    expect(isFull()).toBe(false);
+  });
 });
