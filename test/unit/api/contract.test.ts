@@ -1,0 +1,83 @@
+import { readFileSync } from "node:fs";
+
+import { describe, expect, test } from "vitest";
+
+import type { RobotContract } from "../../../src/api/contract.ts";
+import { otherContractSchema, robotContractSchema } from "../../../src/api/contract.ts";
+import { robotSetupSchema } from "../../../src/api/robots.ts";
+
+const example = new URL("../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
+const contract = robotContractSchema.parse(JSON.parse(readFileSync(example, "utf8")));
+const [group] = contract.groups;
+const [axis] = contract.state_axes;
+const [camera] = contract.cameras;
+if (group === undefined || axis === undefined || camera === undefined) throw new Error("the example has one of each");
+
+/** `path: message` of each contradiction of the example with these members. */
+function contradictionsOf(members: Partial<RobotContract>): readonly string[] {
+  const { error } = robotContractSchema.safeParse({ ...contract, ...members });
+  return error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`) ?? [];
+}
+
+describe("robotContractSchema", () => {
+  test("no two groups, axes of a vector or cameras of one name", () => {
+    expect(contradictionsOf({ groups: [...contract.groups, group] })).toEqual([
+      `groups.${contract.groups.length}.name: ${group.name} is the name at index 0 already`,
+    ]);
+    expect(contradictionsOf({ state_axes: [...contract.state_axes, axis] })).toEqual([
+      `state_axes.${contract.state_axes.length}.name: ${axis.name} is the name at index 0 already`,
+    ]);
+    expect(contradictionsOf({ cameras: [...contract.cameras, camera] })).toEqual([
+      `cameras.${contract.cameras.length}.role: ${camera.role} is the name at index 0 already`,
+    ]);
+  });
+
+  test("an axis is of a group that is there", () => {
+    expect(contradictionsOf({ state_axes: [{ ...axis, name: "tail.a.position" }] })).toEqual([
+      "state_axes.0.name: no group is called tail",
+    ]);
+  });
+
+  test("an axis has a unit of what it measures", () => {
+    const name = `${group.name}.a.velocity`;
+    expect(contradictionsOf({ action_axes: [{ name, unit: "rad" }] })).toEqual([
+      "action_axes.0.unit: a velocity is in rad/s or m/s",
+    ]);
+    expect(contradictionsOf({ action_axes: [{ name, unit: "m/s" }] })).toEqual([]);
+  });
+
+  test("a range has its smaller end first", () => {
+    expect(contradictionsOf({ state_axes: [{ ...axis, range: [1, 1] }] })).toEqual([
+      "state_axes.0.range: the first number must be below the second",
+    ]);
+    expect(contradictionsOf({ state_axes: [{ ...axis, range: [-1, 1] }] })).toEqual([]);
+  });
+
+  test("a scale is not 0", () => {
+    const native = { unit: "deg", scale: 0, offset: 0 } as const;
+    expect(contradictionsOf({ state_axes: [{ ...axis, native }] })).toEqual([
+      "state_axes.0.native.scale: 0 makes every number the same",
+    ]);
+  });
+});
+
+describe("a contract of a registration", () => {
+  const setup = {
+    name: "arm",
+    robot_type_id: contract.robot_type_id,
+    region: "eu",
+    configuration_digest: `sha256:${"0".repeat(64)}`,
+  };
+
+  test("is of the type that is registered, should it be ours", () => {
+    expect(robotSetupSchema.safeParse({ ...setup, contract }).success).toBe(true);
+    const { error } = robotSetupSchema.safeParse({ ...setup, robot_type_id: "acme.other.v1", contract });
+    expect(error?.issues).toMatchObject([{ path: ["contract", "robot_type_id"] }]);
+  });
+
+  test("may be any other", () => {
+    const other = { schema: "acme/v1", robot_type_id: "anything" };
+    expect(robotSetupSchema.safeParse({ ...setup, contract: other }).success).toBe(true);
+    expect(otherContractSchema.safeParse({ schema: "robot-contract/v1" }).success).toBe(false);
+  });
+});

@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+
+import { failureOf } from "../../../src/api/deployment-failures.ts";
+
+const codeOf = (last_error_code: string | null | undefined) => ({ id: "dep_1", status: "failed", last_error_code });
+
+test("failureOf: what the service's code means", () => {
+  expect(failureOf(codeOf("preparation_timeout"))?.what).toBe("Its endpoint was not healthy in time.");
+});
+
+test("failureOf: a code that is newer than this program stands for itself", () => {
+  expect(failureOf(codeOf("robot_on_fire"))).toEqual({ what: "robot_on_fire.", remedy: "" });
+});
+
+test.each([null, undefined, ""])("failureOf: %j is no failure", (code) => {
+  expect(failureOf(codeOf(code))).toBeNull();
+});
