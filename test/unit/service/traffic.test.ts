@@ -48,7 +48,7 @@ describe("room that a request took", () => {
 
   /** A body of all that a credential may send at once. */
   function fill() {
-    const { begin } = createTraffic(HTTP_LIMITS, { heldBack: () => {} }, { monotonic_ms: () => 0 });
+    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => 0 });
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     const passage = begin(client, HTTP_LIMITS.in_flight_bytes.credential, response);
     if ("status" in passage) throw new Error("There is no room");
