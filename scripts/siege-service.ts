@@ -2,6 +2,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { openSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import http from "node:http";
+import { setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 
 import { endProcess } from "./bench-robot.ts";
@@ -24,6 +25,8 @@ export interface Besieged extends AsyncDisposable {
   readonly honestKey: string;
   /** Another key of the attacker's organization; without scopes it may do everything. */
   makeKey(...scopes: readonly string[]): string;
+  /** How long the event loop came to no timer at most, since this was asked last. */
+  longestTurnMs(): Promise<number>;
   /** @param key null for a request without one. @returns status 0 where there was no answer. */
   send(method: string, path: string, body?: string | object | null, key?: string | null): Promise<Answered>;
 }
@@ -33,7 +36,7 @@ const TIMEOUT_MS = 20_000;
 export async function startBesieged(
   program: string,
   storeFlags: readonly string[],
-  isLogStalled: boolean,
+  { priority, isLogStalled }: { readonly priority: number; readonly isLogStalled: boolean },
 ): Promise<Besieged> {
   const folder = scratchFolder("robot-policy-siege-");
   const store = storeFlags.length > 0 ? storeFlags : ["--data", join(folder, "data")];
@@ -45,6 +48,7 @@ export async function startBesieged(
   const log = isLogStalled ? "pipe" : openSync(join(folder, "log"), "a");
   const child = spawn(program, words, { env: environment, stdio: ["ignore", "pipe", log] });
   endWithScript(child);
+  setPriority(child.pid ?? 0, priority);
   const url = await listening(child);
   const command = (...rest: readonly string[]) => {
     const { status, stdout, stderr } = spawnSync(program, [...rest, ...store], { env: environment, encoding: "utf8" });
@@ -71,6 +75,10 @@ export async function startBesieged(
     processId: child.pid ?? 0,
     databaseFile: join(folder, "data", "service.db"),
     honestKey: makeKey("honest", []),
+    async longestTurnMs() {
+      const { text } = await send(agent, url, "GET", "/metrics", null, null);
+      return Number(/^nodejs_eventloop_lag_max_seconds (.+)$/m.exec(text)?.[1]) * 1000;
+    },
     makeKey: (...scopes) => makeKey("attacker", scopes),
     send: (method, path, body = null, by = key) => send(agent, url, method, path, body, by),
     async [Symbol.asyncDispose]() {

@@ -60,6 +60,7 @@ export function refuseUnreadable(status: number, detail: string): Answer {
   return { status, json: JSON.stringify({ detail }) };
 }
 
+export const TOO_MANY_REQUESTS = refuseUnavailable("Too many requests are waiting");
 export const TOO_MANY_VALUES = refuse("PayloadTooLarge", `The body has more than ${BODY_VALUES_MAXIMUM} JSON values`);
 
 /** A bug of ours. The client learns that it was not its fault, the log learns the rest. */

@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { Server as TlsServer } from "node:https";
 
+import { connectionAccepted } from "../let-others-in.ts";
 import type { LimitsMet } from "../limits-met.ts";
 import { refuseUnreadable } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
@@ -38,6 +39,7 @@ export function createListener(
   function bound<T extends Server | TlsServer>(server: T): T {
     const connections = { all: limits.connections, ofAddress: limits.connectionsOfAddress };
     shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organization_id: null, party }));
+    server.on("connection", connectionAccepted);
     server.setTimeout(limits.idle_timeout_ms);
     server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
       const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");

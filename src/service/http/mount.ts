@@ -13,7 +13,7 @@ import type { Refusals } from "../registrations/refusals.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
-import { refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_VALUES } from "./answers.ts";
+import { refuseInvalid, refuseUnavailable, refuseUnreadable, TOO_MANY_REQUESTS, TOO_MANY_VALUES } from "./answers.ts";
 import { arrivalOf } from "./arrival.ts";
 import { readBody } from "./body.ts";
 import { clientAddress } from "./client-address.ts";
@@ -194,7 +194,7 @@ export function route(
       }
       const whose = admitted.principal?.organization_id ?? clientAddress(request);
       const worked = await passage.work(whose, () => answerInTime(request, admitted, passage));
-      if (worked === null) return send(reply, refuseUnavailable("Too many requests are waiting"));
+      if (worked === null) return send(reply, TOO_MANY_REQUESTS);
       const answered = counted(worked, passage, operation.method);
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },

@@ -8,7 +8,7 @@ import { createConsoleFiles } from "../console/serve-files.ts";
 import type { Metrics } from "../metrics.ts";
 import { mountOperations } from "../operations/mount-operations.ts";
 import { StoreUnavailableError, unavailable } from "../store/unavailable.ts";
-import { answerBroken, refuse, refuseUnavailable, refuseUnreadable } from "./answers.ts";
+import { answerBroken, refuse, refuseUnavailable, refuseUnreadable, TOO_MANY_REQUESTS } from "./answers.ts";
 import type { Answer } from "./answers.ts";
 import { clientAddress } from "./client-address.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -74,6 +74,7 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   app.addHook("onRequest", async (request, reply) => {
     draining.in_flight.track(reply.raw);
     reply.header("x-request-id", request.id);
+    if (!(await context.traffic.arrive(clientAddress(request)))) return send(reply, TOO_MANY_REQUESTS);
     const unreadable = refuseHead(request);
     if (unreadable !== null) return send(reply.header("connection", "close"), unreadable);
     // Here, before a body is read: a path that is nobody's takes none.

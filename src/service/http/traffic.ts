@@ -8,15 +8,15 @@ import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
 import type { Client, Party } from "./parties.ts";
-import { createTally } from "./parties.ts";
+import { createTally, identifyClient } from "./parties.ts";
 import type { Owner } from "./refused-setup.ts";
 
 /** Answers up to here fit into what the kernel keeps for every connection. */
 const SMALL_ANSWER_BYTES = 16 * 1024;
 /** Bodies up to here are read in less than two milliseconds. */
 const SMALL_BODY_BYTES = 4 * 1024;
-/** More than robots of a site send at once; their bytes are counted as well. */
-const WAITING_BODIES = { own: 10_000, all: 20_000 } as const;
+/** Requests that wait to be begun and bodies that wait to be read: more than robots of a site send at once. The bytes are counted as well. */
+const WAITING_STEPS = { own: 10_000, all: 20_000 } as const;
 const LIMITS: Readonly<Record<Party, Limit>> = {
   credential: "limits.in_flight_mib.credential",
   network: "limits.in_flight_mib.address",
@@ -28,6 +28,13 @@ const RETRY_AFTER_S = "1";
 
 /** Counts the bytes of requests and answers that are on their way, so that no client fills the memory by being slow. */
 export interface Traffic {
+  /**
+   * Resolves when a request may be looked at, senders in turn, as few in each turn of the event loop as keep it short; false where too many
+   * wait. Each takes a part of a millisecond before it waits for anything, and hundreds may arrive at once.
+   *
+   * @param address of the client
+   */
+  arrive(address: string): Promise<boolean>;
   /** Counts a request from before its body is read until its work and its answer are over; a refusal where there is no room for the body. */
   begin(client: Client, bodyBytes: number, response: ServerResponse, owner?: Owner | null): Passage | Answer;
 }
@@ -62,7 +69,7 @@ export function createTraffic(
   clock: Pick<Clock, "monotonic_ms">,
 ): Traffic {
   const tally = createTally(in_flight_bytes);
-  const turns = createTurns(WAITING_BODIES);
+  const steps = createTurns(WAITING_STEPS);
   const requests = createTurns(requestLimits);
   const yieldWhenDue = createTimeSlices(clock);
 
@@ -77,7 +84,17 @@ export function createTraffic(
     return refuse("RateLimited", `Too many large requests of this ${whose} are being worked on`, headers);
   }
 
+  function step<T>(whose: string, work: () => T): Promise<T | null> {
+    return steps.take(whose, async () => {
+      await yieldWhenDue();
+      return work();
+    });
+  }
+
   return {
+    async arrive(address) {
+      return (await step(identifyClient(undefined, address).site, () => true)) ?? false;
+    },
     begin(client, bodyBytes, response, owner = null) {
       const share = tally.open(client);
       const full = share.tryResize(bodyBytes);
@@ -111,10 +128,7 @@ export function createTraffic(
         },
         async read(work) {
           if (bodyBytes <= SMALL_BODY_BYTES) return work();
-          return turns.take(client.credential ?? client.network, async () => {
-            await yieldWhenDue();
-            return response.destroyed ? null : work();
-          });
+          return step(client.credential ?? client.network, () => (response.destroyed ? null : work()));
         },
         answer(bytes) {
           const party = bytes > SMALL_ANSWER_BYTES ? share.tryResize(bytes) : null;

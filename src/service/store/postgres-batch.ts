@@ -2,9 +2,11 @@ import { sql } from "kysely";
 import type { Kysely } from "kysely";
 
 import { createBackoff } from "../../platform/retry.ts";
+import { createTimeSlices } from "../let-others-in.ts";
 import type { ServiceMachine } from "../machine.ts";
 import type { Tables } from "./tables.ts";
 import { isConflict, isLockTimeout, isOverLimit, StoreUnavailableError, unavailable } from "./unavailable.ts";
+import { commitAll } from "./writer.ts";
 import type { PendingWrite, WriteRunner } from "./writer.ts";
 
 /** How long writes of one commit together may wait for a row that others hold. */
@@ -25,14 +27,19 @@ type BatchMachine = Pick<ServiceMachine, "clock" | "random">;
  * the database that fails, and the locks of many writes never wait for the locks of many others in a ring.
  */
 export function postgresRunner(database: Kysely<Tables>, batches: number, machine: BatchMachine): WriteRunner {
+  const yieldWhenDue = createTimeSlices(machine.clock);
   return {
-    together: (batch) => runTogether(database, batch),
+    together: (batch) => runTogether(database, batch, yieldWhenDue),
     alone: (write) => runAlone(database, write, machine),
     batches,
   };
 }
 
-async function runTogether(database: Kysely<Tables>, batch: readonly PendingWrite[]): Promise<readonly PendingWrite[]> {
+async function runTogether(
+  database: Kysely<Tables>,
+  batch: readonly PendingWrite[],
+  yieldWhenDue: () => Promise<void> | undefined,
+): Promise<readonly PendingWrite[]> {
   try {
     await database.transaction().execute(async (transaction) => {
       for (const write of batch) await write.run(transaction);
@@ -46,7 +53,7 @@ async function runTogether(database: Kysely<Tables>, batch: readonly PendingWrit
     for (const write of batch) write.fail(cause);
     return [];
   }
-  for (const write of batch) write.commit();
+  await commitAll(batch, yieldWhenDue);
   return [];
 }
 

@@ -5,6 +5,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { createTimeSlices } from "../let-others-in.ts";
 import type { Tables } from "./tables.ts";
 import { StoreUnavailableError, unavailable } from "./unavailable.ts";
+import { commitAll } from "./writer.ts";
 import type { PendingWrite, WriteRunner } from "./writer.ts";
 
 /** One commit at a time. A write that fails takes no other of its commit along. */
@@ -29,7 +30,7 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
       for (const write of batch) write.fail(unavailable(error));
       return true;
     }
-    for (const write of batch) write.commit();
+    await commitAll(batch, yieldWhenDue);
     return true;
   }
 
@@ -47,7 +48,7 @@ export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monot
       for (const write of batch) write.fail(unavailable(error));
       return;
     }
-    for (const write of done) write.commit();
+    await commitAll(done, yieldWhenDue);
   }
 
   return {

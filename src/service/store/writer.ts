@@ -28,12 +28,26 @@ export const PENDING_WRITES_MAXIMUM = 1024;
 /** Writes of one commit, so that no request waits for all of them. */
 export const BATCH_MAXIMUM = 128;
 
+/** How often a commit is put off because more writes have come. */
+const LOOKS_MAXIMUM = 8;
+
 /** Takes as many writes as wait into one commit, because the commit is what costs. */
 export interface Writer {
   /** @throws StoreUnavailableError when too many wait. */
   write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
   /** Resolves when no write waits. */
   idle(): Promise<void>;
+}
+
+/** Hands out what is durable. What follows from it is work as well, so others are let in between. */
+export async function commitAll(
+  writes: readonly PendingWrite[],
+  yieldWhenDue: () => Promise<void> | undefined,
+): Promise<void> {
+  for (const write of writes) {
+    write.commit();
+    await yieldWhenDue();
+  }
 }
 
 export function createWriter(runner: WriteRunner): Writer {
@@ -48,9 +62,19 @@ export function createWriter(runner: WriteRunner): Writer {
     running.add(tracked);
   }
 
+  /** Requests that arrived together share the first commit; they are begun over several turns of the event loop. */
+  async function gather(): Promise<void> {
+    let before = 0;
+    for (let look = 0; look < LOOKS_MAXIMUM && pending.length > before && pending.length < BATCH_MAXIMUM; look += 1) {
+      before = pending.length;
+      // Twice, because requests may be begun in each turn after this was resumed.
+      await nextTurn();
+      await nextTurn();
+    }
+  }
+
   async function drain(): Promise<void> {
-    // One turn of the event loop: requests that arrived together share the first commit.
-    await nextTurn();
+    await gather();
     while (pending.length > 0) {
       // Those that go alone wait for others: nobody else waits with them.
       for (const write of await runner.together(pending.splice(0, BATCH_MAXIMUM))) track(alone, runner.alone(write));

@@ -1,4 +1,7 @@
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
+import { connect } from "node:net";
+import type { Socket } from "node:net";
 import { join } from "node:path";
 
 import { expect, it, onTestFinished } from "vitest";
@@ -13,6 +16,8 @@ import type { Task } from "../../../src/service/task.ts";
 import { createUsageClock } from "../../../src/service/usage/usage-clock.ts";
 import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
+import { startService } from "../../support/service.ts";
 
 /** Whoever sleeps lets others in anyway; here nobody does. */
 const machine = { ...testMachine, clock: { ...testMachine.clock, sleep: () => Promise.resolve() } };
@@ -154,4 +159,43 @@ it("reconcile-fleets: one that cannot be judged does not keep the others, and is
 function createLogbook() {
   const errors: string[] = [];
   return { ...testMachine.log, error: (event: string) => void errors.push(event), errors };
+}
+
+const requestFor = (path: string, address: string) =>
+  `GET ${path} HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n\r\n`;
+
+it("a flood of requests from one address does not keep those of another waiting", async () => {
+  let now_ms = 0;
+  // Whatever happens takes long, so that each turn of the event loop has room for little.
+  const clock = { ...testMachine.clock, monotonic_ms: () => (now_ms += 5) };
+  await using service = await startService({ clock, configuration: { trusted_proxies: ["127.0.0.1"] } });
+  const [flooding, other] = [await connectTo(service), await connectTo(service)];
+  flooding.write(requestFor("/healthz", "192.0.2.1").repeat(100));
+  other.write(requestFor("/openapi.json", "192.0.2.2"));
+  await expect.poll(() => service.requests.length, { timeout: PATIENCE_MS }).toBe(2 + 100 + 1);
+  expect(service.requests.findIndex(({ path }) => path === "/openapi.json")).toBeLessThan(50);
+});
+
+it("new connections do not wait for a flood of requests", async () => {
+  // Nothing takes any time.
+  const clock = { ...testMachine.clock, monotonic_ms: () => 0 };
+  await using service = await startService({ clock });
+  const flooding = await connectTo(service);
+  const { port } = new URL(service.url);
+  const others = Array.from({ length: 20 }, () => connect(Number(port), "127.0.0.1").resume());
+  onTestFinished(() => others.forEach((socket) => socket.destroy()));
+  for (const socket of others) socket.write(requestFor("/openapi.json", "192.0.2.2"));
+  await Promise.all(others.map((socket) => once(socket, "connect")));
+  flooding.write(requestFor("/healthz", "192.0.2.1").repeat(200));
+  await expect.poll(() => service.requests.length, { timeout: PATIENCE_MS }).toBe(1 + 200 + 20);
+  expect(service.requests.findLastIndex(({ path }) => path === "/openapi.json")).toBeLessThan(150);
+});
+
+/** A connection over which the service has answered once. */
+async function connectTo({ url }: { readonly url: string }): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), "127.0.0.1");
+  socket.write(requestFor("/healthz", "192.0.2.1"));
+  await once(socket, "data");
+  onTestFinished(() => void socket.destroy());
+  return socket.resume();
 }

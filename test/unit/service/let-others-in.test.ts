@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+
 import { expect, it } from "vitest";
 
-import { createTimeSlices, letOthersIn } from "../../../src/service/let-others-in.ts";
+import { connectionAccepted, createTimeSlices, letOthersIn } from "../../../src/service/let-others-in.ts";
 
 it("of all long work one step is taken in each turn of the event loop, in the order of asking", async () => {
   const steps: string[] = [];
@@ -32,5 +34,17 @@ it("work that takes no time lets nobody in; after its slice it does, once", asyn
   const let_in = yieldWhenDue();
   expect(let_in).toBeInstanceOf(Promise);
   await let_in;
+  expect(yieldWhenDue()).toBeUndefined();
+});
+
+it("while connections are accepted each step lets others in, and no longer", async () => {
+  const yieldWhenDue = createTimeSlices({ monotonic_ms: () => 0 });
+  connectionAccepted();
+  expect(yieldWhenDue()).toBeInstanceOf(Promise);
+  await nextTurn();
+  connectionAccepted();
+  await nextTurn();
+  expect(yieldWhenDue()).toBeInstanceOf(Promise);
+  await nextTurn();
   expect(yieldWhenDue()).toBeUndefined();
 });

@@ -13,7 +13,7 @@ const [SMALL, LARGE] = [4 * 1024, 4 * 1024 + 1];
 function traffic(bodyMs: number) {
   const order: string[] = [];
   let now_ms = 0;
-  const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => now_ms });
+  const { arrive, begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => now_ms });
   const read = (credential: string, name: string, bytes: number): Promise<unknown> => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     const passage = begin(identifyClient(credential, "192.0.2.1"), bytes, response);
@@ -23,8 +23,42 @@ function traffic(bodyMs: number) {
       now_ms += bodyMs;
     });
   };
-  return { order, read };
+  /** A request that takes so long as soon as it begins. */
+  const request = async (address: string, name: string) => {
+    if (await arrive(address)) {
+      order.push(name);
+      now_ms += bodyMs;
+    } else {
+      order.push(`${name} is refused`);
+    }
+  };
+  return { order, read, request };
 }
+
+it("requests that arrive together are begun over many turns, and networks take turns with it", async () => {
+  const { order, request } = traffic(10);
+  const requests = Array.from({ length: 100 }, (_, index) => request("192.0.2.1", `a${index}`));
+  requests.push(request("192.0.2.2", "b"), request("2001:db8::1", "c0"), request("2001:db8:0:1::1", "c1"));
+  let turns = 0;
+  const count = () => {
+    turns += 1;
+    if (order.length < requests.length) setImmediate(count);
+  };
+  setImmediate(count);
+  await Promise.all(requests);
+  expect(order.filter((name) => !name.startsWith("a"))).toEqual(["b", "c0", "c1"]);
+  expect(order.indexOf("b")).toBeLessThan(10);
+  // One network of IPv6 has one turn, whatever addresses it takes.
+  expect(order.indexOf("c1")).toBeGreaterThan(order.indexOf("c0") + 1);
+  // Some begin while the slice is looked at.
+  expect(turns).toBeGreaterThan(30);
+});
+
+it("of one network no more than its share waits to be begun", async () => {
+  const { order, request } = traffic(0);
+  await Promise.all(Array.from({ length: 10_002 }, (_, index) => request("192.0.2.1", `a${index}`)));
+  expect(order.filter((name) => name.endsWith("is refused"))).toEqual(["a10001 is refused"]);
+});
 
 it("large bodies are read one after the other, senders in turn, and whoever comes in between is looked at", async () => {
   const { order, read } = traffic(50);
