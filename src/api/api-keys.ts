@@ -1,5 +1,6 @@
 import * as z from "zod";
 
+import { ROBOT_NAME_LENGTH } from "./robots.ts";
 import { text } from "./text.ts";
 
 /** Code points; the document shows no bound. */
@@ -26,6 +27,12 @@ export const API_KEY_SCOPES = [
 export const apiKeyScopeSchema = z.enum(API_KEY_SCOPES);
 export type ApiKeyScope = z.output<typeof apiKeyScopeSchema>;
 
+/** Names that a key may be bound to, and new robots that it may be allowed, at most. */
+export const API_KEY_ROBOTS = { names: 100, count: 1_000_000 } as const;
+
+export const apiKeyRobotsSchema = z.array(text(ROBOT_NAME_LENGTH)).min(1).max(API_KEY_ROBOTS.names);
+export const apiKeyMaxRobotsSchema = z.int().min(1).max(API_KEY_ROBOTS.count);
+
 /** Body of `POST /v1/me/api-keys`. */
 export const apiKeyCreateSchema = z.object({
   label: text(API_KEY_LABEL_LENGTH),
@@ -34,6 +41,10 @@ export const apiKeyCreateSchema = z.object({
   expires_at: z.iso.datetime({ offset: true }).nullish(),
   /** True for a key that goes on when the key it is made with ends. */
   independent: z.literal([true, false]).nullish(),
+  /** Names of the robots that it may set up, and no others. */
+  robots: apiKeyRobotsSchema.nullish(),
+  /** How many robots it may add. */
+  max_robots: apiKeyMaxRobotsSchema.nullish(),
 });
 
 export type ApiKeyCreate = z.output<typeof apiKeyCreateSchema>;
@@ -53,6 +64,10 @@ export const apiKeyViewSchema = z.looseObject({
   created_by: z.string().nullish(),
   /** Id of the key that it ends with; null for one that goes on alone. */
   parent_id: z.string().nullish(),
+  /** Names of the only robots it may set up; null for any. */
+  robots: z.array(z.string()).nullish(),
+  /** How many robots it may add; null where only the service bounds that. */
+  max_robots: z.number().nullish(),
 });
 
 export type ApiKeyView = z.output<typeof apiKeyViewSchema>;

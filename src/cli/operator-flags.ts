@@ -14,6 +14,7 @@ export interface CommandFlags extends OperatorFlags {
   readonly scope?: readonly string[];
   readonly expires?: string;
   readonly independent?: boolean;
+  readonly maxRobots?: string;
   readonly out?: string;
   readonly since?: string;
   readonly until?: string;

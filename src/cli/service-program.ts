@@ -120,11 +120,17 @@ const table: ProgramTable<ServiceFlags, CommandContext> = {
           flag: "--expires <when>",
           summary: "until when it works: 2030-01-31 (UTC), 2030-01-31T08:00:00Z, or 90d, 12h, 30m from now",
         },
+        {
+          flag: "--robot <name>",
+          summary: "a robot that it may set up, again for each; any when left out",
+          repeats: true,
+        },
+        { flag: "--max-robots <count>", summary: "how many new robots it may add" },
         JSON_FLAG,
       ],
       examples: [
         "robot-policy-service keys create --data /srv/robot-policy --label operator",
-        "robot-policy-service keys create --data /srv/robot-policy --label 'arm 3' --scope robots:setup --expires 365d",
+        "robot-policy-service keys create --data /srv/robot-policy --label 'arm 3' --scope robots:setup --robot arm-3",
       ],
       load: async () => (await import("../service/commands/keys-create.ts")).keysCreate,
     },

@@ -18,6 +18,7 @@ export type Limit =
   | "limits.in_flight_mib.all"
   | "limits.waiting_requests"
   | "limits.streams"
+  | "limits.robots.key"
   | "limits.robots.organization";
 
 /** Who met a limit. */

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 
 import type { RobotSetup } from "../../src/api/robots.ts";
 import type { Principal } from "../../src/service/auth/authenticate.ts";
+import { ANY_ROBOTS } from "../../src/service/auth/key-robots.ts";
 import type { AnyAnswer } from "../../src/service/http/answers.ts";
 import { createIds } from "../../src/service/ids.ts";
 import type { Requirements } from "../../src/service/models/requirements.ts";
@@ -25,6 +26,7 @@ export const PRINCIPAL: Principal = {
   credential_id: "key_1",
   key_id: "key_1",
   scopes: null,
+  robots: ANY_ROBOTS,
   expires_at: null,
 };
 

@@ -1,6 +1,7 @@
 import { operations } from "../../api/api.ts";
 import { API_KEY_SCOPES } from "../../api/api-keys.ts";
 import type { ApiKeyView } from "../../api/api-keys.ts";
+import { keyRobotsInWords } from "../../api/key-robots.ts";
 import { makerInWords } from "../../api/key-lineage.ts";
 import type { CallResult } from "../../client/client.ts";
 import { nearest } from "../../manifest/nearest.ts";
@@ -31,7 +32,7 @@ const keysView: ListView<ListedKey> = {
     key.label ?? "",
     shownKey(key),
     // Null says so; what is not there at all a service does not tell.
-    key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? ""),
+    `${key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? "")}${keyRobotsInWords(key)}`,
     relativeTime(key.created_at, now_ms),
     key.last_used_at === null ? "never" : relativeTime(key.last_used_at, now_ms),
     stateOf(key, now_ms),
@@ -70,6 +71,8 @@ function withMakers(result: CallResult<Listed<ApiKeyView>>): CallResult<Listed<L
 export interface KeysCreateFlags extends OperatorFlags {
   readonly scope?: readonly string[];
   readonly expires?: string;
+  readonly robot?: readonly string[];
+  readonly maxRobots?: string;
   readonly independent?: boolean;
   readonly out?: string;
   readonly dryRun?: boolean;
@@ -80,6 +83,8 @@ const CREATE_PLACES = flagPlaces({
   scopes: "--scope",
   expires_at: "--expires",
   independent: "--independent",
+  robots: "--robot",
+  max_robots: "--max-robots",
 });
 
 /** `keys create`: creates a key, and shows it this once, or writes it to a file of its own without showing it. */
@@ -110,11 +115,19 @@ export async function keysCreate(
     terminal.problem({ code: "usage", what: `--expires ${expires_at.what}`, fix: expires_at.fix });
     return EXIT.usage;
   }
+  const { maxRobots } = flags;
+  if (maxRobots !== undefined && !/^[1-9]\d{0,8}$/.test(maxRobots)) {
+    const what = `--max-robots '${maxRobots}' is no number of robots`;
+    terminal.problem({ code: "usage", what, fix: "write for example --max-robots 20" });
+    return EXIT.usage;
+  }
   const body = {
     label,
     ...(flags.scope === undefined ? {} : { scopes: flags.scope }),
     ...(expires_at === null ? {} : { expires_at: expires_at.iso }),
     ...(flags.independent === true ? { independent: true } : {}),
+    ...(flags.robot === undefined ? {} : { robots: flags.robot }),
+    ...(maxRobots === undefined ? {} : { max_robots: Number(maxRobots) }),
   };
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRequest(operations.createApiKey, { body }, flags.json === true);

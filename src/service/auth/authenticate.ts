@@ -7,6 +7,8 @@ import type { SessionRow } from "../store/sessions.ts";
 import type { Reader } from "../store/store.ts";
 import { isApiKey } from "./api-key.ts";
 import { consoleIdleUntil, isConsoleToken } from "./console-session.ts";
+import { ANY_ROBOTS, readRobotNames } from "./key-robots.ts";
+import type { KeyRobots } from "./key-robots.ts";
 import { isSessionToken, SESSION_TOKEN_PREFIX } from "./session-token.ts";
 import { hashSecret, isSameHash } from "./token.ts";
 
@@ -20,6 +22,7 @@ export interface Principal {
   readonly key_id: string;
   /** Null for a credential that may do everything. */
   readonly scopes: readonly ApiKeyScope[] | null;
+  readonly robots: KeyRobots;
   /** ISO 8601; null for a credential that works until it is revoked. */
   readonly expires_at: string | null;
 }
@@ -76,7 +79,7 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
   const hash = hashSecret(token);
   const key = await findKey(reader, hash);
   if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
-  const { organization_id, id, scopes, expires_at } = key;
+  const { organization_id, id, scopes, expires_at, robots, max_robots } = key;
   const owner = { organization_id, credential_id: id };
   if (key.revoked_at !== null) return unauthorized("API key has been revoked", owner);
   if (isPast(expires_at, clock)) return unauthorized("API key has expired", owner);
@@ -88,6 +91,7 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
       credential_id: id,
       key_id: id,
       scopes: readScopes(scopes),
+      robots: { names: readRobotNames(robots), maximum: max_robots },
       expires_at,
     },
   };
@@ -118,6 +122,8 @@ async function authenticateSession(
       credential_id: id,
       key_id: created_by,
       scopes: readScopes(scopes),
+      // A key that is bound to robots neither approves logins nor signs in to the console.
+      robots: ANY_ROBOTS,
       expires_at,
     },
   };

@@ -63,6 +63,8 @@ export async function bootstrapKey(
       revoked_at: null,
       created_by: "command",
       parent_id: null,
+      robots: null,
+      max_robots: null,
     });
   });
   machine.log.info("bootstrap_key_added", { path, key_id: id, was_in_file: found !== null });

@@ -12,6 +12,8 @@ import { endSessionsOf } from "../store/sessions.ts";
 import type { Tables } from "../store/tables.ts";
 import { API_KEY_LAST_LENGTH, API_KEY_PREFIX, createApiKey, hashApiKey } from "./api-key.ts";
 import { readScopes } from "./authenticate.ts";
+import { ANY_ROBOTS, readRobotNames } from "./key-robots.ts";
+import type { KeyRobots } from "./key-robots.ts";
 
 /** What a new key is to be. */
 export interface KeyWish {
@@ -21,6 +23,8 @@ export interface KeyWish {
   readonly scopes: readonly ApiKeyScope[] | null;
   /** ISO 8601 in UTC with milliseconds, or null. */
   readonly expires_at: string | null;
+  /** Any, when not given. */
+  readonly robots?: KeyRobots;
 }
 
 /** A key, which is shown once, and what the store keeps of it. */
@@ -31,7 +35,7 @@ export interface MadeKey {
 
 /** A key as the service's own command line makes it. One that is made with another key has more in its row. */
 export function makeKey(wish: KeyWish, id: string, created_at: string, random: Random): MadeKey {
-  const { organization_id, label, scopes, expires_at } = wish;
+  const { organization_id, label, scopes, expires_at, robots = ANY_ROBOTS } = wish;
   const key = createApiKey(random);
   return {
     key,
@@ -50,6 +54,8 @@ export function makeKey(wish: KeyWish, id: string, created_at: string, random: R
       revoked_at: null,
       created_by: "command",
       parent_id: null,
+      robots: robots.names === null ? null : JSON.stringify([...new Set(robots.names)]),
+      max_robots: robots.maximum,
     },
   };
 }
@@ -63,11 +69,11 @@ export async function addKey(
 ): Promise<boolean> {
   if ((await countKeys(transaction, row.organization_id)) >= maximum) return false;
   await insertKey(transaction, row);
-  const { label, scopes, expires_at, parent_id } = row;
+  const { label, scopes, expires_at, parent_id, robots, max_robots } = row;
   await audit(transaction, author, {
     action: "api_key.create",
     subject_id: row.id,
-    details: { label, scopes, expires_at, parent_id },
+    details: { label, scopes, expires_at, parent_id, robots, max_robots },
   });
   return true;
 }
@@ -150,7 +156,7 @@ export async function revokeKey(
 /** A key as it is shown, which is without the key itself. */
 export function keyView(row: KeyViewRow): ApiKeyView {
   const { id, label, key_prefix, key_last4, scopes, created_at, last_used_at, expires_at, revoked_at } = row;
-  const { created_by, parent_id } = row;
+  const { created_by, parent_id, robots, max_robots } = row;
   return {
     id,
     label,
@@ -163,6 +169,8 @@ export function keyView(row: KeyViewRow): ApiKeyView {
     revoked_at,
     created_by,
     parent_id,
+    robots: readRobotNames(robots)?.slice() ?? null,
+    max_robots,
   };
 }
 

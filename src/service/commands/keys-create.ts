@@ -1,8 +1,18 @@
-import { API_KEY_LABEL_LENGTH, API_KEY_SCOPES } from "../../api/api-keys.ts";
+import {
+  API_KEY_LABEL_LENGTH,
+  API_KEY_ROBOTS,
+  API_KEY_SCOPES,
+  apiKeyMaxRobotsSchema,
+  apiKeyRobotsSchema,
+} from "../../api/api-keys.ts";
 import type { ApiKeyScope } from "../../api/api-keys.ts";
+import { keyRobotsInWords } from "../../api/key-robots.ts";
+import { ROBOT_NAME_LENGTH } from "../../api/robots.ts";
 import { text } from "../../api/text.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
+import { bindingProblem } from "../auth/key-robots.ts";
+import type { KeyRobots } from "../auth/key-robots.ts";
 import { addKey, createdView, makeKey } from "../auth/manage-keys.ts";
 import type { KeyWish } from "../auth/manage-keys.ts";
 import { createIds } from "../ids.ts";
@@ -22,6 +32,8 @@ export interface KeysCreateFlags extends StoreFlags {
   readonly org?: string | undefined;
   readonly scope?: readonly string[] | undefined;
   readonly expires?: string | undefined;
+  readonly robot?: readonly string[] | undefined;
+  readonly maxRobots?: string | undefined;
   readonly json?: boolean;
 }
 
@@ -54,7 +66,8 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
     if (flags.json === true) terminal.json(createdView(row, key));
     else terminal.print(key);
     // Beside the JSON too: output that gets lost leaves a key that nobody has, and its id is what revokes it.
-    const may = wish.scopes === null ? "do everything" : `use ${wish.scopes.join(", ")}`;
+    const may =
+      wish.scopes === null ? "do everything" : `use ${wish.scopes.join(", ")}${keyRobotsInWords(createdView(row, ""))}`;
     const until = wish.expires_at === null ? "it is revoked" : wish.expires_at;
     terminal.note(`${row.id} of ${organization.name} may ${may} until ${until}. The key is not shown again.`);
     terminal.note(`Should it get lost: ${commandLine(`keys revoke ${row.id}`, flags)}`);
@@ -63,7 +76,7 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
 }
 
 function readWish(
-  { label, scope, expires }: KeysCreateFlags,
+  { label, scope, expires, robot, maxRobots }: KeysCreateFlags,
   now_ms: number,
 ): Omit<KeyWish, "organization_id"> | Problem {
   if (!text({ minimum: 1, ...API_KEY_LABEL_LENGTH }).safeParse(label).success) {
@@ -81,7 +94,29 @@ function readWish(
     const fix = `${repeat}The scopes are ${API_KEY_SCOPES.join(", ")}.`;
     return { code: "usage", what: "There is no such scope.", where: `--scope ${unknown}`, fix };
   }
-  return { label, scopes, expires_at: expiry?.at ?? null };
+  const robots = { names: robot ?? null, maximum: maxRobots === undefined ? null : Number(maxRobots) };
+  const unbound = boundWrongly(scopes, robots);
+  return unbound ?? { label, scopes, expires_at: expiry?.at ?? null, robots };
+}
+
+/** Why the key cannot be bound to these robots; null where it can. */
+function boundWrongly(scopes: KeyWish["scopes"], { names, maximum }: KeyRobots): Problem | null {
+  if (names === null && maximum === null) return null;
+  const where = names === null ? "--max-robots" : "--robot";
+  const problem = bindingProblem(scopes);
+  if (problem !== null) {
+    const what = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}.`;
+    return { code: "usage", what, where, fix: "Give it the scope for that alone: --scope robots:setup." };
+  }
+  if (names !== null && !apiKeyRobotsSchema.safeParse(names).success) {
+    const what = `A key is bound to at most ${API_KEY_ROBOTS.names} names of 1 to ${ROBOT_NAME_LENGTH.maximum} characters.`;
+    return { code: "usage", what, where, fix: "Name each robot as it registers: --robot cell-4 --robot cell-5." };
+  }
+  if (maximum !== null && !apiKeyMaxRobotsSchema.safeParse(maximum).success) {
+    const what = `The number of robots is not a whole number from 1 to ${API_KEY_ROBOTS.count}.`;
+    return { code: "usage", what, where, fix: "Write for example --max-robots 20." };
+  }
+  return null;
 }
 
 const EXPIRY_FIX =

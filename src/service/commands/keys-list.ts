@@ -1,4 +1,5 @@
 import type { ApiKeyView } from "../../api/api-keys.ts";
+import { keyRobotsInWords } from "../../api/key-robots.ts";
 import { makerInWords } from "../../api/key-lineage.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { ExitCode, Terminal } from "../../platform/terminal.ts";
@@ -54,7 +55,7 @@ function tableRow(
 ): readonly string[] {
   const { id, label, key_prefix, key_last4, last_used_at } = key;
   const view = keyView(key);
-  const may = view.scopes?.join(", ") ?? "everything";
+  const may = `${view.scopes?.join(", ") ?? "everything"}${keyRobotsInWords(view)}`;
   const last_used = last_used_at === null ? "never" : shownTime(last_used_at);
   return [
     id,

@@ -46,6 +46,10 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     }
     const { principal } = authentication;
     lastUsed.note(principal);
+    const { names, maximum } = principal.robots;
+    if (names !== null || maximum !== null) {
+      return refuse("Forbidden", "An API key that is bound to robots cannot sign in to the console");
+    }
     const now_ms = machine.clock.wall_ms();
     const author = authorship({ principal, request_id: request.id }, newId, new Date(now_ms).toISOString());
     const session_token = createConsoleToken(machine.random);

@@ -340,6 +340,10 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       parent_id: {
         description: "The key that it ends with: created_by, or null for one that goes on when that ends.",
       },
+      robots: { description: "Names of the only robots it may set up; null for any." },
+      max_robots: {
+        description: "How many new robots it may add; null where only the limits of the service bound that.",
+      },
     },
   },
   ApiKeyCreate: {
@@ -351,6 +355,14 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       independent: {
         description:
           "True for a key that goes on when the key it is made with ends. Only a key that may do everything and never expires can make one.",
+      },
+      robots: {
+        description:
+          "Names of the robots it may set up, and no others. Only for a key whose scopes have robots:setup and not api-keys:write.",
+      },
+      max_robots: {
+        description:
+          "How many new robots it may add; those that are there it may set up again. Only for a key whose scopes have robots:setup and not api-keys:write.",
       },
     },
   },

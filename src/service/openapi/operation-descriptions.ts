@@ -24,7 +24,8 @@ export const OPERATION_DESCRIPTIONS: Readonly<Record<OperationName | keyof typeo
       "Registers the robot of this name, or replaces its registration: its id and created_at stay, everything else becomes what this request says, and what it leaves out is gone. Members of fleets stay members; deployments and fleets are judged anew where the type, the region or the contract changed.",
     answers: {
       200: "The robot as it is registered now.",
-      409: "The organization has as many robots as it may; those it has may still register again.",
+      403: "The credential lacks the scope robots:setup, or it is a key that is bound to robots of other names.",
+      409: "The organization has as many robots as it may, or the key added as many; those that are there may still register again.",
     },
   },
   listRobots: {

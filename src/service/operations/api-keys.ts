@@ -1,6 +1,7 @@
 import type { ApiKeyCreate, ApiKeyScope } from "../../api/api-keys.ts";
 import type { PageQuery } from "../../api/pages.ts";
 import type { Principal } from "../auth/authenticate.ts";
+import { bindingProblem } from "../auth/key-robots.ts";
 import { addKey, createdView, inherit, keyView, makeKey, revokeKey } from "../auth/manage-keys.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
@@ -20,8 +21,9 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
     if (refused !== null) return refused;
     const { organization_id, key_id: created_by } = principal;
     const { label, scopes = null, expires_at = null, independent } = body;
+    const robots = { names: body.robots ?? null, maximum: body.max_robots ?? null };
     const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
-    const wish = { organization_id, label, scopes, expires_at };
+    const wish = { organization_id, label, scopes, expires_at, robots };
     const { key, row } = makeKey(wish, newId("key"), at, machine.random);
     const author = authorship(call, newId, at);
     const outcome = await call.write(async (transaction) => {
@@ -94,12 +96,19 @@ export function revokeOrganizationKey({ newId, machine }: OperationContext): Han
   };
 }
 
+const BINDINGS = ["robots", "max_robots"] as const;
+
 /** A credential that is restricted hands out no scope that it has not. */
 function refuseWish({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
   const { expires_at, scopes = null } = body;
   if (typeof expires_at === "string" && expires_at <= now) {
     const finding = { ...ruleBroken("the time is past"), loc: ["body", "expires_at"], input: expires_at };
     return refuseInvalid([finding]);
+  }
+  const bound = BINDINGS.find((member) => (body[member] ?? null) !== null);
+  const problem = bound === undefined ? null : bindingProblem(scopes);
+  if (bound !== undefined && problem !== null) {
+    return refuseInvalid([{ ...ruleBroken(problem), loc: ["body", bound], input: body[bound] ?? null }]);
   }
   if (own === null) return null;
   const lacking = scopes === null ? "everything" : scopes.find((scope) => !own.includes(scope));

@@ -1,50 +1,62 @@
-import { countRobots } from "../store/robots.ts";
-import type { Reader } from "../store/store.ts";
-
 /** Of the room that was left at the last count, one part in so many is taken before the next: so many replicas do not pass the maximum together. */
 const REPLICAS_EXPECTED = 10;
 
+/** Organizations or keys whose count is known at a time. */
+const COUNTS_KEPT = 10_000;
+
 /**
- * Whether organizations have room for more robots. Counting a million takes as long as hundreds of setups, so it is done
+ * Whether organizations, or keys, have room for more robots. Counting a million takes as long as hundreds of setups, so it is done
  * seldom, and setups under way may pass the maximum by a few.
  */
 export interface RobotRoom {
   readonly maximum: number;
-  isFull(organization_id: string): Promise<boolean>;
+  isFull(owner: RobotOwner): Promise<boolean>;
   /** A robot was added. */
-  take(organization_id: string): void;
+  take(owner: RobotOwner): void;
 }
 
-export function createRobotRoom(reader: Reader, maximum: number): RobotRoom {
-  // One for each organization; only an administrator makes these.
+/** Whose robots are counted: all of an organization, or those that one of its keys added. */
+export interface RobotOwner {
+  readonly organization_id: string;
+  readonly key_id: string;
+}
+
+export function createRobotRoom(
+  whose: keyof RobotOwner,
+  maximum: number,
+  countRobots: (owner: RobotOwner) => Promise<number>,
+): RobotRoom {
   const counts = new Map<string, Count>();
   const counting = new Map<string, Promise<Count>>();
 
-  async function count(organization_id: string): Promise<Count> {
+  async function count(owner: RobotOwner): Promise<Count> {
+    const id = owner[whose];
     try {
-      const fresh = { room: maximum - (await countRobots(reader, organization_id)), taken: 0 };
-      counts.set(organization_id, fresh);
+      const fresh = { room: maximum - (await countRobots(owner)), taken: 0 };
+      const [oldest] = counts.keys();
+      if (counts.size >= COUNTS_KEPT && oldest !== undefined) counts.delete(oldest);
+      counts.set(id, fresh);
       return fresh;
     } finally {
-      counting.delete(organization_id);
+      counting.delete(id);
     }
   }
 
-  function countOnce(organization_id: string): Promise<Count> {
-    const underway = counting.get(organization_id) ?? count(organization_id);
-    counting.set(organization_id, underway);
+  function countOnce(owner: RobotOwner): Promise<Count> {
+    const underway = counting.get(owner[whose]) ?? count(owner);
+    counting.set(owner[whose], underway);
     return underway;
   }
 
   return {
     maximum,
-    async isFull(organization_id) {
-      const known = counts.get(organization_id);
-      const { room } = known === undefined || isStale(known) ? await countOnce(organization_id) : known;
+    async isFull(owner) {
+      const known = counts.get(owner[whose]);
+      const { room } = known === undefined || isStale(known) ? await countOnce(owner) : known;
       return room <= 0;
     },
-    take(organization_id) {
-      const known = counts.get(organization_id);
+    take(owner) {
+      const known = counts.get(owner[whose]);
       if (known !== undefined) known.taken += 1;
     },
   };
@@ -57,7 +69,7 @@ interface Count {
   taken: number;
 }
 
-/** An organization that is full stays so: robots do not go. */
+/** Who is full stays so: robots do not go. */
 function isStale({ room, taken }: Count): boolean {
   return room > 0 && taken * REPLICAS_EXPECTED >= room;
 }

@@ -1,19 +1,34 @@
+import type { Transaction } from "kysely";
+
 import type { PageQuery } from "../../api/pages.ts";
 import type { RobotSetup } from "../../api/robots.ts";
+import type { Principal } from "../auth/authenticate.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { audit } from "../store/audit.ts";
 import type { Authorship } from "../store/audit.ts";
+import { holdKeyToAdd } from "../store/keys.ts";
 import { writeChange } from "../store/recent-changes.ts";
 import { registrationDetails, registrationHash } from "../store/robot-history.ts";
-import { findRobot, isRobotName, joinRobots, registrationOf, upsertRobot } from "../store/robots.ts";
+import {
+  countRobots,
+  countRobotsMadeBy,
+  findRobot,
+  isRobotName,
+  joinRobots,
+  registrationOf,
+  upsertRobot,
+} from "../store/robots.ts";
 import type { Registered, Registration, RobotPart } from "../store/robots.ts";
+import type { Reader } from "../store/store.ts";
+import type { Tables } from "../store/tables.ts";
 import { createListCache } from "./list-cache.ts";
 import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 import { nextPage, readPage } from "./paging.ts";
 import { ROBOT_LIMITS } from "./robot-limits.ts";
+import type { RobotLimits } from "./robot-limits.ts";
 import { createRobotRoom } from "./robot-room.ts";
 import type { RobotRoom } from "./robot-room.ts";
 
@@ -22,6 +37,8 @@ export const LIST_PART_ROWS = 2000;
 
 /** One text, so that both say it alike. */
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
+
+const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
 
 const EVENT: Readonly<Record<Registered["change"], string>> = {
   added: "robot_registered",
@@ -32,13 +49,13 @@ const EVENT: Readonly<Record<Registered["change"], string>> = {
 /** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only robots it has may set up. */
 export function setupRobot(context: SetupContext, limits = ROBOT_LIMITS): Handler<RobotSetup> {
   const { store, newId, machine } = context;
-  const room = createRobotRoom(store.reader, limits.organization);
+  const room = createRoom(store.reader, limits);
   // Not async itself: a call that waits would hold on to its parsed body, which can be fifty times what was sent.
   return (call) => {
     const now = new Date(machine.clock.wall_ms()).toISOString();
     const author = authorship(call, newId, now);
     return register(context, room, {
-      organization_id: call.principal.organization_id,
+      principal: call.principal,
       write: call.write,
       registration: registrationOf(call.body),
       id: newId("rob"),
@@ -51,7 +68,7 @@ export function setupRobot(context: SetupContext, limits = ROBOT_LIMITS): Handle
 type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge" | "limitsMet">;
 
 interface RegisterWish {
-  readonly organization_id: string;
+  readonly principal: Principal;
   readonly write: PrincipalWrite;
   readonly registration: Registration;
   /** Of a robot that is new. */
@@ -62,17 +79,23 @@ interface RegisterWish {
 
 async function register(
   { machine, nudge, limitsMet }: SetupContext,
-  room: RobotRoom,
-  { organization_id, write, registration, id, address, author }: RegisterWish,
+  room: Room,
+  { principal, write, registration, id, address, author }: RegisterWish,
 ): Promise<Answer> {
   const { name, configuration_digest } = registration;
   const { at: now, audit_id, actor } = author;
-  const isFull = await room.isFull(organization_id);
+  const { organization_id, key_id, robots: bound } = principal;
+  if (bound.names !== null && !bound.names.includes(name)) return NOT_OF_KEY;
+  const isFull = await whoIsFull(room, principal);
   const details = registrationDetails(registration);
   const change = { at: now, body: registrationHash(details), address, actor };
-  const identity = { id, now, audit_id, recent_changes: JSON.stringify([change]) };
+  const identity = { id, now, audit_id, recent_changes: JSON.stringify([change]), made_by: key_id };
   const robot = await write(async (transaction) => {
-    if (isFull && !(await isRobotName(transaction, organization_id, name))) return null;
+    const mayBeFull = isFull !== null || bound.maximum !== null;
+    if (mayBeFull && !(await isRobotName(transaction, organization_id, name))) {
+      const full = isFull ?? (await hasAddedAll(transaction, principal));
+      if (full !== null) return full;
+    }
     const registered = await upsertRobot(transaction, organization_id, registration, identity);
     const { id: subject_id, previous_audit_id: previous_id } = registered;
     const recent = registered.hasChanged ? await writeChange(transaction, registered, change) : null;
@@ -81,11 +104,15 @@ async function register(
     await audit(transaction, author, { action: "robot.setup", subject_id, details: entry, previous_id });
     return { ...registered, contest: contested ? recent.contest : null };
   });
-  if (robot === null) {
-    limitsMet.note("limits.robots.organization", { organization_id, party: organization_id });
-    return refuse("Conflict", `An organization has ${room.maximum} robots at most`);
+  if ("limit" in robot) {
+    const party = robot.limit === "limits.robots.key" ? key_id : organization_id;
+    limitsMet.note(robot.limit, { organization_id, party });
+    return refuse("Conflict", robot.detail);
   }
-  if (robot.change === "added") room.take(organization_id);
+  if (robot.change === "added") {
+    room.organization.take(principal);
+    room.key.take(principal);
+  }
   // A fleet's members are what they were when it was made: a new robot changes none.
   if (robot.change === "refitted") nudge();
   machine.log.info(EVENT[robot.change], {
@@ -99,6 +126,52 @@ async function register(
     machine.log.warn("robot_contested", { request_id: author.request_id, robot_id: robot.id, name, address, since });
   }
   return answerJson(`{"robot":${robot.view}}`);
+}
+
+/** What is left of the limits. */
+interface Room {
+  readonly key: RobotRoom;
+  readonly organization: RobotRoom;
+}
+
+function createRoom(reader: Reader, limits: RobotLimits): Room {
+  return {
+    key: createRobotRoom("key_id", limits.key, ({ organization_id, key_id }) =>
+      countRobotsMadeBy(reader, organization_id, key_id),
+    ),
+    organization: createRobotRoom("organization_id", limits.organization, ({ organization_id }) =>
+      countRobots(reader, organization_id),
+    ),
+  };
+}
+
+/** Why no robot may be added. */
+interface Full {
+  readonly limit: "limits.robots.key" | "limits.robots.organization";
+  readonly detail: string;
+}
+
+async function whoIsFull(room: Room, principal: Principal): Promise<Full | null> {
+  if (await room.organization.isFull(principal)) {
+    const detail = `An organization has ${room.organization.maximum} robots at most`;
+    return { limit: "limits.robots.organization", detail };
+  }
+  return (await room.key.isFull(principal)) ? fullKey(room.key.maximum) : null;
+}
+
+/** Counts exactly, as it is for a key that was made for so many. */
+async function hasAddedAll(
+  transaction: Transaction<Tables>,
+  { organization_id, key_id, robots: { maximum } }: Principal,
+): Promise<Full | null> {
+  if (maximum === null) return null;
+  await holdKeyToAdd(transaction, organization_id, key_id);
+  return (await countRobotsMadeBy(transaction, organization_id, key_id)) < maximum ? null : fullKey(maximum);
+}
+
+function fullKey(maximum: number): Full {
+  const robots = maximum === 1 ? "one robot" : `${maximum} robots`;
+  return { limit: "limits.robots.key", detail: `The API key has added ${robots}, as many as it may` };
 }
 
 /** `GET /v1/robots`: the robots of the organization, oldest first. */

@@ -10,7 +10,7 @@ import type { Tables } from "./tables.ts";
 /** What a request needs to know of the key it came with. */
 export type KeyRow = Pick<
   Tables["api_keys"],
-  "id" | "organization_id" | "key_sha256" | "scopes" | "expires_at" | "revoked_at"
+  "id" | "organization_id" | "key_sha256" | "scopes" | "expires_at" | "revoked_at" | "robots" | "max_robots"
 >;
 
 /** The columns a key's view is made of: not its hash. */
@@ -26,6 +26,8 @@ const VIEW_COLUMNS = [
   "revoked_at",
   "created_by",
   "parent_id",
+  "robots",
+  "max_robots",
 ] as const;
 
 export type KeyViewRow = Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]>;
@@ -45,7 +47,7 @@ export async function findKey(reader: Reader, key_sha256: string): Promise<KeyRo
 const selectByHash = prepare<Pick<KeyRow, "key_sha256">, KeyRow>((database, parameter) =>
   database
     .selectFrom("api_keys")
-    .select(["id", "organization_id", "key_sha256", "scopes", "expires_at", "revoked_at"])
+    .select(["id", "organization_id", "key_sha256", "scopes", "expires_at", "revoked_at", "robots", "max_robots"])
     .where("key_sha256", "=", parameter("key_sha256")),
 );
 
@@ -92,6 +94,16 @@ export function holdKey(
   id: string,
 ): Promise<KeyViewRow | undefined> {
   return keyOf(transaction, organization_id, id).forKeyShare().executeTakeFirst();
+}
+
+/** One key of an organization, held against others who add robots with it, too, until the transaction ends. */
+export async function holdKeyToAdd(
+  transaction: Transaction<Tables>,
+  organization_id: string,
+  id: string,
+): Promise<void> {
+  // A stronger lock would wait for those who hold the key, and they for this one.
+  await keyOf(transaction, organization_id, id).forNoKeyUpdate().execute();
 }
 
 /** One key of an organization, held against other changes until the transaction ends. */

@@ -330,6 +330,7 @@ async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
   await addSelection(database);
   await addFleetWindows(database);
   await addLimitsMet(database);
+  await addKeyRobots(database);
   await database.schema
     .alterTable("robots")
     .addColumn("recent_changes", "text", (column) => column.notNull().defaultTo("[]"))
@@ -431,5 +432,18 @@ async function addLimitsMet(database: AnyDatabase): Promise<void> {
     .addColumn("last_at", "text", (column) => column.notNull())
     .addColumn("count", "integer", (column) => column.notNull())
     .addPrimaryKeyConstraint("limits_met_key", ["limit_name", "party"])
+    .execute();
+}
+
+/** Which robots a key may set up, and which it added. Of older ones nobody knows. */
+async function addKeyRobots(database: AnyDatabase): Promise<void> {
+  await database.schema.alterTable("api_keys").addColumn("robots", "text").execute();
+  await database.schema.alterTable("api_keys").addColumn("max_robots", "integer").execute();
+  await database.schema.alterTable("robots").addColumn("made_by", "text").execute();
+  await database.schema
+    .createIndex("robots_by_maker")
+    .on("robots")
+    .columns(["made_by"])
+    .where(sql.ref("made_by"), "is not", null)
     .execute();
 }

@@ -93,6 +93,8 @@ export interface RobotIdentity {
   readonly now: string;
   readonly audit_id: string;
   readonly recent_changes: string;
+  /** The key it is registered with. */
+  readonly made_by: string;
 }
 
 /** Looks at every robot of the organization, though only in an index. */
@@ -100,6 +102,17 @@ export async function countRobots(reader: Reader, organization_id: string): Prom
   const { count } = await reader
     .selectFrom("robots")
     .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("organization_id", "=", organization_id)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** How many robots of the organization were first registered with a key. */
+export async function countRobotsMadeBy(reader: Reader, organization_id: string, key_id: string): Promise<number> {
+  const { count } = await reader
+    .selectFrom("robots")
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .where("made_by", "=", key_id)
     .where("organization_id", "=", organization_id)
     .executeTakeFirstOrThrow();
   return count;
@@ -185,6 +198,7 @@ const upsert = prepare<
       changed_at: parameter("now"),
       audit_id: parameter("audit_id"),
       recent_changes: parameter("recent_changes"),
+      made_by: parameter("made_by"),
     })
     .onConflict((conflict) =>
       conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => {

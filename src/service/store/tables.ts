@@ -29,6 +29,10 @@ export interface Tables {
     created_by: string | null;
     /** The key that it ends with; null for one that goes on alone. */
     parent_id: string | null;
+    /** JSON array of the names of the only robots it may set up; null for any. */
+    robots: string | null;
+    /** How many robots it may add; null where only the limits of the service bound that. */
+    max_robots: number | null;
   };
   robots: {
     id: string;
@@ -62,6 +66,8 @@ export interface Tables {
     /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
     contested_since: string | null;
     contested_at: string | null;
+    /** The key it was first registered with, by itself or through a session; null where that was not kept. */
+    made_by: string | null;
   };
 
   /** Each label of each robot, so that those with a label are found by an index. */

@@ -107,6 +107,8 @@ export const apiKeyView = z.strictObject({
   revoked_at: time.nullable(),
   created_by: z.union([id("key"), z.literal("command")]),
   parent_id: id("key").nullable(),
+  robots: z.array(z.string()).min(1).nullable(),
+  max_robots: z.int().min(1).nullable(),
 });
 
 /** The one time that the key itself is shown. */

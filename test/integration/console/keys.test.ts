@@ -97,6 +97,19 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.getByRole("heading", { level: 1, name: /^(Usage|Keys)/ }).waitFor();
   });
 
+  it("binds a robot's key to its robot", async () => {
+    const page = await open();
+    await page.getByRole("button", { name: "New key" }).click();
+    await page.getByLabel("Label", { exact: true }).fill("cell 9");
+    await page.getByLabel("Only this robot").fill(" cell-9 ");
+    await page.getByLabel("New robots at most").fill("1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expect(await keyOf("cell 9")).toMatchObject({ scopes: ["robots:setup"], robots: ["cell-9"], max_robots: 1 });
+    const may = page.getByRole("row", { name: /cell 9/ }).getByText("robots:setup for cell-9 (1 new at most)");
+    await may.waitFor();
+  });
+
   it("has room for every button in its cell", async () => {
     const page = await open();
     const button = page.getByRole("button", { name: /^Revoke / }).first();

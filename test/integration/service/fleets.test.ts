@@ -10,6 +10,7 @@ import type { FleetView } from "../../../src/api/fleets.ts";
 import { fleetCreateSchema } from "../../../src/api/fleets.ts";
 import type { Principal } from "../../../src/service/auth/authenticate.ts";
 import type { Answer } from "../../../src/service/http/answers.ts";
+import { ANY_ROBOTS } from "../../../src/service/auth/key-robots.ts";
 import { createIds } from "../../../src/service/ids.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
 import { getFleetDetails } from "../../../src/service/operations/fleet-details.ts";
@@ -90,7 +91,7 @@ async function openSite(newStore: NewStore): Promise<Site> {
           site: "lab",
           labels: { parity: index % 2 === 0 ? "even" : "odd" },
         },
-        identity: { id: newId("rob"), now: iso(0), audit_id: newId("aud"), recent_changes: "[]" },
+        identity: { id: newId("rob"), now: iso(0), audit_id: newId("aud"), recent_changes: "[]", made_by: "key_1" },
       }));
       await store.write(async (transaction) => {
         for (const { setup, identity } of robots)
@@ -153,6 +154,7 @@ function createReplica(context: OperationContext): Replica {
     credential_id: "key_1",
     key_id: "key_1",
     scopes: null,
+    robots: ANY_ROBOTS,
     expires_at: null,
   };
   const { write } = context.store;

@@ -152,9 +152,11 @@ for (const { name, locate, execute } of [sqlite, postgres]) {
           "key_sha256": "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb",
           "label": "arm "7" ü",
           "last_used_at": "2026-01-03T00:00:00.000Z",
+          "max_robots": null,
           "organization_id": "org_01jgjx",
           "parent_id": null,
           "revoked_at": "2026-02-01T00:00:00.000Z",
+          "robots": null,
           "scopes": "["robots:setup"]",
         }
       `);

@@ -13,6 +13,7 @@ import type { RobotSetup } from "../../../src/api/robots.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
+import { ROBOT_LIMITS } from "../../../src/service/operations/robot-limits.ts";
 import { LIST_PART_ROWS, setupRobot } from "../../../src/service/operations/robots.ts";
 import { readRobotHistory } from "../../../src/service/store/robot-history.ts";
 import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
@@ -25,6 +26,7 @@ import { openBackstage } from "../../support/organizations.ts";
 import type { Backstage } from "../../support/organizations.ts";
 import type { RunningService } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";
+import { PRINCIPAL } from "../../support/service-parts.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { times } from "../../support/tier.ts";
 import { memoryFolder } from "../../support/memory.ts";
@@ -70,7 +72,7 @@ describeOnEachStore("robots", (newStore) => {
       .executeTakeFirstOrThrow();
     const [first = "", ...others] = names;
     const now = new Date().toISOString();
-    const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]" };
+    const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]", made_by: "key_1" };
     const registration = registrationOf(setupOf(first, rest));
     await store.write((transaction) => upsertRobot(transaction, organization_id, registration, identity));
     const added = store.reader.selectFrom("robots").selectAll().where("id", "=", identity.id);
@@ -145,11 +147,11 @@ describeOnEachStore("robots", (newStore) => {
     const [first, second] = [3, 3].map((maximum) =>
       setupRobot(
         { store, newId, machine: testMachine, nudge() {}, limitsMet: { note() {} } },
-        { organization: maximum },
+        { ...ROBOT_LIMITS, organization: maximum },
       ),
     );
     const status = async (handler: typeof first, organization_id: string, name: string) => {
-      const principal = { organization_id, credential: "api_key", credential_id: "k", key_id: "k" } as const;
+      const principal = { ...PRINCIPAL, organization_id };
       const write: typeof store.write = (job) => store.write(job);
       const call = { principal: { ...principal, scopes: null, expires_at: null }, path: {}, query: null, url: "/" };
       const answer = await handler?.({ ...call, write, body: setupOf(name), request_id: "r", address: "10.0.0.4" });
@@ -226,7 +228,7 @@ describeOnEachStore("robots", (newStore) => {
       setupOf("arm", { region: "eu", robot_type_id: "aloha" }),
     ].entries()) {
       const now = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
-      const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]" };
+      const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]", made_by: "key_1" };
       const { change } = await store.write((transaction) =>
         upsertRobot(transaction, organization_id, registrationOf(setup), identity),
       );

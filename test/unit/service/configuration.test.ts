@@ -94,7 +94,7 @@ x-note: mine
       },
       requests: { ownAtOnce: 8, allAtOnce: 256, own: 100, all: 100 },
       streams: { credential: 20, organization: 50, all: 50 },
-      robots: { organization: 12 },
+      robots: { key: 12, organization: 12 },
     });
     expect(findingsOf("limits:\n  streams: { credential: 30, organization: 20, all: 25 }\n")).toEqual([
       "2:12 part_of_whole credential (30) is more than all (25)",

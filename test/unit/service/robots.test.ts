@@ -41,6 +41,7 @@ it("robots of an older store look as if they registered today", async () => {
     "contested_at",
     "equipment",
     "equipment_sha256",
+    "made_by",
   ]) {
     await sql`alter table robots add column ${sql.ref(column)} text`.execute(database);
   }
@@ -55,7 +56,13 @@ it("robots of an older store look as if they registered today", async () => {
   const changes = await database.transaction().execute(async (transaction) => {
     const done: string[] = [];
     for (const setup of setups) {
-      const identity = { id: "rob_9", now: "2027-01-01T00:00:00.000Z", audit_id: "aud_9", recent_changes: "[]" };
+      const identity = {
+        id: "rob_9",
+        now: "2027-01-01T00:00:00.000Z",
+        audit_id: "aud_9",
+        recent_changes: "[]",
+        made_by: "key_1",
+      };
       done.push((await upsertRobot(transaction, "org_1", registrationOf(setup), identity)).change);
     }
     return done;

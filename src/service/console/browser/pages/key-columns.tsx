@@ -1,4 +1,5 @@
 import type { ApiKeyView } from "../../../../api/api-keys.ts";
+import { keyRobotsInWords } from "../../../../api/key-robots.ts";
 import type { Column } from "../parts/column.ts";
 import { RelativeTime } from "../parts/relative-time.tsx";
 import { StatusBadge } from "../parts/status-badge.tsx";
@@ -55,7 +56,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     name: "May",
     track: "minmax(7rem, 1.6fr)",
     is_wide_on_card: true,
-    cell: ({ key: { scopes } }) => <Scopes scopes={scopes ?? null} />,
+    cell: ({ key }) => <Allowed apiKey={key} />,
     sortBy: ({ key: { scopes } }) => scopes?.length ?? Number.POSITIVE_INFINITY,
     first: "down",
   },
@@ -130,8 +131,9 @@ export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
   };
 }
 
-function Scopes({ scopes }: { readonly scopes: readonly string[] | null }) {
+function Allowed({ apiKey }: { readonly apiKey: ApiKeyView }) {
+  const scopes = apiKey.scopes ?? null;
   if (scopes === null) return <span>everything</span>;
-  const text = scopes.join(", ");
+  const text = scopes.join(", ") + keyRobotsInWords(apiKey);
   return <span title={text}>{text}</span>;
 }

@@ -31,6 +31,8 @@ interface NewKeyProps {
 
 /** Code points, as the service counts them at the most; the browser counts no fewer. */
 const LABEL_LENGTH = 256;
+/** As the service has it. */
+const MAX_ROBOTS = 1_000_000;
 
 /** `robot` is what a robot needs, and nothing else. */
 type Allowance = "robot" | "some" | "everything";
@@ -48,12 +50,16 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
   const [label, setLabel] = useState("");
   const [allowance, setAllowance] = useState<Allowance>(mayGive(own, "robots:setup") ? "robot" : "some");
   const [scopes, setScopes] = useState<readonly ApiKeyScope[]>([]);
+  const [robot, setRobot] = useState("");
+  const [maxRobots, setMaxRobots] = useState("");
   const [expiry, setExpiry] = useState("");
   const [expires_at, setExpiresAt] = useState("");
   const { send, is_busy, problem } = useWrite<CreatedKey>();
-  const errors = useFormErrors(problem, ["label", "scopes", "expires_at"], {
+  const binding = allowance === "robot" ? bindingOf(robot, maxRobots) : {};
+  const errors = useFormErrors(problem, ["label", "scopes", "robots", "max_robots", "expires_at"], {
     label: label.trim(),
     scopes: scopesOf(allowance, scopes),
+    ...binding,
     expires_at: [expiry, expires_at],
   });
   const lacks_scope = allowance === "some" && scopes.length === 0;
@@ -67,6 +73,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
       scopes: scopesOf(allowance, scopes),
       expires_at: expiryOf(expiry, expires_at),
       ...(independent ? { independent } : {}),
+      ...binding,
     });
     if (created === null) return;
     invalidate(["keys"]);
@@ -91,6 +98,26 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
           options={allowancesOf(own)}
         />
         {allowance === "some" ? <ScopeChoices own={own} chosen={scopes} change={setScopes} /> : null}
+        {allowance === "robot" ? (
+          <div class="field-pair">
+            <TextField
+              label="Only this robot"
+              hint="The name it registers by. Empty: any."
+              value={robot}
+              change={setRobot}
+              error={errors.of("robots")}
+            />
+            <TextField
+              label="New robots at most"
+              hint="Empty: as many as the service lets a key add."
+              type="number"
+              value={maxRobots}
+              change={setMaxRobots}
+              error={errors.of("max_robots")}
+              input={{ min: "1", max: String(MAX_ROBOTS), step: "1" }}
+            />
+          </div>
+        ) : null}
         <div class="field-pair key-expiry">
           <SelectField
             label="Expires"
@@ -146,6 +173,14 @@ function Ending({ ownKey, independent, change }: EndingProps) {
       <span class="field-hint">Goes on when your own key, {labelOf(ownKey)}, is revoked.</span>
     </label>
   );
+}
+
+/** What the key is bound to, of what the person filled in. */
+function bindingOf(robot: string, maxRobots: string) {
+  return {
+    ...(robot.trim() === "" ? {} : { robots: [robot.trim()] }),
+    ...(maxRobots === "" ? {} : { max_robots: Number(maxRobots) }),
+  };
 }
 
 const ALLOWANCES: readonly Allowance[] = ["robot", "some", "everything"];
