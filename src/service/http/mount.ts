@@ -3,6 +3,7 @@ import type * as z from "zod";
 
 import type { Operation, WithBody, WithoutBody } from "../../api/api.ts";
 import { BODY_BYTES } from "../../api/body-bytes.ts";
+import { onBehalfOf } from "../asker.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import { CredentialEndedError, writeAs } from "../auth/still-valid.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";
@@ -172,7 +173,7 @@ export function route(
       // What came for a cookie is for one person; caches know that of an Authorization alone (RFC 9111, 3.5).
       const is_console = arrival.credential?.kind === "console";
       if (is_console) reply.header("cache-control", "no-store");
-      const admission = await gate.admit(operation.scopes, arrival);
+      const admission = await onBehalfOf(clientAddress(request), () => gate.admit(operation.scopes, arrival));
       if (admission.state === "refused") {
         if (admission.owner !== null) strangers.set(request, admission.owner);
         return send(reply, admission.answer);
@@ -193,7 +194,7 @@ export function route(
         throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
       const whose = admitted.principal?.organization_id ?? clientAddress(request);
-      const worked = await passage.work(whose, () => answerInTime(request, admitted, passage));
+      const worked = await passage.work(whose, () => onBehalfOf(whose, () => answerInTime(request, admitted, passage)));
       if (worked === null) return send(reply, TOO_MANY_REQUESTS);
       const answered = counted(worked, passage, operation.method);
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);

@@ -11,8 +11,9 @@ import type {
 import type { Pool, PoolClient } from "pg";
 
 import type { Clock } from "../../platform/clock.ts";
+import { ConnectionTurns } from "./connection-turns.ts";
 import { toPostgresText } from "./postgres-text.ts";
-import { isRefusal, StoreUnavailableError, WAITING_MAXIMUM } from "./unavailable.ts";
+import { isRefusal, StoreUnavailableError } from "./unavailable.ts";
 
 /** Statements prepared on each connection; the queries of the service are fewer, but for those with long lists. */
 const STATEMENTS_MAXIMUM = 512;
@@ -20,6 +21,8 @@ const STATEMENTS_MAXIMUM = 512;
 const PREPARED_PARAMETERS_MAXIMUM = 32;
 /** Without any connection, how long after a failed attempt the next one is made: a database that starts is not to be stormed. */
 const RECONNECT_PAUSE_MS = 100;
+/** How long a query waits for a connection that others use. */
+const PATIENCE_MS = 5000;
 /** Any number that no other program on the same database takes: "robotpol" in ASCII. */
 const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
 
@@ -78,6 +81,7 @@ class LockingPostgresAdapter extends PostgresAdapter {
 class NodePostgresDriver implements Driver {
   readonly #pool: Pool;
   readonly #clock: Pick<Clock, "monotonic_ms">;
+  readonly #turns: ConnectionTurns;
   readonly #names = new StatementNames();
   /** The last attempt to connect that failed, while none has succeeded since. */
   #failure: { readonly error: StoreUnavailableError; readonly at_ms: number } | null = null;
@@ -85,19 +89,29 @@ class NodePostgresDriver implements Driver {
   constructor(pool: Pool, clock: Pick<Clock, "monotonic_ms">) {
     this.#pool = pool;
     this.#clock = clock;
+    this.#turns = new ConnectionTurns(pool.options.max, PATIENCE_MS);
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<NodePostgresConnection> {
-    if (this.#pool.waitingCount >= WAITING_MAXIMUM) throw new StoreUnavailableError("Too many queries wait");
+    const end = await this.#turns.begin();
+    try {
+      return await this.#connect(end);
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  async #connect(end: () => void): Promise<NodePostgresConnection> {
     const failure = this.#failure;
     const is_fresh = failure !== null && this.#clock.monotonic_ms() - failure.at_ms < RECONNECT_PAUSE_MS;
     if (is_fresh && this.#pool.totalCount === 0) throw failure.error;
     try {
       const client = await this.#pool.connect();
       this.#failure = null;
-      return new NodePostgresConnection(client, this.#names);
+      return new NodePostgresConnection(client, this.#names, end);
     } catch (error) {
       this.#failure = { error: connectionFailure(error), at_ms: this.#clock.monotonic_ms() };
       throw this.#failure.error;
@@ -130,12 +144,14 @@ class NodePostgresDriver implements Driver {
 class NodePostgresConnection implements DatabaseConnection {
   readonly #client: PoolClient;
   readonly #names: StatementNames;
+  readonly #onRelease: () => void;
   /** Set once the connection can no longer be trusted. */
   #broken: Error | null = null;
 
-  constructor(client: PoolClient, names: StatementNames) {
+  constructor(client: PoolClient, names: StatementNames, onRelease: () => void) {
     this.#client = client;
     this.#names = names;
+    this.#onRelease = onRelease;
     client.on("error", this.#onError);
   }
 
@@ -168,6 +184,7 @@ class NodePostgresConnection implements DatabaseConnection {
   release(): void {
     this.#client.off("error", this.#onError);
     this.#client.release(this.#broken ?? undefined);
+    this.#onRelease();
   }
 
   async #query(text: string, values: PostgresParameter[]) {

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 
 import type { Trial } from "./sqlite-commit.ts";
@@ -21,17 +20,26 @@ export type ThreadAnswer = StatementResult | { readonly error: { readonly messag
 export class SqliteThread {
   readonly #worker: Worker;
   readonly #asked: PromiseWithResolvers<StatementResult>[] = [];
+  readonly #gone = Promise.withResolvers<void>();
   #failure: StoreUnavailableError | null = null;
 
   constructor(setup: ThreadSetup) {
     this.#worker = new Worker(SQLITE_WORKER, { name: `sqlite-${setup.role}`, workerData: setup });
     this.#worker.on("message", (answer: ThreadAnswer) => this.#settle(answer));
     this.#worker.on("error", (cause) => this.#fail(`The thread of the database failed: ${String(cause)}`, cause));
-    this.#worker.on("exit", () => this.#fail("The thread of the database has ended"));
+    this.#worker.on("exit", () => {
+      this.#fail("The thread of the database has ended");
+      this.#gone.resolve();
+    });
   }
 
   get hasEnded(): boolean {
     return this.#failure !== null;
+  }
+
+  /** Resolves when nothing is left of the thread. */
+  get gone(): Promise<void> {
+    return this.#gone.promise;
   }
 
   /** @throws the error of SQLite; StoreUnavailableError where the thread has ended, or ends before it answers. */
@@ -46,9 +54,14 @@ export class SqliteThread {
 
   async end(): Promise<void> {
     if (this.#failure !== null) return;
-    const exit = once(this.#worker, "exit");
     this.#worker.postMessage(null);
-    await exit;
+    await this.gone;
+  }
+
+  /** Fails what was asked, and ends the thread as soon as SQLite returns to it. */
+  giveUp(reason: string): void {
+    this.#fail(reason);
+    void this.#worker.terminate();
   }
 
   #settle(answer: ThreadAnswer): void {

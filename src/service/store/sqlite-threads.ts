@@ -1,24 +1,29 @@
 import { CompiledQuery } from "kysely";
 import type { DatabaseConnection, Driver, QueryResult } from "kysely";
 
+import { ConnectionTurns } from "./connection-turns.ts";
 import { queryResult, SqliteDialect, TransactionalSqliteAdapter } from "./sqlite-dialect.ts";
 import { SqliteThread } from "./sqlite-thread.ts";
-import { StoreUnavailableError, WAITING_MAXIMUM } from "./unavailable.ts";
+
+/** How long a query may take, and may wait for those before it. No query takes a tenth of it, unless the disk hangs. */
+const STATEMENT_TIMEOUT_MS = 15_000;
 
 /** Kysely over connections that only read, each in a thread of its own: a query that takes long never holds the event loop. */
 export class SqliteThreadsDialect extends SqliteDialect {
   readonly #path: string;
   readonly #threads: number;
+  readonly #timeoutMs: number;
 
   /** @param threads started as they are needed. */
-  constructor(path: string, threads: number) {
+  constructor(path: string, threads: number, timeoutMs = STATEMENT_TIMEOUT_MS) {
     super();
     this.#path = path;
     this.#threads = threads;
+    this.#timeoutMs = timeoutMs;
   }
 
   createDriver(): Driver {
-    return new SqliteThreadsDriver(this.#path, this.#threads);
+    return new SqliteThreadsDriver(this.#path, this.#threads, this.#timeoutMs);
   }
 
   createAdapter(): SqliteThreadsAdapter {
@@ -37,31 +42,36 @@ const SQLITE_THREADS_ADAPTER = new SqliteThreadsAdapter();
 
 class SqliteThreadsDriver implements Driver {
   readonly #path: string;
-  readonly #maximum: number;
-  readonly #threads = new Set<ReaderConnection>();
+  readonly #timeoutMs: number;
+  readonly #turns: ConnectionTurns;
   readonly #free: ReaderConnection[] = [];
-  readonly #waiting: ((thread: ReaderConnection) => void)[] = [];
+  readonly #ends = new Map<ReaderConnection, () => void>();
 
-  constructor(path: string, maximum: number) {
+  constructor(path: string, maximum: number, timeoutMs: number) {
     this.#path = path;
-    this.#maximum = maximum;
+    this.#timeoutMs = timeoutMs;
+    this.#turns = new ConnectionTurns(maximum, timeoutMs);
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<ReaderConnection> {
-    const free = this.#free.pop();
-    if (free !== undefined) return this.#alive(free);
-    if (this.#threads.size < this.#maximum) return this.#start();
-    if (this.#waiting.length >= WAITING_MAXIMUM) throw new StoreUnavailableError("Too many queries wait");
-    return new Promise((resolve) => this.#waiting.push(resolve));
+    const end = await this.#turns.begin();
+    const connection = this.#free.pop() ?? new ReaderConnection(this.#path, this.#timeoutMs);
+    this.#ends.set(connection, end);
+    return connection;
   }
 
   async releaseConnection(connection: ReaderConnection): Promise<void> {
-    const thread = this.#alive(connection);
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free.push(thread);
-    else next(thread);
+    const end = this.#ends.get(connection) ?? (() => {});
+    this.#ends.delete(connection);
+    if (connection.hasEnded) {
+      // Until nothing is left of it, it has its place: where the disk hangs, threads would become more and more.
+      void connection.gone.then(end);
+      return;
+    }
+    this.#free.push(connection);
+    end();
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
@@ -77,20 +87,7 @@ class SqliteThreadsDriver implements Driver {
   }
 
   async destroy(): Promise<void> {
-    await Promise.all([...this.#threads].map((thread) => thread.end()));
-  }
-
-  /** The thread, or a new one in its place where it has ended. */
-  #alive(thread: ReaderConnection): ReaderConnection {
-    if (!thread.hasEnded) return thread;
-    this.#threads.delete(thread);
-    return this.#start();
-  }
-
-  #start(): ReaderConnection {
-    const thread = new ReaderConnection(this.#path);
-    this.#threads.add(thread);
-    return thread;
+    await Promise.all([...this.#free, ...this.#ends.keys()].map((connection) => connection.end()));
   }
 }
 
@@ -100,12 +97,20 @@ const ROLLBACK = CompiledQuery.raw("rollback");
 
 /** A connection in a thread of its own. */
 class ReaderConnection extends SqliteThread implements DatabaseConnection {
-  constructor(path: string) {
+  readonly #timeoutMs: number;
+
+  constructor(path: string, timeoutMs: number) {
     super({ path, role: "reader" });
+    this.#timeoutMs = timeoutMs;
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
-    return queryResult<R>(await this.ask({ sql, parameters }));
+    const alarm = setTimeout(() => this.giveUp(`A query took longer than ${this.#timeoutMs} ms`), this.#timeoutMs);
+    try {
+      return queryResult<R>(await this.ask({ sql, parameters }));
+    } finally {
+      clearTimeout(alarm);
+    }
   }
 
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {

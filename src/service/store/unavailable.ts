@@ -8,9 +8,6 @@ import { errorCode } from "../../platform/files.ts";
  */
 export class StoreUnavailableError extends Error {}
 
-/** Queries that may wait for a connection. */
-export const WAITING_MAXIMUM = 1024;
-
 /**
  * Primary result codes of SQLite that speak of the machine, not of the query (sqlite.org/rescode.html):
  * PERM 3, BUSY 5, LOCKED 6, NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26.

@@ -5,14 +5,17 @@ import { DatabaseSync } from "node:sqlite";
 import { Kysely, sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { onBehalfOf } from "../../../src/service/asker.ts";
+import { WAITING_MAXIMUM } from "../../../src/service/store/connection-turns.ts";
 import { SqliteThreadsDialect } from "../../../src/service/store/sqlite-threads.ts";
 import { readSnapshot } from "../../../src/service/store/snapshot.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
-import { StoreUnavailableError, unavailable, WAITING_MAXIMUM } from "../../../src/service/store/unavailable.ts";
+import { StoreUnavailableError, unavailable } from "../../../src/service/store/unavailable.ts";
 import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 
 const THREADS = 2;
 
@@ -98,11 +101,32 @@ describe("a store with threads for queries", () => {
     expect((await countTo(1)).rows).toEqual([{ last: 1 }]);
   });
 
-  it("queries beyond those that may wait are refused", async () => {
-    const outcomes = await Promise.allSettled(Array.from({ length: THREADS + WAITING_MAXIMUM + 3 }, () => countTo(1)));
+  it("queries of one asker beyond half of those that may wait are refused, and others have their turns before the rest of them", async () => {
+    const finished: string[] = [];
+    const ask = (asker: string) => onBehalfOf(asker, () => countTo(1)).then(() => finished.push(asker));
+    const flood = Array.from({ length: THREADS + WAITING_MAXIMUM / 2 + 3 }, () => ask("many"));
+    const others = ["one", "other"].map(ask);
+    const outcomes = await Promise.allSettled(flood);
+    await Promise.all(others);
     const refused = outcomes.filter(({ status }) => status === "rejected");
     expect(refused).toHaveLength(3);
     expect(refused[0]).toMatchObject({ reason: new StoreUnavailableError("Too many queries wait") });
+    expect(finished.slice(0, 3 * THREADS)).toEqual(expect.arrayContaining(["one", "other"]));
+  });
+
+  it("a query that takes too long fails, as does one that waits behind it, and the next has a new thread", async () => {
+    const path = join(directory, "slow.db");
+    using other = new DatabaseSync(path);
+    other.exec("create table t (n); begin exclusive");
+    await using reader = new Kysely<Tables>({ dialect: new SqliteThreadsDialect(path, 1, 400) });
+    const count = () => sql`select count(*) as rows from t`.execute(reader);
+    const outcomes = await Promise.allSettled([count(), count()]);
+    expect(outcomes).toMatchObject([
+      { reason: new StoreUnavailableError("A query took longer than 400 ms") },
+      { reason: new StoreUnavailableError("No connection to the database was free within 400 ms") },
+    ]);
+    other.exec("rollback");
+    await expect.poll(() => count().catch(() => null), { timeout: PATIENCE_MS }).toMatchObject({ rows: [{ rows: 0 }] });
   });
 
   it("a thread that ends fails its query, and the next query has a new thread", async () => {
