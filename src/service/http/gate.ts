@@ -91,11 +91,12 @@ export function createGate(
   }
 
   function turnAway(
-    { by, answer }: Extract<Verdict, { readonly state: "limited" }>,
-    { network }: Client,
+    { by, party: as, answer }: Extract<Verdict, { readonly state: "limited" }>,
+    client: Client,
     owner: Owner | null = null,
   ): Admission {
-    const party = by === "credential" ? (owner?.credential_id ?? network) : network;
+    // Of a credential there is only a hash, which says nothing to anybody.
+    const party = as === "credential" ? (owner?.credential_id ?? client.network) : client[as];
     limitsMet.note(`rate_limit.${by}`, { organization_id: owner?.organization_id ?? null, party });
     return { state: "refused", owner, answer };
   }

@@ -196,7 +196,7 @@ export function route(
       const whose = admitted.principal?.organization_id ?? clientAddress(request);
       const worked = await passage.work(whose, () => onBehalfOf(whose, () => answerInTime(request, admitted, passage)));
       if (worked === null) return send(reply, TOO_MANY_REQUESTS);
-      const answered = counted(worked, passage, operation.method);
+      const answered = counted(worked, passage, operation.method, () => gate.hasEnded(admitted));
       return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {

@@ -13,7 +13,13 @@ export const BUCKETS_MAXIMUM = 20_000;
 /** What the limits say of a request; `headers` belong to its answer, whatever that is. */
 export type Verdict =
   | { readonly state: "allowed"; readonly headers: Readonly<Record<string, string>> }
-  | { readonly state: "limited"; readonly by: keyof RateLimits; readonly answer: Answer };
+  | {
+      readonly state: "limited";
+      readonly by: keyof RateLimits;
+      /** As what the client has asked too often. */
+      readonly party: keyof Client;
+      readonly answer: Answer;
+    };
 
 /**
  * How often each client may ask, counted in this process: replicas count for themselves.
@@ -22,6 +28,8 @@ export type Verdict =
  * credential, and credentials that do not work. An address that tried too many is told so instead of what is wrong with the next
  * one. Each is looked up even then, by its hash in an index, or one robot with a bad key would silence all others behind the same NAT,
  * those that were never heard before as well.
+ *
+ * An address of IPv6 is a /64, and a /48 has as much as eight of them, because a subscriber may have 65,536.
  */
 export interface RateLimiter {
   /** @param token undefined for a request that authenticates itself with none. */
@@ -33,6 +41,9 @@ export interface RateLimiter {
   /** There was none, it was not good, or none is needed. */
   onAnonymous(client: Client): Verdict;
 }
+
+/** Addresses that those of a /48 are as good as. */
+const ADDRESSES_OF_SITE = 8;
 
 const ALLOWED: Verdict = { state: "allowed", headers: {} };
 
@@ -47,28 +58,40 @@ export const UNLIMITED: RateLimiter = {
 export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter {
   const credentials = new TokenBuckets(limits.credential, BUCKETS_MAXIMUM);
   const addresses = new TokenBuckets(limits.address, BUCKETS_MAXIMUM);
-  const ofCredential = (taken: Taken) => verdict("credential", limits.credential, taken);
-  const ofAddress = (taken: Taken) => verdict("address", limits.address, taken);
+  const siteLimit = {
+    per_second: limits.address.per_second * ADDRESSES_OF_SITE,
+    burst: limits.address.burst * ADDRESSES_OF_SITE,
+  };
+  const sites = new TokenBuckets(siteLimit, BUCKETS_MAXIMUM);
+  const ofCredential = (taken: Taken) => verdict("credential", "credential", limits.credential, taken);
+
+  function ofAddress({ network, site }: Client, use: "look" | "take"): Verdict {
+    const now_ms = clock.monotonic_ms();
+    const own = verdict("address", "network", limits.address, addresses[use](network, now_ms));
+    if (own.state === "limited" || site === network) return own;
+    const shared = verdict("address", "site", siteLimit, sites[use](site, now_ms));
+    return shared.state === "limited" ? shared : own;
+  }
 
   return {
     identify: identifyClient,
-    onArrival({ credential, network }) {
-      const now_ms = clock.monotonic_ms();
-      if (credential === null) return ofAddress(addresses.look(network, now_ms));
-      return credentials.has(credential) ? ofCredential(credentials.look(credential, now_ms)) : ALLOWED;
+    onArrival(client) {
+      const { credential } = client;
+      if (credential === null) return ofAddress(client, "look");
+      return credentials.has(credential) ? ofCredential(credentials.look(credential, clock.monotonic_ms())) : ALLOWED;
     },
     onAuthenticated({ credential }) {
       return credential === null ? ALLOWED : ofCredential(credentials.take(credential, clock.monotonic_ms()));
     },
-    onAnonymous({ credential, network }) {
-      if (credential !== null) credentials.forget(credential);
-      return ofAddress(addresses.take(network, clock.monotonic_ms()));
+    onAnonymous(client) {
+      if (client.credential !== null) credentials.forget(client.credential);
+      return ofAddress(client, "take");
     },
   };
 }
 
 /** The headers of draft-ietf-httpapi-ratelimit-headers-10; the window of a bucket is the time it takes to fill. */
-function verdict(by: keyof RateLimits, { burst, per_second }: RateLimit, taken: Taken): Verdict {
+function verdict(by: keyof RateLimits, party: keyof Client, { burst, per_second }: RateLimit, taken: Taken): Verdict {
   const headers = {
     "ratelimit-policy": `"${by}";q=${burst};w=${Math.ceil(burst / per_second)}`,
     ratelimit: `"${by}";r=${taken.remaining};t=${Math.ceil(taken.full_in_ms / 1000)}`,
@@ -79,6 +102,7 @@ function verdict(by: keyof RateLimits, { burst, per_second }: RateLimit, taken: 
   return {
     state: "limited",
     by,
+    party,
     answer: refuse("RateLimited", detail, { ...headers, "retry-after": String(retry_after_s) }),
   };
 }

@@ -4,6 +4,7 @@ import { constants, createGzip } from "node:zlib";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 import type { Operation } from "../../api/api.ts";
+import { CredentialEndedError } from "../auth/still-valid.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
 import type { Passage } from "./traffic.ts";
 
@@ -68,8 +69,17 @@ async function* inPieces(parts: AsyncIterable<string>): AsyncGenerator<Uint8Arra
   }
 }
 
-/** The answer, counted while it goes out, or a refusal where the client has not taken others yet. */
-export function counted(answer: AnyAnswer, passage: Passage, method: Operation["method"]): AnyAnswer {
+/**
+ * The answer, counted while it goes out, or a refusal where the client has not taken others yet.
+ *
+ * @param hasEnded whether the client may hear no more; asked before each part of a long answer.
+ */
+export function counted(
+  answer: AnyAnswer,
+  passage: Passage,
+  method: Operation["method"],
+  hasEnded: () => Promise<boolean>,
+): AnyAnswer {
   const bytes = lengthOf(answer);
   if (method === "GET") {
     const refusal = passage.answer(bytes);
@@ -77,7 +87,7 @@ export function counted(answer: AnyAnswer, passage: Passage, method: Operation["
   } else {
     passage.report(bytes);
   }
-  return "parts" in answer ? { ...answer, parts: patientParts(answer.parts, passage) } : answer;
+  return "parts" in answer ? { ...answer, parts: patientParts(answer.parts, passage, hasEnded) } : answer;
 }
 
 function lengthOf(answer: AnyAnswer): number {
@@ -85,8 +95,14 @@ function lengthOf(answer: AnyAnswer): number {
   return "bytes" in answer ? answer.bytes.byteLength : Buffer.byteLength(answer.json);
 }
 
-async function* patientParts(parts: AsyncIterable<string>, passage: Passage): AsyncGenerator<string> {
+async function* patientParts(
+  parts: AsyncIterable<string>,
+  passage: Passage,
+  hasEnded: () => Promise<boolean>,
+): AsyncGenerator<string> {
   for await (const part of parts) {
+    // The answer breaks off in the middle, so that nobody takes it for whole.
+    if (await hasEnded()) throw new CredentialEndedError();
     passage.goOn();
     yield part;
   }

@@ -4,6 +4,7 @@ import { createSessionToken } from "../auth/session-token.ts";
 import { createToken, hashSecret, isSameHash } from "../auth/token.ts";
 import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse, refuseInvalid } from "../http/answers.ts";
+import { identifyClient } from "../http/parties.ts";
 import { audit } from "../store/audit.ts";
 import type { LoginRow } from "../store/logins.ts";
 import { findLogin, insertLogin, lockLogin, updateLogin } from "../store/logins.ts";
@@ -26,6 +27,7 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
       verifier_sha256: hashSecret(body.verifier),
       callback_url: new URL(body.callback_url).href,
       client_address: address,
+      client_site: identifyClient(undefined, address).site,
       client_program: program?.slice(0, PROGRAM_LENGTH) ?? null,
       delivery: null,
       state: "pending",

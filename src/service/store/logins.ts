@@ -11,8 +11,8 @@ export type LoginRow = Tables["login_exchanges"];
 export const LOGINS_MAXIMUM = 10_000;
 
 /**
- * Adds a login. Where there are `LOGINS_MAXIMUM` the oldest goes, whatever became of it: a person takes a minute, and who starts
- * thousands to keep others out has to start all of them again within that.
+ * Adds a login. Where there are `LOGINS_MAXIMUM`, whoever started the most loses their oldest, whatever became of it: who starts thousands
+ * to keep others out pushes out their own.
  */
 export async function insertLogin(transaction: Transaction<Tables>, login: LoginRow): Promise<void> {
   const counted = await transaction
@@ -56,8 +56,19 @@ export async function denyLoginsOf(transaction: Transaction<Tables>, key_ids: re
 }
 
 async function deleteOldestLogins(transaction: Transaction<Tables>, count: number): Promise<void> {
+  const greediest = transaction
+    .selectFrom("login_exchanges")
+    .select("client_site")
+    .groupBy("client_site")
+    .orderBy(({ fn }) => fn.countAll(), "desc")
+    .limit(1);
   // Ids sort as logins were started.
-  const oldest = transaction.selectFrom("login_exchanges").select("id").orderBy("id").limit(count);
+  const oldest = transaction
+    .selectFrom("login_exchanges")
+    .select("id")
+    .where("client_site", "=", greediest)
+    .orderBy("id")
+    .limit(count);
   await transaction.deleteFrom("login_exchanges").where("id", "in", oldest).execute();
 }
 

@@ -332,6 +332,10 @@ async function addRegistrationTrouble(database: AnyDatabase): Promise<void> {
   await addLimitsMet(database);
   await addKeyRobots(database);
   await database.schema
+    .alterTable("login_exchanges")
+    .addColumn("client_site", "text", (column) => column.notNull().defaultTo(""))
+    .execute();
+  await database.schema
     .alterTable("robots")
     .addColumn("recent_changes", "text", (column) => column.notNull().defaultTo("[]"))
     .execute();

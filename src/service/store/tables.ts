@@ -221,6 +221,8 @@ export interface Tables {
     callback_url: string;
     /** Who started it: address and program. Null where that was not kept. */
     client_address: string | null;
+    /** The address, or the /48 of an IPv6 address; empty where that was not kept. */
+    client_site: string;
     client_program: string | null;
     /** How the token gets to the program, as the person who approved it said; null until then. */
     delivery: "redirect" | "poll" | null;

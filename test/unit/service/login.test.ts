@@ -29,6 +29,7 @@ const pending: LoginRow = {
   verifier_sha256: hashSecret(VERIFIER),
   callback_url: "http://127.0.0.1:1/",
   client_address: null,
+  client_site: "198.51.100.1",
   client_program: null,
   delivery: null,
   state: "pending",
@@ -174,6 +175,17 @@ describe("logins in the store", () => {
     expect(await count(store)).toBe(LOGINS_MAXIMUM);
     const found = await Promise.all(["login_zzz", newest, "login_old_0"].map((id) => findLogin(store.reader, id)));
     expect(found.map((login) => login?.id)).toEqual(["login_zzz", newest, undefined]);
+  });
+
+  it("of somebody else stay, however many one site starts", async () => {
+    const store = await fullStore();
+    const start = (id: string, client_site: string) =>
+      store.write((transaction) => insertLogin(transaction, { ...pending, id, client_site }));
+    await start("login_a_waiting", "192.0.2.1");
+    for (let index = 0; index < 20; index += 1) await start(`login_z_${index}`, pending.client_site);
+    const found = await Promise.all(["login_a_waiting", "login_z_19"].map((id) => findLogin(store.reader, id)));
+    expect(found.map((login) => login?.id)).toEqual(["login_a_waiting", "login_z_19"]);
+    expect(await count(store)).toBe(LOGINS_MAXIMUM);
   });
 
   it("are forgotten once they expired, however many", async () => {

@@ -8,6 +8,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { answerJson } from "../../../src/service/http/answers.ts";
 import type { AnyAnswer } from "../../../src/service/http/answers.ts";
+import type { Gate } from "../../../src/service/http/gate.ts";
 import type { HttpLimits } from "../../../src/service/http/limits.ts";
 import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
 import type { Limit } from "../../../src/service/limits-met.ts";
@@ -23,13 +24,18 @@ const GATE = {
 };
 
 /** A path that answers as `answer` does, within these limits, and whom it had no room for. */
-function serve(method: "GET" | "POST", limits: Partial<HttpLimits>, answer: () => Promise<AnyAnswer>) {
+function serve(
+  method: "GET" | "POST",
+  limits: Partial<HttpLimits>,
+  answer: () => Promise<AnyAnswer>,
+  gate: Gate = GATE,
+) {
   const heldBack: Limit[] = [];
   const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, { note: (limit) => heldBack.push(limit) }, systemClock);
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
-  route(app, { gate: GATE, traffic }, { method, path: "/", scopes: "public" }, answer);
+  route(app, { gate, traffic }, { method, path: "/", scopes: "public" }, answer);
   return { app, heldBack };
 }
 
@@ -154,6 +160,21 @@ it("a client that takes its answer is not cut off, however long that is", async 
   socket.resume();
   await expect.poll(() => told.parts).toBeGreaterThan(100);
   expect([told.isOver, socket.destroyed]).toEqual([false, false]);
+});
+
+it("a long answer breaks off once the credential has ended that asked for it", async () => {
+  const { told, answer } = endless();
+  let hasEnded = false;
+  const { app } = serve("GET", {}, answer, { ...GATE, hasEnded: async () => hasEnded });
+  const answered = await fetch(await app.listen());
+  const reader = answered.body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
+  hasEnded = true;
+  const readOn = async () => {
+    while ((await reader?.read())?.done === false);
+  };
+  await expect(readOn()).rejects.toThrow("terminated");
+  expect(told.isOver).toBe(true);
 });
 
 it("answers that are not taken leave no room for further ones, until their clients are gone", async () => {

@@ -59,6 +59,18 @@ describe("createRateLimiter", () => {
     expect(limiter.onArrival(left!)).toMatchObject({ state: "limited", by: "credential" });
   });
 
+  it("addresses of one IPv6 /48 have together as much as eight of them, and those of another their own", () => {
+    const limiter = createRateLimiter(limits, handClock());
+    const ask = (address: string) => limiter.onAnonymous(limiter.identify(undefined, address));
+    const [first, ...others] = Array.from({ length: 30 }, (_, index) => ask(`2001:db8:1:${index.toString(16)}::1`));
+    expect(first?.state).toBe("allowed");
+    expect(states(others).filter((state) => state === "allowed")).toHaveLength(8 * limits.address.burst - 1);
+    expect(others.at(-1)).toMatchObject({ by: "address", party: "site" });
+    expect(limiter.onArrival(limiter.identify(undefined, "2001:db8:1:ffff::1")).state).toBe("limited");
+    expect(ask("2001:db8:2::1").state).toBe("allowed");
+    expect(ask("192.0.2.1").state).toBe("allowed");
+  });
+
   it("an address that guessed too often is told so, and each credential is looked up that it has not seen", () => {
     const clock = handClock();
     const limiter = createRateLimiter(limits, clock);
