@@ -63,11 +63,13 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
   /** What is set ahead is set back later by as much. */
   function setClocks(replicas: readonly Replica[], by_ms: number): void {
     for (const { wall } of replicas) wall.set(wall.offset_ms + by_ms);
-    setBy_ms += by_ms;
-    clocks.set_ms += Math.abs(by_ms);
-    // Who starts has nothing but the clock on the wall; who runs knows better.
+    const jumpMs = Math.abs(by_ms);
+    clocks.set_ms += jumpMs;
+    // Who runs knows better; who started since the last time had nothing but a clock that several jumps may have set.
     const starts = replicas.reduce((sum, replica) => sum + replica.starts, 0);
-    clocks.believed_ms += starts === startsWhenSet ? Math.min(CORRECTION_MAXIMUM_MS, Math.abs(by_ms)) : Math.abs(by_ms);
+    clocks.believed_ms +=
+      starts === startsWhenSet ? Math.min(CORRECTION_MAXIMUM_MS, jumpMs) : Math.max(Math.abs(setBy_ms), jumpMs);
+    setBy_ms += by_ms;
     startsWhenSet = starts;
   }
 

@@ -117,7 +117,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       clock: processClock(scheduler, wall, process, dice.fork()),
       random: { unit, bytes: (count) => Uint8Array.from({ length: count }, () => unit() * 256) },
       files: refuseFiles,
-      log: logOf(),
+      log: logOf(process),
     });
     const now = new Date(wall.wall_ms()).toISOString();
     const connection = await database.open({
@@ -139,10 +139,11 @@ export function createReplica(options: ReplicaOptions): Replica {
     trace.note(scheduler.now_ms, `${name} serves`, true);
   }
 
-  function logOf(): Log {
+  function logOf(process: Process): Log {
     const write =
       (level: "info" | "warn" | "error") =>
       (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
+        if (!process.alive) return;
         const text = `${event} ${JSON.stringify(fields)}`;
         trace.note(scheduler.now_ms, `  ${name} ${text}`);
         options.onLog(level, text);
