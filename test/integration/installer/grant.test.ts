@@ -285,6 +285,25 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     expect((await runGrant({ revoke: true })).output).toBe("Nothing was granted.\n");
   });
 
+  test("--revoke: one program after the other, and all have ended when it has", async () => {
+    await runGrant();
+    as(ANN_ID, `umask 022; echo 1 >"$2/other"`);
+    let running = 0;
+    const runningEach: number[] = [];
+    const runProgram: RunProgram = async (words, options) => {
+      running += 1;
+      runningEach.push(running);
+      const result = await systemPrograms(words, options);
+      running -= 1;
+      return result;
+    };
+    const recordDirectory = join(folder, "record");
+    const record = await readGrantRecord(systemFiles, recordDirectory);
+    if (record === null) throw new Error("nothing was granted");
+    await revokeGrant({ ...machine, runProgram }, record, recordDirectory);
+    expect([new Set(runningEach), running]).toEqual([new Set([1]), 0]);
+  });
+
   test("--revoke: what somebody changed since stays, but for our entry", async () => {
     await runGrant();
     run("setfacl", "-m", `u:${BEN_ID}:r`, file);

@@ -1,3 +1,5 @@
+import { readFile, writeFile } from "node:fs/promises";
+
 import { describe, expect, test } from "vitest";
 
 import { systemFiles } from "../../../src/platform/files.ts";
@@ -108,6 +110,34 @@ describe("a minute without an event", () => {
     await robot.until(() => robot.agent.status().state_problem === null);
     expect(robot.requests.length).toBe(1);
   });
+});
+
+test("an edit of the configuration is in force once it holds still, and what else depends on it is told", async () => {
+  const robot = await registeredRobot();
+  const { agent, configuration, configurations, requests, until } = robot;
+  const text = await readFile(configuration.path, "utf8");
+  await writeFile(configuration.path, text.replace("region: eu-central-1", "region: us-west-2"));
+  agent.trigger();
+  await until(() => requests.length === 2);
+  expect(configurations.map(({ robot: { region } }) => region)).toEqual(["us-west-2"]);
+  expect(robot.logged).toContain("configuration-changed");
+});
+
+test("once a day the files are read although nothing moved: a stat can be wrong", async () => {
+  const robot = await registeredRobot();
+  const { clock, disk, path, until } = robot;
+  let readings = 0;
+  disk.openForReading = (opened) => {
+    if (opened === path) readings += 1;
+    return systemFiles.openForReading(opened);
+  };
+  const HOUR_MS = 3_600_000;
+  // The chance of these tests is always the latest: a tenth more than a day.
+  clock.step(26 * HOUR_MS);
+  await until(() => isAtRest(robot));
+  expect(readings).toBe(0);
+  clock.step(HOUR_MS);
+  await until(() => readings === 1);
 });
 
 describe("time limits", () => {

@@ -243,6 +243,8 @@ export interface OpenedRobot extends Robot {
   readonly agent: Agent;
   /** The events of the log. */
   readonly logged: readonly string[];
+  /** The configurations that came into force since. */
+  readonly configurations: readonly AgentConfiguration[];
 }
 
 /** The daemon of a robot that was never registered, before it runs. */
@@ -251,6 +253,7 @@ export async function openAgent(): Promise<OpenedRobot> {
   const robot = await createRobot(clock);
   const { machine, configuration, initial } = robot;
   const logged: string[] = [];
+  const configurations: AgentConfiguration[] = [];
   const note = (event: string) => logged.push(event);
   const agent = createAgent({
     machine,
@@ -264,8 +267,9 @@ export async function openAgent(): Promise<OpenedRobot> {
     registration: null,
     openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     connect: robot.connect,
+    onConfiguration: (current) => configurations.push(current),
   });
-  return Object.assign(robot, { clock, agent, logged });
+  return Object.assign(robot, { clock, agent, logged, configurations });
 }
 
 export interface RunningRobot extends OpenedRobot {
