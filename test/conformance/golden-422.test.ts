@@ -82,9 +82,10 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
   let fleet_id: string;
+  const made = new Set<string>();
   beforeAll(async () => {
     const service = resources.use(await startService({ store: await newStore(), configuration: { models_file } }));
-    exchange = resources.use(createExchange(service.url, service.key, AT_ONCE));
+    exchange = noting(resources.use(createExchange(service.url, service.key, AT_ONCE)), made);
     await register(exchange, "golden");
     fleet_id = z.object({ id: z.string() }).parse(
       await created(exchange, "/v1/fleets", {
@@ -96,7 +97,11 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
       }),
     ).id;
   }, 60_000);
-  afterAll(() => resources.disposeAsync());
+  afterAll(async () => {
+    await using _ = resources;
+    const unasked = (await storedIds(exchange)).filter((id) => !made.has(id));
+    expect(unasked, "what was refused is stored, beside the first key").toEqual([expect.stringMatching(/^key_/)]);
+  }, 60_000);
 
   it.each(replayed)("$id", { timeout: 30_000 }, async (vector) => {
     const { method, path, headers, body_base64, needs } = vector;
@@ -113,6 +118,37 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
     const filled = body?.includes("{{") === true ? Buffer.from(fill(body.toString("utf8"))) : body;
     judge(vector, await exchange.send({ method, path: fill(path), headers, body: filled }));
   });
+}
+
+const madeSchema = z.union([z.object({ robot: z.object({ id: z.string() }) }), z.object({ id: z.string() })]);
+
+/** Notes the ids of all that requests make. */
+function noting(exchange: Exchange, made: Set<string>): Exchange {
+  return {
+    ...exchange,
+    async send(outgoing) {
+      const answer = await exchange.send(outgoing);
+      const isMade = outgoing.method === "POST" && [200, 201].includes(answer.status);
+      if (!isMade) return answer;
+      const body = madeSchema.parse(JSON.parse(answer.body));
+      made.add("robot" in body ? body.robot.id : body.id);
+      return answer;
+    },
+  };
+}
+
+const listSchema = z.array(z.object({ id: z.string() }));
+
+/** Everything that requests can make. */
+async function storedIds(exchange: Exchange): Promise<string[]> {
+  const ids: string[] = [];
+  for (const path of ["/v1/robots", "/v1/fleets", "/v1/me/deployments", "/v1/me/api-keys"]) {
+    const { body } = await exchange.send({ method: "GET", path });
+    const list: unknown = JSON.parse(body);
+    const items = Array.isArray(list) ? list : z.object({ items: z.unknown() }).parse(list).items;
+    ids.push(...listSchema.parse(items).map(({ id }) => id));
+  }
+  return ids;
 }
 
 function judge({ id, soft, expect: golden }: Vector, { status, body }: RawResponse): void {

@@ -8,7 +8,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import type { ServiceConfiguration } from "../../../src/service/service.ts";
 import { FIGURES_FRESH_MS } from "../../../src/service/store-figures.ts";
 import type { RunningService } from "../../support/service.ts";
-import { startService } from "../../support/service.ts";
+import { beginWriting, startService } from "../../support/service.ts";
 
 const setup = {
   name: "secret-robot-name",
@@ -93,15 +93,20 @@ describe("GET /metrics", () => {
     using database = new DatabaseSync(join(running.data_directory, "service.db"), {
       enableForeignKeyConstraints: false,
     });
-    const add = database.prepare(`
+    const insert = database.prepare(`
       insert into endpoints (checkpoint_id, region, url, health_url, health, contrary_probes, next_probe_at)
       values ('ckpt_a', ?, '', '', 'healthy', 0, ?)`);
     const later = new Date(Date.now() + 200_000).toISOString();
+    const add = async (region: string) => {
+      await beginWriting(database);
+      insert.run(region, later);
+      database.exec("commit");
+    };
     const healthy = async () =>
       samplesOf(await metricsOf(running), "robot_policy_service_endpoints")['{health="healthy"}'];
-    add.run("eu", later);
+    await add("eu");
     expect(await healthy()).toBe(1);
-    add.run("us", later);
+    await add("us");
     expect(await healthy()).toBe(1);
     now_ms = FIGURES_FRESH_MS;
     expect(await healthy()).toBe(2);
@@ -110,7 +115,8 @@ describe("GET /metrics", () => {
   it("answers though the store does not", async () => {
     const running = await service();
     using database = new DatabaseSync(join(running.data_directory, "service.db"));
-    database.exec("alter table endpoints rename to elsewhere");
+    await beginWriting(database);
+    database.exec("alter table endpoints rename to elsewhere; commit");
     const answer = await fetch(`${running.url}/metrics`);
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("http_request_duration")]);
   });
