@@ -3,29 +3,18 @@ import { dirname } from "node:path";
 import { measure, piecesOf } from "./content.ts";
 import type { Access, Disk } from "./disk.ts";
 import { DiskError } from "./disk.ts";
-import { removeIfPresent, replaceLink, temporaryPath } from "./durable.ts";
-import type { Journal } from "./journal.ts";
-import { backupPath, undoOf, writeJournal } from "./journal.ts";
+import { replaceLink, temporaryPath, removeIfPresent } from "./durable.ts";
 import type { Owner, Step } from "./step.ts";
 import type { System } from "./system.ts";
-import { findUserOf, reasonOfError } from "./system.ts";
-import type { Remains } from "./undo.ts";
-import { takeBack } from "./undo.ts";
+import { reasonOfError } from "./system.ts";
 
 /** Where steps are done. */
 export interface Site {
   readonly disk: Disk;
   /** Where copies come from. */
   readonly host: Disk;
-  /** Null in an image, where no service runs. */
-  readonly system: System | null;
+  readonly system: System;
 }
-
-export type Applied =
-  | { readonly kind: "applied"; readonly service: ServiceOutcome }
-  /** Nothing of it is left, but for what `remains` says. */
-  | { readonly kind: "taken-back"; readonly reason: string; readonly remains: Remains }
-  | { readonly kind: "interrupted"; readonly remains: Remains };
 
 /** What became of starting the agent; the installation stands in any case. */
 export type ServiceOutcome =
@@ -34,84 +23,81 @@ export type ServiceOutcome =
   | { readonly kind: "configuration-invalid" }
   | { readonly kind: "start-failed"; readonly reason: string };
 
+/** The service ran well before, and does not come up with this version. */
+export class RestartFailed extends Error {
+  override readonly name = "RestartFailed";
+}
+
+/** The person who runs it pressed Ctrl-C, or ended it. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
+
 /**
- * Does all of the steps, or none.
+ * Does the steps in their order. Each alone happens wholly or not at all, and every run begins with what it finds, so that a run that was
+ * cut short is completed by the next one.
  *
- * The journal is on the disk before the first of them, and says `done` after the last; a process that is killed in between leaves the
- * rest to the next run.
+ * @throws DiskError, ProgramFailed, RestartFailed, Interrupted.
  */
 export async function applySteps(
   steps: readonly Step[],
-  version: string,
   site: Site,
   signal: AbortSignal,
   onStep: (step: Step) => void,
-): Promise<Applied> {
-  const { disk, system } = site;
-  const journal: Journal = { schema_version: 1, version, phase: "applying", undo: steps.map(undoOf) };
-  let service: ServiceOutcome = { kind: "untouched" };
-  try {
-    await writeJournal(disk, journal);
-    for (const step of steps) {
-      if (signal.aborted) return { kind: "interrupted", remains: await takeBack(journal, disk, system) };
-      service = (await doStep(step, site)) ?? service;
-      onStep(step);
-    }
-    await writeJournal(disk, { ...journal, phase: "done" });
-  } catch (error) {
-    const reason = reasonOfError(error);
-    return { kind: "taken-back", reason, remains: await takeBack(journal, disk, system) };
+): Promise<ServiceOutcome> {
+  let outcome: ServiceOutcome = { kind: "untouched" };
+  for (const step of steps) {
+    if (signal.aborted) throw new Interrupted();
+    outcome = (await applyStep(step, site)) ?? outcome;
+    onStep(step);
   }
-  // What remains of it are backups, which the next run takes for what they are.
-  await takeBack({ ...journal, phase: "done" }, disk, system);
-  return { kind: "applied", service };
+  return outcome;
 }
 
-/** @returns what became of the service, where the step is about that. */
-async function doStep(step: Step, site: Site): Promise<ServiceOutcome | null> {
+/** @returns what became of the service; null where the step is not about that. */
+async function applyStep(step: Step, site: Site): Promise<ServiceOutcome | null> {
+  switch (step.kind) {
+    case "start":
+      return startIfConfigured(step.unit, site.system);
+    case "restart":
+      return restart(step, site.system);
+    default:
+      await change(step, site);
+      return null;
+  }
+}
+
+async function change(step: Exclude<Step, { readonly kind: "start" | "restart" }>, site: Site): Promise<void> {
   const { disk, system } = site;
   switch (step.kind) {
     case "make-directory":
       await disk.makeDirectory(step.path, await accessFor(step, site));
-      await disk.syncDirectory(dirname(step.path));
-      return null;
+      return disk.syncDirectory(dirname(step.path));
     case "write-file":
-      await writeFile(step, site);
-      return null;
+      return writeFile(step, site);
     case "set-access":
-      await disk.setAccess(step.path, await accessFor(step, site));
-      return null;
+      return disk.setAccess(step.path, await accessFor(step, site));
     case "make-link":
-      await replaceLink(disk, step.path, step.target);
-      return null;
+      return replaceLink(disk, step.path, step.target);
+    case "remove":
+      await disk.removeTree(step.path);
+      return disk.syncDirectory(dirname(step.path));
     case "add-user":
-      await system?.addUser();
-      return null;
+      return system.addUser();
     case "reload-units":
-      await system?.reloadUnits();
-      return null;
+      return system.reloadUnits();
     case "enable":
-      await system?.enable(step.unit);
-      return null;
-    case "start":
-      return system === null ? null : startIfConfigured(step.unit, system);
-    case "restart":
-      return system === null ? null : restart(step, system);
+      return system.enable(step.unit);
   }
 }
 
-/** The name points to the old content or to the new, whole; the old one stays under another name until everything is done. */
+/** The name leads to the old content or to the new, whole. */
 async function writeFile(step: Extract<Step, { readonly kind: "write-file" }>, site: Site): Promise<void> {
   const { disk, host } = site;
   const temporary = temporaryPath(step.path);
   await removeIfPresent(disk, temporary);
   await disk.create(temporary, piecesOf(step.content, host), await accessFor(step, site));
-  await checkCopy(step, site, temporary);
-  if (step.replaces) {
-    await removeIfPresent(disk, backupPath(step.path));
-    await disk.link(step.path, backupPath(step.path));
-    await disk.syncDirectory(dirname(step.path));
-  }
+  await checkCopy(step, disk, temporary);
   await disk.rename(temporary, step.path);
   await disk.syncDirectory(dirname(step.path));
 }
@@ -119,7 +105,7 @@ async function writeFile(step: Extract<Step, { readonly kind: "write-file" }>, s
 /** What is copied may have changed since it was measured, and its digest is what it will be known by. */
 async function checkCopy(
   { content, sha256 }: Extract<Step, { readonly kind: "write-file" }>,
-  { disk }: Site,
+  disk: Disk,
   temporary: string,
 ): Promise<void> {
   if (content.kind !== "copy") return;
@@ -129,11 +115,10 @@ async function checkCopy(
 
 async function accessFor(
   { mode, owner }: { readonly mode: number; readonly owner: Owner },
-  { disk, system }: Site,
+  { system }: Site,
 ): Promise<Access> {
   if (owner === "root") return { mode, user_id: 0, group_id: 0 };
-  if (owner !== "service") return { mode, ...owner };
-  const account = system === null ? await findUserOf(disk) : await system.findUser();
+  const account = await system.findUser();
   if (account === null) throw new DiskError("its owner, the service user, is not there", "/etc/passwd");
   return { mode, user_id: account.user_id, group_id: account.group_id };
 }
@@ -148,7 +133,6 @@ async function startIfConfigured(unit: string, system: System): Promise<ServiceO
   }
 }
 
-/** A version under which a service does not come up that came up before is taken back: the robot comes first. */
 async function restart(
   { unit, was_well }: Extract<Step, { readonly kind: "restart" }>,
   system: System,
@@ -157,7 +141,8 @@ async function restart(
     await system.restart(unit);
     return { kind: "restarted" };
   } catch (error) {
-    if (was_well) throw error;
-    return { kind: "start-failed", reason: reasonOfError(error) };
+    const reason = reasonOfError(error);
+    if (was_well) throw new RestartFailed(reason, { cause: error });
+    return { kind: "start-failed", reason };
   }
 }

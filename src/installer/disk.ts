@@ -23,8 +23,6 @@ export interface Disk {
   create(path: string, content: Pieces, access: Access): Promise<void>;
   /** Of a regular file or a folder. */
   setAccess(path: string, access: Access): Promise<void>;
-  /** A second name for a file. */
-  link(from: string, to: string): Promise<void>;
   makeSymbolicLink(path: string, target: string): Promise<void>;
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
@@ -34,8 +32,6 @@ export interface Disk {
   removeTree(path: string): Promise<void>;
   /** Makes completed changes of names in the folder durable. */
   syncDirectory(path: string): Promise<void>;
-  /** What can be written where the path is, or would be. */
-  room(path: string): Promise<Room>;
 }
 
 /** The content of a file, one piece after the other. */
@@ -55,15 +51,6 @@ export type Sight =
   | { readonly kind: "link"; readonly target: string }
   /** A device, a socket, a FIFO. */
   | { readonly kind: "other" };
-
-export interface Room {
-  /** The same for all paths of one filesystem. */
-  readonly filesystem: string;
-  readonly available_bytes: number;
-  /** Null where the filesystem does not count them. */
-  readonly available_files: number | null;
-  readonly is_read_only: boolean;
-}
 
 /** A failed system call, with the path as it is inside the tree. */
 export class DiskError extends Error {

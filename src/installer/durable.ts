@@ -10,6 +10,10 @@ export function temporaryPath(path: string): string {
   return path + TEMPORARY_SUFFIX;
 }
 
+export function isTemporary(path: string): boolean {
+  return path.endsWith(TEMPORARY_SUFFIX);
+}
+
 /** After a power cut either the old content is there or the new one, whole. */
 export async function replaceFile(disk: Disk, path: string, content: Pieces, access: Access): Promise<void> {
   await removeIfPresent(disk, temporaryPath(path));

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { readBounded, removeIfPresent, replaceDurably } from "../platform/durable-file.ts";
 import type { Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
-import { parseJson } from "./record.ts";
+import { parseJson } from "../platform/parse-json.ts";
 
 /** Beside the installer's own record: root's, so that the service cannot tell root what to take back. */
 export const GRANT_RECORD_DIRECTORY = "/var/lib/robot-policy-agent-install";

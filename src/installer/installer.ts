@@ -3,12 +3,13 @@
  *
  * Both commands work as the agent itself does, from what is there and not from what was done before:
  *
- *     observe   what lies where the installation belongs; the record of the last one          observation.ts, record.ts
- *     plan      (what is wanted, what was seen) → steps, and what a person edited and keeps   wanted.ts, plan.ts, removal.ts; pure
- *     apply     each step alone is atomic; the journal says how all of them are taken back    apply.ts, journal.ts, undo.ts
+ *     observe   what lies where the installation belongs, and which versions are there    observation.ts, installed.ts
+ *     plan      (what is wanted, what was seen) → steps, and what was edited and stays     wanted.ts, plan.ts, plan-removal.ts; pure
+ *     apply     each step alone is atomic                                                  apply.ts, removal.ts
  *
- * An installation that was cut short, by a power cut or by `kill -9`, is put back by the next `install` or `uninstall` before it looks
- * around. One that fails puts itself back. A second run finds nothing to do.
+ * Each version has a folder of its own, which holds the program, its Node, and a copy of each file that goes elsewhere, such as the units:
+ * a file that differs from every copy was edited by the administrator, and stays. The link `current` is switched at once, last of all. A run
+ * that was cut short is completed by the next one. If the service does not come up with the new version, the version before is put back.
  *
  * Everything is done to one tree of files, `/` or an image (`--root`), through `Disk`, which leads no path out of that tree.
  */

@@ -45,10 +45,17 @@ export const REGISTRATION_FILE = `${STATE_FOLDER}/registration.json`;
 export const CACHE_FOLDER = `/var/cache/${NAME}`;
 export const RUNTIME_FOLDER = `/run/${NAME}`;
 
-/** The installer's own: what it wrote, and what it is about to. */
-export const RECORD_FOLDER = `/var/lib/${NAME}-install`;
-export const RECORD_FILE = `${RECORD_FOLDER}/record.json`;
-export const JOURNAL_FILE = `${RECORD_FOLDER}/journal.json`;
+/**
+ * In a version's folder: a copy of each file that this version puts elsewhere, at the same path. What differs from it was edited by the
+ * administrator.
+ */
+export const SHIPPED_FOLDER = "files";
+/** What the installer notes for later runs, its own and those of `grant`. */
+export const NOTES_FOLDER = `/var/lib/${NAME}-install`;
+/** Folders that the installer made, one on a line. `uninstall` removes those that are empty. */
+export const MADE_FOLDERS_FILE = `${NOTES_FOLDER}/made-folders`;
+/** Exists from before the switch to a version until its service runs. Holds the id of the version before, if there is one. */
+export const SWITCHING_FILE = `${NOTES_FOLDER}/switching`;
 
 export const COMPLETION_FILES = {
   bash: `/usr/local/share/bash-completion/completions/${NAME}`,
@@ -56,9 +63,21 @@ export const COMPLETION_FILES = {
   fish: `/usr/local/share/fish/vendor_completions.d/${NAME}.fish`,
 } as const;
 
-/** Beside a file that a person edited: ours, to compare. */
-export const SHIPPED_SUFFIX = ".shipped";
+/** Everywhere outside its own folders where the installer may put a file that the administrator may edit. */
+export const EDITABLE_FILES = [
+  SYSUSERS_FILE,
+  `${UNITS_FOLDER}/${SERVICE_UNIT}`,
+  `${UNITS_FOLDER}/${FIRST_BOOT_UNIT}`,
+  GROWING_DELAY_FILE,
+  ...CREDENTIAL_STORE_FILES,
+  ...Object.values(COMPLETION_FILES),
+] as const;
 
 export function versionFolder(id: string): string {
   return `${VERSIONS_FOLDER}/${id}`;
+}
+
+/** Where a version keeps its copy of a file that it puts at `path`. */
+export function shippedCopy(id: string, path: string): string {
+  return `${versionFolder(id)}/${SHIPPED_FOLDER}${path}`;
 }

@@ -1,15 +1,12 @@
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 
 import type { RunProgram } from "../platform/programs.ts";
 import type { Measured } from "./content.ts";
 import { measure } from "./content.ts";
 import type { Disk } from "./disk.ts";
-import type { ElfHeader } from "./elf.ts";
-import { readElf } from "./elf.ts";
 import type { InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { PROGRAM_FOLDER } from "./layout.ts";
-import { findWrongNode } from "./node-version.ts";
 import type { OwnProcess } from "./own-process.ts";
 
 /** The Node that is going to run the agent. */
@@ -22,19 +19,31 @@ export type NodeRuntime =
 /** Where the Nodes are that are there for all, and stay. */
 const SYSTEM_FOLDERS = ["/usr/bin/", "/usr/lib/", "/usr/local/bin/", "/usr/local/lib/", "/opt/"];
 const LIBRARY_FOLDERS = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/"];
-/** ld.so(8) looks there, and Debian's multiarch names one more folder for each architecture. */
-const TRIPLETS: ReadonlyMap<string, string> = new Map([
-  ["x86-64", "x86_64-linux-gnu/"],
-  ["arm64", "aarch64-linux-gnu/"],
-]);
 const WRITABLE_BY_OTHERS = 0o022;
 /** systemd itself, which every machine for the agent has: what it is built for, the machine is. */
 const SYSTEMD_PATHS = ["/usr/lib/systemd/systemd", "/lib/systemd/systemd"];
 
+/** elf(5): e_machine, in the byte order of the processors that robots have. */
+const ELF_MAGIC = "\x7fELF";
+const MACHINE_POSITION = 18;
+const ARCHITECTURES: ReadonlyMap<number, string> = new Map([
+  [3, "x86"],
+  [40, "arm"],
+  [62, "x86-64"],
+  [183, "arm64"],
+  [243, "riscv64"],
+]);
+
+/** The oldest Node that the agent is for (package.json, engines). */
+const OLDEST_NODE = 24;
+const RUN_LIMIT_MS = 20_000;
+/** What `node --version` prints. */
+const VERSION = /^v(\d+)\.\d+\.\d+\S*\n$/;
+
 export interface NodeChoice {
   /** `--node FILE`, links followed. */
   readonly given: string | null;
-  readonly is_image: boolean;
+  readonly isImage: boolean;
 }
 
 export interface NodePlaces {
@@ -42,19 +51,16 @@ export interface NodePlaces {
   readonly disk: Disk;
   /** Where this runs; the same but for images. */
   readonly host: Disk;
-  readonly runProgram: RunProgram;
 }
 
-/**
- * Chooses the Node for the installation, and makes sure that it runs there.
- */
+/** Chooses the Node for the installation, and makes sure that it is one for this processor. */
 export async function chooseNode(
-  { given, is_image }: NodeChoice,
+  { given, isImage }: NodeChoice,
   own: OwnProcess,
-  { disk, host, runProgram }: NodePlaces,
+  { disk, host }: NodePlaces,
 ): Promise<NodeRuntime | InstallerProblem> {
   const path = given ?? (await own.nodePath());
-  if (given === null && !is_image && (await isSystemWide(path, host))) return { kind: "system", path };
+  if (given === null && !isImage && (await isSystemWide(path, host))) return { kind: "system", path };
 
   const foreign = given === null ? own.nodeLibraries().find((library) => !isSystemLibrary(library)) : undefined;
   if (foreign !== undefined) {
@@ -69,19 +75,67 @@ export async function chooseNode(
     const what = "there is no Node there";
     return refusal({ code: "node-missing", what, where: path, fix: "give the file bin/node of a Node: --node FILE" });
   }
-  const node = await readElf((position, length_bytes) => host.readPart(path, position, length_bytes));
-  if (node === null) {
+  const architecture = await readArchitecture(host, path);
+  if (architecture === null) return notANode("this is not a program for Linux", path);
+  const machine = await readMachineArchitecture(disk);
+  if (machine !== null && machine !== architecture) {
     return refusal({
-      code: "not-a-node",
-      what: "this is not a program for Linux",
+      code: "wrong-architecture",
+      what: `the Node is for ${architecture}, and the machine is ${machine}`,
       where: path,
-      fix: "give the file bin/node of a Node for Linux: --node FILE",
+      fix: `give the file bin/node of a Node for ${machine}: --node FILE`,
     });
   }
-  // The one that runs this needs no asking.
-  const wrong = given === null ? null : await findWrongNode({ path, ...node }, runProgram, host);
-  const unfit = wrong ?? (await findMisfit(node, path, disk));
-  return unfit ?? { kind: "copy", measured: await measure({ kind: "copy", from: path }, host) };
+  return { kind: "copy", measured: await measure({ kind: "copy", from: path }, host) };
+}
+
+/**
+ * Starts the copied Node in its place, in an image with the image as its root, and reads its version. A missing library and another libc
+ * show there. A Node for another processor than this machine's cannot be started, and is taken as it is.
+ *
+ * @param path inside the tree.
+ */
+export async function tryNode(
+  path: string,
+  { disk, host }: NodePlaces,
+  runProgram: RunProgram,
+): Promise<InstallerProblem | null> {
+  if ((await readArchitecture(disk, path)) !== (await readMachineArchitecture(host))) return null;
+  const words = disk.root === "/" ? [path] : ["chroot", disk.root, path];
+  const result = await runProgram([...words, "--version"], { limit_ms: RUN_LIMIT_MS });
+  // chroot(8) is everywhere; where it is not, the first start tells.
+  if (result.kind === "missing") return null;
+  const where = join(disk.root, path);
+  if (result.kind !== "ended") return notANode("this program cannot be started", where);
+  const [, major] = VERSION.exec(result.stdout) ?? [];
+  if (major === undefined) {
+    const line = result.stderr.split("\n").find((text) => text.trim() !== "");
+    return notANode(`this Node does not start: ${line ?? `exit code ${result.exit_code}`}`, where);
+  }
+  if (Number(major) >= OLDEST_NODE) return null;
+  const fix = `give the file bin/node of a Node ${OLDEST_NODE} or newer: --node FILE`;
+  return refusal({ code: "node-too-old", what: `this is Node ${major}, which is too old for the agent`, where, fix });
+}
+
+/** What the machine is built for; null where systemd is not where it usually is. */
+export async function readMachineArchitecture(disk: Disk): Promise<string | null> {
+  for (const path of SYSTEMD_PATHS) {
+    if ((await disk.lookThrough(path)).kind === "file") return readArchitecture(disk, path);
+  }
+  return null;
+}
+
+/** @returns null for what is no program for Linux. */
+async function readArchitecture(disk: Disk, path: string): Promise<string | null> {
+  const header = Buffer.from(await disk.readPart(path, 0, MACHINE_POSITION + 2));
+  if (header.byteLength < MACHINE_POSITION + 2 || header.toString("latin1", 0, 4) !== ELF_MAGIC) return null;
+  const machine = header.readUInt16LE(MACHINE_POSITION);
+  return ARCHITECTURES.get(machine) ?? `machine ${machine}`;
+}
+
+function notANode(what: string, where: string): InstallerProblem {
+  const fix = `give the file bin/node of a Node ${OLDEST_NODE} or newer that this machine can start: --node FILE`;
+  return refusal({ code: "not-a-node", what, where, fix });
 }
 
 /** True when nobody but root can replace it, and it lies where the system has its programs. */
@@ -99,54 +153,4 @@ async function isSystemWide(path: string, host: Disk): Promise<boolean> {
 function isSystemLibrary(library: string): boolean {
   // The kernel's own has no file.
   return !library.startsWith("/") || LIBRARY_FOLDERS.some((folder) => library.startsWith(folder));
-}
-
-async function findMisfit(node: ElfHeader, path: string, disk: Disk): Promise<InstallerProblem | null> {
-  const machine = await readMachine(disk);
-  if (machine !== null && machine.architecture !== node.architecture) {
-    return refusal({
-      code: "wrong-architecture",
-      what: `the Node is for ${node.architecture}, and the machine is ${machine.architecture}`,
-      where: path,
-      fix: `give the file bin/node of a Node for ${machine.architecture}: --node FILE`,
-    });
-  }
-  if (node.loader !== null && (await disk.lookThrough(node.loader)).kind !== "file") {
-    return refusal({
-      code: "wrong-libc",
-      what: `the Node needs ${node.loader}, which the machine does not have`,
-      where: path,
-      fix: "give the file bin/node of a Node for this distribution: --node FILE",
-    });
-  }
-  const missing = await findMissingLibrary(node, disk);
-  if (missing === null) return null;
-  const package_name = missing.replace(/\.so\.(\d+).*$/, "$1");
-  return refusal({
-    code: "library-missing",
-    what: `the Node needs the library ${missing}, which the machine does not have`,
-    where: path,
-    fix: `install its package there (on Debian: apt-get install ${package_name}), then run this again`,
-  });
-}
-
-/** Some are in a corner that ld.so.conf(5) names; those nobody asks for here. */
-async function findMissingLibrary({ libraries, architecture }: ElfHeader, disk: Disk): Promise<string | null> {
-  const triplet = TRIPLETS.get(architecture);
-  const folders = [...LIBRARY_FOLDERS, ...(triplet === undefined ? [] : LIBRARY_FOLDERS.map((each) => each + triplet))];
-  for (const library of libraries) {
-    let is_there = false;
-    for (const folder of folders) is_there ||= (await disk.lookThrough(folder + library)).kind === "file";
-    if (!is_there) return library;
-  }
-  return null;
-}
-
-/** What the machine is built for; null where systemd is not where it usually is. */
-export async function readMachine(disk: Disk): Promise<ElfHeader | null> {
-  for (const path of SYSTEMD_PATHS) {
-    const sight = await disk.lookThrough(path);
-    if (sight.kind === "file") return readElf((position, length_bytes) => disk.readPart(path, position, length_bytes));
-  }
-  return null;
 }

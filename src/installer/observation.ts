@@ -1,6 +1,5 @@
 import { digestOf } from "./content.ts";
 import type { Disk, Sight } from "./disk.ts";
-import { SHIPPED_SUFFIX } from "./layout.ts";
 import type { Item } from "./wanted.ts";
 
 /** What lies at a path, with the digest of a file's content (hex). */
@@ -12,17 +11,14 @@ export type Observation = ReadonlyMap<string, Seen>;
 
 export const ABSENT: Seen = { kind: "absent" };
 
-/** Looks where the items belong, and at what an earlier installation put beside those that a person edited. */
-export async function observe(disk: Disk, items: readonly Item[]): Promise<Observation> {
+/** Looks where the items belong, and at other paths. */
+export async function observe(disk: Disk, items: readonly Item[], others: Iterable<string>): Promise<Observation> {
   const observation = new Map<string, Seen>();
   for (const item of items) {
     if (item.kind === "directory") observation.set(item.path, await seeThrough(disk, item.path));
     else observation.set(item.path, await see(disk, item.path));
-    if (item.kind === "file" && item.keeping === "kept") {
-      const shipped = item.path + SHIPPED_SUFFIX;
-      observation.set(shipped, await see(disk, shipped));
-    }
   }
+  for (const path of others) if (!observation.has(path)) observation.set(path, await see(disk, path));
   return observation;
 }
 

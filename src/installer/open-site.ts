@@ -12,7 +12,7 @@ import { refusal } from "./installer.ts";
 import { NAME } from "./layout.ts";
 import type { TreeLock } from "./lock.ts";
 import { lockTree } from "./lock.ts";
-import { readMachine } from "./node-runtime.ts";
+import { readMachineArchitecture } from "./node-runtime.ts";
 import { openSystem } from "./system.ts";
 
 /** A tree of files that is worked on, by nobody else at the same time. */
@@ -73,7 +73,8 @@ export async function openSite(
     (is_rehearsal ? null : no_systemd) ??
     (root === undefined ? null : await findNoImage(disk));
   if (unfit !== null) return unfit;
-  const system = root === undefined && no_systemd === null ? openSystem(machine, disk) : null;
+  const isImage = root !== undefined || no_systemd !== null;
+  const system = openSystem(machine, disk, isImage ? disk.root : null);
   const resources = opened.move();
   return {
     kind: "site",
@@ -130,7 +131,7 @@ async function findNoSystemd(disk: Disk, command: "install" | "uninstall"): Prom
 }
 
 async function findNoImage(disk: Disk): Promise<InstallerProblem | null> {
-  if ((await readMachine(disk)) !== null) return null;
+  if ((await readMachineArchitecture(disk)) !== null) return null;
   return refusal({
     code: "no-image",
     what: "this is no root of a Linux machine with systemd",

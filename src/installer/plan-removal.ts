@@ -1,41 +1,48 @@
 import type { Account } from "./accounts.ts";
-import type { Sight } from "./disk.ts";
+import { isTemporary, temporaryPath } from "./durable.ts";
+import type { Installed } from "./installed.ts";
+import { shippedDigests } from "./installed.ts";
 import {
   CACHE_FOLDER,
+  COMMAND_LINK,
+  COMMAND_TARGET,
   CONFIGURATION_FOLDER,
+  EDITABLE_FILES,
   FIRST_BOOT_UNIT,
+  KEY_FILE,
+  MADE_FOLDERS_FILE,
+  NOTES_FOLDER,
   PROGRAM_FOLDER,
   RUNTIME_FOLDER,
   SERVICE_UNIT,
   STATE_FOLDER,
+  SWITCHING_FILE,
   UNITS_FOLDER,
 } from "./layout.ts";
-import type { Seen } from "./observation.ts";
-import type { InstallRecord } from "./record.ts";
-import { deepestFirst } from "./remove-outdated.ts";
+import type { Observation } from "./observation.ts";
+import { ABSENT } from "./observation.ts";
 import type { Removal } from "./removal.ts";
 import { dropInFolder } from "./removal.ts";
-import type { UnitSeen } from "./system.ts";
+import type { System, UnitSeen } from "./system.ts";
 
 export interface RemovalQuestion {
-  /** Null where nothing is installed. */
-  readonly record: InstallRecord | null;
-  /** What lies at the recorded paths, at the paths of `enablingLinks`, and at those of `purgedTrees`. */
-  readonly seen: ReadonlyMap<string, Seen | Sight>;
-  /** As the service manager has them; null in an image. */
-  readonly units: ReadonlyMap<string, UnitSeen> | null;
-  /** Links by which a unit of ours may be enabled without the record knowing: `systemctl enable` in a machine made of the image. */
-  readonly enabling_links: InstallRecord["links"];
+  readonly installed: Installed;
+  /** What lies at `removablePaths`. */
+  readonly seen: Observation;
+  readonly system: Pick<System, "isRunning">;
+  readonly units: ReadonlyMap<string, UnitSeen>;
   readonly account: Account | null;
   /** `grant` gave the service user access to files. */
-  readonly has_grants: boolean;
+  readonly hasGrants: boolean;
   readonly purges: boolean;
 }
 
 export interface RemovalPlan {
   readonly removals: readonly Removal[];
-  /** Ours once, a person's by now. */
+  /** Ours once, the administrator's by now. */
   readonly kept: readonly string[];
+  /** Folders that hold them and that we made: for a later `--purge`. */
+  readonly remembered: readonly string[];
 }
 
 /** Configuration, key, registration and cache of the robot. */
@@ -48,53 +55,66 @@ export const PURGED_TREES = [
   dropInFolder(FIRST_BOOT_UNIT),
 ];
 
-/** What is to be done so that nothing of ours is left, in this order. Pure. */
-export function planRemoval(question: RemovalQuestion): RemovalPlan {
-  const { record, seen, units, account, purges } = question;
-  const isThere = (path: string) => (seen.get(path)?.kind ?? "absent") !== "absent";
-  const decided = (record?.files ?? [])
-    .filter(({ path }) => isThere(path))
-    .map(({ path, sha256 }) => ({ path, sha256, is_ours: isOurs(path, sha256, seen.get(path)) || purges }));
-  const kept = decided.filter(({ is_ours }) => !is_ours).map(({ path }) => path);
-  const files = decided
-    .filter(({ is_ours }) => is_ours)
-    .map(({ path, sha256 }): Removal => ({ kind: "file", path, sha256: purges ? null : sha256 }));
-  const links = [...(record?.links ?? []), ...question.enabling_links]
-    .filter(({ path }, index, all) => all.findIndex((link) => link.path === path) === index)
-    .filter(({ path, target }) => isLinkTo(seen.get(path), target))
-    .map(({ path, target }): Removal => ({ kind: "link", path, target }));
-  const trees = PURGED_TREES.filter(isThere);
-  const has_units = files.some((removal) => removal.kind === "file" && removal.path.startsWith(`${UNITS_FOLDER}/`));
-  const folders = deepestFirst(record?.directories ?? []).filter(
-    (folder) => isThere(folder) && !kept.some((path) => path.startsWith(`${folder}/`)),
-  );
-  const removals: readonly Removal[] = [
-    ...serviceRemovals(units, record !== null),
-    // Its record lies with the installer's, and names the user.
-    ...(purges && question.has_grants ? [{ kind: "grants" } as const] : []),
-    ...links,
-    ...files,
-    ...folders.map((path): Removal => ({ kind: "directory", path })),
-    ...(purges ? trees.map((path): Removal => ({ kind: "tree", path })) : []),
-    ...(units !== null && (has_units || (purges && trees.length > 0)) ? [{ kind: "reload-units" } as const] : []),
-    ...(purges && account !== null ? [{ kind: "user" } as const] : []),
+/** Everything that a removal may be about. */
+export function removablePaths(installed: Installed): readonly string[] {
+  const files = [
+    COMMAND_LINK,
+    MADE_FOLDERS_FILE,
+    SWITCHING_FILE,
+    KEY_FILE,
+    ...shippedDigests(installed).keys(),
+    ...EDITABLE_FILES,
   ];
-  return { removals, kept };
+  const folders = [PROGRAM_FOLDER, NOTES_FOLDER, ...installed.madeFolders, ...PURGED_TREES];
+  return [...new Set([...files, ...files.map(temporaryPath), ...folders])];
 }
 
-/** Nobody but the installer writes into the program's own folder. */
-function isOurs(path: string, sha256: string, seen: Seen | Sight | undefined): boolean {
-  if (path.startsWith(`${PROGRAM_FOLDER}/`)) return true;
-  return seen?.kind === "file" && "sha256" in seen && seen.sha256 === sha256;
+/**
+ * What is to be done so that nothing of ours is left, in this order: cut short, the next `uninstall` goes on where this one ended. Pure.
+ */
+export function planRemoval({ installed, seen, units, ...question }: RemovalQuestion): RemovalPlan {
+  const { system, account, hasGrants, purges } = question;
+  const at = (path: string) => seen.get(path) ?? ABSENT;
+  const isThere = (path: string) => at(path).kind !== "absent";
+  const digests = shippedDigests(installed);
+  const edited = (path: string) => {
+    const sight = at(path);
+    return sight.kind !== "file" || digests.get(path)?.has(sight.sha256) !== true;
+  };
+  // What an earlier `uninstall` kept is known by its place alone.
+  const places = installed.madeFolders.length > 0 ? EDITABLE_FILES : [];
+  const shipped = [...new Set([...digests.keys(), ...places])].filter(isThere);
+  const kept = purges ? [] : shipped.filter(edited);
+  const files = shipped.filter((path) => !kept.includes(path));
+  const link = at(COMMAND_LINK);
+  const holdsKept = (folder: string) => kept.some((path) => path.startsWith(`${folder}/`));
+  const folders = installed.madeFolders
+    .toSorted((a, b) => b.length - a.length)
+    .filter((folder) => isThere(folder) && !holdsKept(folder));
+  const trees = purges ? PURGED_TREES.filter(isThere) : [];
+  const hasUnits = files.some((path) => path.startsWith(`${UNITS_FOLDER}/`));
+  const halfWritten = [...seen.keys()].filter((path) => isTemporary(path) && isThere(path));
+  const notes = kept.length > 0 ? [] : [MADE_FOLDERS_FILE, SWITCHING_FILE].filter(isThere);
+  const removals: readonly Removal[] = [
+    ...planUnits(units, isThere(PROGRAM_FOLDER)),
+    // Its record lies with the installer's notes, and names the user.
+    ...(purges && hasGrants ? [{ kind: "grants" } as const] : []),
+    ...(link.kind === "link" && link.target === COMMAND_TARGET ? [{ kind: "link", path: COMMAND_LINK } as const] : []),
+    ...[...files, ...halfWritten].map((path): Removal => ({ kind: "file", path })),
+    ...trees.map((path): Removal => ({ kind: "tree", path })),
+    ...(isThere(PROGRAM_FOLDER) ? [{ kind: "tree", path: PROGRAM_FOLDER } as const] : []),
+    ...folders.filter((path) => path !== PROGRAM_FOLDER).map((path): Removal => ({ kind: "directory", path })),
+    ...(system.isRunning && (hasUnits || trees.length > 0) ? [{ kind: "reload-units" } as const] : []),
+    ...(purges && account !== null ? [{ kind: "user" } as const] : []),
+    ...notes.map((path): Removal => ({ kind: "file", path })),
+    ...(kept.length === 0 && isThere(NOTES_FOLDER) ? [{ kind: "directory", path: NOTES_FOLDER } as const] : []),
+  ];
+  return { removals, kept, remembered: installed.madeFolders.filter(holdsKept) };
 }
 
-function isLinkTo(seen: Seen | Sight | undefined, target: string): boolean {
-  return seen?.kind === "link" && seen.target === target;
-}
-
-/** Without a record the units are somebody else's. */
-function serviceRemovals(units: ReadonlyMap<string, UnitSeen> | null, is_installed: boolean): readonly Removal[] {
-  if (units === null || !is_installed) return [];
+/** Where nothing is installed, units of that name are somebody else's. */
+function planUnits(units: ReadonlyMap<string, UnitSeen>, isInstalled: boolean): readonly Removal[] {
+  if (!isInstalled) return [];
   const running = [...units].filter(([, { active_state }]) => active_state !== "inactive");
   const enabled = [...units].filter(([, { unit_file_state }]) => unit_file_state === "enabled");
   return [

@@ -1,58 +1,47 @@
 import { FIRST_BOOT_UNIT, SERVICE_UNIT } from "./layout.ts";
-import { changesService, changesUnits } from "./plan.ts";
 import type { Provisioned } from "./observe-machine.ts";
 import type { Step } from "./step.ts";
-import type { UnitSeen } from "./system.ts";
+import type { System, UnitSeen } from "./system.ts";
 
 export interface ServiceQuestion {
-  /** The steps before, and the program that they install. */
-  readonly steps: readonly Step[];
-  readonly program: string;
+  readonly system: Pick<System, "isRunning">;
   readonly service: UnitSeen;
-  readonly first_boot: UnitSeen;
-  /** Nothing was installed before. Later what is enabled is what the person in charge wants. */
-  readonly is_first: boolean;
+  readonly firstBoot: UnitSeen;
+  /** Nothing was installed before. Later, what is enabled is the administrator's choice. */
+  readonly isFirst: boolean;
   readonly enables: boolean;
   readonly starts: boolean;
-  readonly enables_first_boot: boolean;
+  readonly enablesFirstBoot: boolean;
   readonly provisioned: Provisioned;
+  /** The files of units are other ones. */
+  readonly changesUnits: boolean;
+  /** A restarted service would be another one. */
+  readonly changesService: boolean;
 }
 
-/** What is asked of a running systemd after the files are in place. Pure. */
-export function planService(question: ServiceQuestion): readonly Step[] {
-  const { steps, program, service, first_boot, provisioned } = question;
-  const planned: Step[] = [];
-  if (changesUnits(steps)) planned.push({ kind: "reload-units" });
-  if (question.enables_first_boot && first_boot.unit_file_state !== "enabled" && !isMasked(first_boot)) {
-    planned.push({ kind: "enable", unit: FIRST_BOOT_UNIT });
-  }
+/** Before the switch to the new version: what systemd is to know. Pure. */
+export function planUnits(question: ServiceQuestion): readonly Step[] {
+  const { system, service, firstBoot } = question;
+  const isWanted = (unit: UnitSeen) => unit.unit_file_state !== "enabled" && !isMasked(unit);
+  return [
+    ...(system.isRunning && question.changesUnits ? [{ kind: "reload-units" } as const] : []),
+    ...(question.enablesFirstBoot && isWanted(firstBoot) ? [{ kind: "enable", unit: FIRST_BOOT_UNIT } as const] : []),
+    ...(question.isFirst && question.enables && isWanted(service)
+      ? [{ kind: "enable", unit: SERVICE_UNIT } as const]
+      : []),
+  ];
+}
+
+/** After the switch. Pure. */
+export function planStart({ system, service, provisioned, ...question }: ServiceQuestion): readonly Step[] {
   // A mask is the strongest word a person has.
-  if (isMasked(service)) return planned;
-  if (question.is_first && question.enables && service.unit_file_state !== "enabled") {
-    planned.push({ kind: "enable", unit: SERVICE_UNIT });
-  }
-  if (!question.starts) return planned;
+  if (!system.isRunning || !question.starts || isMasked(service)) return [];
   if (isRunning(service)) {
     const was_well = service.active_state === "active";
-    if (changesService(steps, program)) planned.push({ kind: "restart", unit: SERVICE_UNIT, was_well });
-  } else if (question.is_first && provisioned.has_configuration && provisioned.has_manifest) {
-    planned.push({ kind: "start", unit: SERVICE_UNIT });
+    return question.changesService ? [{ kind: "restart", unit: SERVICE_UNIT, was_well }] : [];
   }
-  return planned;
-}
-
-/** Units that an image is to have enabled, by links: what `systemctl --root` would do. */
-export function unitsEnabledInImage({
-  service,
-  first_boot,
-  is_first,
-  enables,
-  enables_first_boot,
-}: Pick<ServiceQuestion, "service" | "first_boot" | "is_first" | "enables" | "enables_first_boot">): readonly string[] {
-  return [
-    ...(is_first && enables && !isMasked(service) ? [SERVICE_UNIT] : []),
-    ...(enables_first_boot && !isMasked(first_boot) ? [FIRST_BOOT_UNIT] : []),
-  ];
+  const isReady = question.isFirst && provisioned.hasConfiguration && provisioned.hasManifest;
+  return isReady ? [{ kind: "start", unit: SERVICE_UNIT }] : [];
 }
 
 function isMasked({ load_state, unit_file_state }: UnitSeen): boolean {

@@ -1,91 +1,84 @@
 import type { Site } from "./apply.ts";
+import type { Account } from "./accounts.ts";
 import type { Content, Measured } from "./content.ts";
 import { measure } from "./content.ts";
 import type { Distribution } from "./distribution.ts";
 import { findDistribution } from "./distribution.ts";
 import type { InstallerMachine, InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
+import type { Installed } from "./installed.ts";
+import { readInstalled, shippedDigests } from "./installed.ts";
 import type { ReadInput } from "./key.ts";
 import { readGivenKey } from "./key.ts";
 import type { COMPLETION_FILES } from "./layout.ts";
-import { FIRST_BOOT_UNIT, RECORD_FILE, SERVICE_UNIT } from "./layout.ts";
+import { FIRST_BOOT_UNIT, SERVICE_UNIT, SWITCHING_FILE } from "./layout.ts";
 import { chooseNode } from "./node-runtime.ts";
-import { observe, see } from "./observation.ts";
-import {
-  accountChanges,
-  findAccountAt,
-  findSystemdVersion,
-  observeProvisioning,
-  observeUnit,
-} from "./observe-machine.ts";
-import type { Plan } from "./plan.ts";
-import { outdatedFiles, planFiles } from "./plan.ts";
-import { planService, unitsEnabledInImage } from "./plan-service.ts";
-import type { InstallRecord } from "./record.ts";
-import { readRecord, RECORD_MODE, recordText } from "./record.ts";
-import { findLackOfRoom } from "./room.ts";
+import { observe } from "./observation.ts";
+import { findSystemdVersion, observeProvisioning } from "./observe-machine.ts";
+import type { Kept } from "./plan.ts";
+import { changesService, changesUnits, noteFolders, planItems, planOutdated, writeNote } from "./plan.ts";
+import { planStart, planUnits } from "./plan-service.ts";
 import { findNewerState } from "./state.ts";
 import type { Step } from "./step.ts";
-import { linksOfUnit, unitText, wantItems } from "./wanted.ts";
+import type { Wanted } from "./wanted.ts";
+import { currentLink, unitText, wantItems } from "./wanted.ts";
 
 export interface InstallWishes {
   readonly version: string;
-  readonly is_image: boolean;
+  readonly isImage: boolean;
   /** A file, `-` for stdin, null to leave the key as it is. */
-  readonly key_from: string | null;
+  readonly keyFrom: string | null;
   readonly readInput: ReadInput;
   /** The Node to install; null for the one that runs this. */
   readonly node: string | null;
   readonly enables: boolean;
   readonly starts: boolean;
-  readonly enables_first_boot: boolean;
+  readonly enablesFirstBoot: boolean;
   readonly completions: ReadonlyMap<keyof typeof COMPLETION_FILES, string>;
   /** The newest form of the agent's state that this version reads. */
-  readonly state_schema_version: number;
+  readonly stateSchemaVersion: number;
 }
 
 /** Everything that is going to happen; nothing has. */
 export interface Installation {
   readonly kind: "installation";
   readonly version: string;
+  readonly id: string;
+  /** Path of the copied Node, to be tried before the switch; null where the machine's own is used. */
+  readonly node: string | null;
   /** Null for this machine. */
   readonly image: string | null;
+  /** The version's own folder, which nothing uses before `steps`. */
+  readonly copying: readonly Step[];
   readonly steps: readonly Step[];
-  readonly plan: Plan;
-  /** Files of earlier versions, which are taken away in the end. */
-  readonly outdated: readonly string[];
+  readonly kept: readonly Kept[];
+  /** The version to go back to. */
+  readonly previous: string | null;
+  readonly changesService: boolean;
   readonly warnings: readonly string[];
 }
+
+type MeasureText = (text: string) => Promise<Measured>;
 
 /** Looks at everything and plans. Changes nothing. */
 export async function prepareInstallation(
   wishes: InstallWishes,
   site: Site,
-  { own, runProgram }: Pick<InstallerMachine, "own" | "runProgram">,
+  { own }: Pick<InstallerMachine, "own">,
 ): Promise<Installation | InstallerProblem> {
-  const { disk, host } = site;
+  const { disk, host, system } = site;
   const distribution = await findDistribution(host, await own.programPath());
   if (distribution.kind === "problem") return distribution;
-  const node = await chooseNode({ given: wishes.node, is_image: wishes.is_image }, own, { disk, host, runProgram });
+  const node = await chooseNode({ given: wishes.node, isImage: wishes.isImage }, own, { disk, host });
   if (node.kind === "problem") return node;
-  const key = wishes.key_from === null ? null : await readGivenKey(wishes.key_from, wishes.readInput, host);
+  const key = wishes.keyFrom === null ? null : await readGivenKey(wishes.keyFrom, wishes.readInput, host);
   if (key?.kind === "problem") return key;
-  const found = await readRecord(disk);
-  if (found === "unreadable") return foreignRecord();
-  const newer = await findNewerState(disk, wishes.state_schema_version);
+  const newer = await findNewerState(disk, wishes.stateSchemaVersion);
   if (newer !== null) return newer;
 
-  const record = found?.removing === true ? null : found;
-  const service = {
-    service: await observeUnit(site, SERVICE_UNIT),
-    first_boot: await observeUnit(site, FIRST_BOOT_UNIT),
-    is_first: record === null,
-    enables: wishes.enables,
-    enables_first_boot: wishes.enables_first_boot,
-  };
   const measureContent = (content: Content) => measure(content, host);
-  const measureText = (text: string) => measureContent({ kind: "text", text });
-  const account = await findAccountAt(site);
+  const measureText: MeasureText = (text) => measureContent({ kind: "text", text });
+  const installed = await readInstalled(disk);
   const wanted = await wantItems(
     {
       version: wishes.version,
@@ -94,86 +87,112 @@ export async function prepareInstallation(
       key: key === null ? null : await measureContent(key.content),
       completions: await measureAll(wishes.completions, measureText),
       units: await installedUnits(distribution, measureText),
-      systemd_version: await findSystemdVersion(disk),
-      accounts: wishes.is_image ? await accountChanges(disk, host) : [],
-      links: wishes.is_image
-        ? unitsEnabledInImage(service).flatMap((unit) =>
-            linksOfUnit(unit === SERVICE_UNIT ? distribution.units.service : distribution.units.first_boot, unit),
-          )
-        : [],
+      systemdVersion: await findSystemdVersion(disk),
     },
     measureText,
   );
-  const plan = planFiles(wanted, wishes.version, {
-    observation: await observe(disk, wanted.items),
-    record: found,
-    account,
-  });
-  if (plan.in_the_way.length > 0) return inTheWay(plan.in_the_way);
+  const files = await planFiles(wanted, installed, await system.findUser(), site, measureText);
+  if (files.inTheWay.length > 0) return inTheWay(files.inTheWay);
 
-  const on_disk = [...withUser(plan.steps, site, account === null), ...(await recordSteps(plan.record, site))];
-  const provisioned = await observeProvisioning(disk);
-  const starts = wishes.starts;
-  const steps =
-    site.system === null
-      ? on_disk
-      : [...on_disk, ...planService({ ...service, steps: on_disk, program: wanted.program, starts, provisioned })];
-  const lack = await findLackOfRoom(disk, steps);
-  if (lack !== null) return lack;
+  const all = [...files.copying, ...files.before, ...files.switching];
+  const question = {
+    system,
+    service: await system.readUnit(SERVICE_UNIT),
+    firstBoot: await system.readUnit(FIRST_BOOT_UNIT),
+    isFirst: installed.current === null || (installed.switching !== null && installed.switching.previous === null),
+    enables: wishes.enables,
+    starts: wishes.starts,
+    enablesFirstBoot: wishes.enablesFirstBoot,
+    provisioned: await observeProvisioning(disk),
+    changesUnits: changesUnits(all),
+    changesService: installed.switching !== null || changesService(wanted.id, all),
+  };
+  const start = planStart(question);
+  const noted: readonly Step[] =
+    installed.switching !== null || files.switching.length > 0 ? [{ kind: "remove", path: SWITCHING_FILE }] : [];
   return {
     kind: "installation",
     version: wishes.version,
-    image: wishes.is_image ? disk.root : null,
-    steps,
-    plan,
-    outdated: outdatedFiles(plan.record, wanted),
+    id: wanted.id,
+    node: wanted.node,
+    image: wishes.isImage ? disk.root : null,
+    copying: files.copying,
+    steps: [...files.before, ...planUnits(question), ...files.switching, ...start, ...files.outdated, ...noted],
+    kept: files.kept,
+    previous: files.previous,
+    changesService: question.changesService,
     warnings: key === null || key.warning === null ? [] : [key.warning],
   };
 }
 
-/** As soon as sysusers.d(5) can be read, and before anything belongs to the user. */
-function withUser(steps: readonly Step[], { system }: Site, is_absent: boolean): readonly Step[] {
-  if (system === null || !is_absent) return steps;
-  const before = steps.findIndex((step) => "owner" in step && step.owner === "service");
-  const at = before === -1 ? steps.length : before;
-  return [...steps.slice(0, at), { kind: "add-user" }, ...steps.slice(at)];
+interface PlannedFiles {
+  readonly copying: readonly Step[];
+  /** Of the user, of units and other files; before the switch. */
+  readonly before: readonly Step[];
+  /** The link `current`, and a note before it that the service has to be restarted. */
+  readonly switching: readonly Step[];
+  readonly outdated: readonly Step[];
+  readonly kept: readonly Kept[];
+  readonly inTheWay: readonly string[];
+  readonly previous: string | null;
 }
 
-/** Last of all files, and only where it says something new. */
-async function recordSteps(record: InstallRecord, { disk, host }: Site): Promise<readonly Step[]> {
-  const measured = await measure({ kind: "text", text: recordText(record) }, host);
-  const seen = await see(disk, RECORD_FILE);
-  if (seen.kind === "file" && seen.sha256 === measured.sha256) return [];
-  const replaces = seen.kind !== "absent";
-  return [{ kind: "write-file", path: RECORD_FILE, ...measured, mode: RECORD_MODE, owner: "root", replaces }];
+async function planFiles(
+  wanted: Wanted,
+  installed: Installed,
+  account: Account | null,
+  { disk }: Site,
+  measureText: MeasureText,
+): Promise<PlannedFiles> {
+  const { id } = wanted;
+  const current = currentLink(id);
+  const items = [...wanted.notes, ...wanted.version, ...wanted.account, ...wanted.elsewhere, current];
+  const observation = await observe(disk, items, shippedDigests(installed).keys());
+  const machine = { observation, installed, account };
+  const notes = planItems(id, wanted.notes, machine);
+  const copying = planItems(id, wanted.version, machine);
+  const user = planItems(id, wanted.account, machine);
+  const elsewhere = planItems(id, wanted.elsewhere, machine);
+  const link = planItems(id, [current], machine);
+  const previous = previousOf(id, installed);
+  const note = await measureText(previous === null ? "" : `${previous}\n`);
+  const made = [...notes.steps, ...copying.steps, ...user.steps, ...elsewhere.steps];
+  return {
+    copying: [...notes.steps, ...(await noteFolders(made, installed, measureText)), ...copying.steps],
+    before: [...user.steps, ...(account === null ? [{ kind: "add-user" } as const] : []), ...elsewhere.steps],
+    switching:
+      link.steps.length === 0 ? [] : [writeNote(SWITCHING_FILE, note, installed.switching !== null), ...link.steps],
+    outdated: planOutdated(wanted, previous, machine),
+    kept: [user, elsewhere].flatMap((plan) => plan.kept),
+    inTheWay: [notes, copying, user, elsewhere, link].flatMap((plan) => plan.inTheWay),
+    previous,
+  };
+}
+
+/** The version that was in force before this one. */
+function previousOf(id: string, { current, versions, switching }: Installed): string | null {
+  if (current !== null && current !== id) return current;
+  if (switching !== null) return switching.previous;
+  return versions.find((version) => version.id !== id)?.id ?? null;
 }
 
 async function installedUnits(
   { units }: Distribution,
-  measureText: (text: string) => Promise<Measured>,
-): Promise<Readonly<Record<"service" | "first_boot", Measured>>> {
+  measureText: MeasureText,
+): Promise<Readonly<Record<"service" | "firstBoot", Measured>>> {
   return {
     service: await measureText(unitText(units.service)),
-    first_boot: await measureText(unitText(units.first_boot)),
+    firstBoot: await measureText(unitText(units.first_boot)),
   };
 }
 
 async function measureAll(
   texts: InstallWishes["completions"],
-  measureText: (text: string) => Promise<Measured>,
+  measureText: MeasureText,
 ): Promise<ReadonlyMap<keyof typeof COMPLETION_FILES, Measured>> {
   const measured = new Map<keyof typeof COMPLETION_FILES, Measured>();
   for (const [shell, text] of texts) measured.set(shell, await measureText(text));
   return measured;
-}
-
-function foreignRecord(): InstallerProblem {
-  return refusal({
-    code: "foreign-record",
-    what: "the record of what is installed cannot be read: it is damaged, or of a newer version",
-    where: RECORD_FILE,
-    fix: "use the newer version; or remove the file: what differs from this version is then taken for yours and kept",
-  });
 }
 
 function inTheWay(paths: readonly string[]): InstallerProblem {

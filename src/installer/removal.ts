@@ -1,11 +1,11 @@
+import type { Site } from "./apply.ts";
+import { removeEmptyDirectory, removeIfPresent } from "./durable.ts";
 import { ADMINISTRATOR_UNITS_FOLDER, SERVICE_USER } from "./layout.ts";
 
 /** One thing that `uninstall` does. Each is no harm when it was done before. */
 export type Removal =
   | { readonly kind: "stop" | "disable"; readonly unit: string }
-  /** `sha256` of what was shipped: a file that differs is a person's. Null where it goes in any case. */
-  | { readonly kind: "file"; readonly path: string; readonly sha256: string | null }
-  | { readonly kind: "link"; readonly path: string; readonly target: string }
+  | { readonly kind: "file" | "link"; readonly path: string }
   /** As long as nothing is left in it. */
   | { readonly kind: "directory"; readonly path: string }
   /** With all that is in it. */
@@ -52,6 +52,30 @@ export function removalForJson(removal: Removal): Readonly<Record<string, unknow
       return { action: "revoke-grants" };
     case "user":
       return { action: "remove-user", user: SERVICE_USER };
+  }
+}
+
+/** @throws DiskError, ProgramFailed. */
+export async function applyRemoval(removal: Removal, { disk, system }: Site): Promise<void> {
+  switch (removal.kind) {
+    case "stop":
+      return system.stop(removal.unit);
+    case "disable":
+      return system.disable(removal.unit);
+    case "file":
+    case "link":
+      return removeIfPresent(disk, removal.path);
+    case "directory":
+      await removeEmptyDirectory(disk, removal.path);
+      return;
+    case "tree":
+      return disk.removeTree(removal.path);
+    case "reload-units":
+      return system.reloadUnits();
+    case "grants":
+      return system.revokeGrants();
+    case "user":
+      return system.removeUser();
   }
 }
 

@@ -5,7 +5,7 @@ import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { errorCode } from "../platform/files.ts";
-import type { Access, Disk, Room, Sight } from "./disk.ts";
+import type { Access, Disk, Sight } from "./disk.ts";
 import { DiskError } from "./disk.ts";
 import { components, LINK_LIMIT, Trail } from "./trail.ts";
 
@@ -70,23 +70,6 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     throw new DiskError("EINVAL", path);
   }
 
-  async function room(path: string): Promise<Room> {
-    try {
-      return await at(path, async (name) => {
-        const [{ dev }, { bavail, bsize, files, ffree }, is_read_only] = await Promise.all([
-          fs.stat(name, { bigint: true }),
-          fs.statfs(name),
-          isReadOnly(name),
-        ]);
-        const available_files = files === 0 ? null : ffree;
-        return { filesystem: `${dev}`, available_bytes: bavail * bsize, available_files, is_read_only };
-      });
-    } catch (error) {
-      if (errorCode(error) !== "ENOENT" || path === "/") throw error;
-      return room(dirname(path));
-    }
-  }
-
   return {
     root,
     look,
@@ -134,7 +117,6 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
         await using file = await fs.open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         await grant(file, access);
       }),
-    link: (from, to) => at(from, (old_name) => at(to, (new_name) => fs.link(old_name, new_name))),
     makeSymbolicLink: (path, target) => at(path, (name) => fs.symlink(target, name)),
     rename: (from, to) => at(from, (old_name) => at(to, (new_name) => fs.rename(old_name, new_name))),
     remove: (path) => at(path, (name) => fs.unlink(name)),
@@ -145,7 +127,6 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
         await using directory = await fs.open(name, O_RDONLY | O_DIRECTORY);
         await directory.sync();
       }),
-    room,
     [Symbol.asyncDispose]: () => top.close(),
   };
 }
@@ -192,14 +173,6 @@ function accessOf({ mode, uid, gid }: BigIntStats): Access {
 async function grant(file: FileHandle, { mode, user_id, group_id }: Access): Promise<void> {
   await file.chown(user_id, group_id);
   await file.chmod(mode);
-}
-
-/** access(2) says EROFS to root too, whom it refuses nothing else. */
-async function isReadOnly(name: string): Promise<boolean> {
-  return fs.access(name, constants.W_OK).then(
-    () => false,
-    (error: unknown) => errorCode(error) === "EROFS",
-  );
 }
 
 function diskError(error: unknown, path: string): unknown {

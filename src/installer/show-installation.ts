@@ -4,28 +4,25 @@ import { shellWord } from "../platform/shell-word.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 import type { ServiceOutcome } from "./apply.ts";
-import { CONFIGURATION_FOLDER, NAME, SERVICE_UNIT, VERSIONS_FOLDER } from "./layout.ts";
+import { CONFIGURATION_FOLDER, NAME, SERVICE_UNIT } from "./layout.ts";
 import type { Provisioned } from "./observe-machine.ts";
 import type { Installation } from "./prepare.ts";
+import type { Step } from "./step.ts";
 import { describeStep, stepForJson } from "./step.ts";
 import type { UnitSeen } from "./system.ts";
 
 export interface Shown {
   readonly terminal: Terminal;
-  readonly is_json: boolean;
-  /** Version of an installation that was cut short. */
-  readonly interrupted: string | null;
+  readonly isJson: boolean;
 }
 
 /** `--dry-run`: every change, and none made. */
-export function showPlanned(installation: Installation, { terminal, is_json, interrupted }: Shown): void {
-  if (is_json) {
-    terminal.json({ ...describe(installation, interrupted), dry_run: true });
+export function showPlanned(installation: Installation, { terminal, isJson }: Shown): void {
+  if (isJson) {
+    terminal.json({ ...describe(installation), dry_run: true });
     return;
   }
-  if (interrupted !== null) terminal.print(`would first put back the interrupted installation of ${interrupted}`);
-  for (const step of installation.steps) terminal.print(`would ${describeStep(step)}`);
-  for (const text of outdatedTexts(installation)) terminal.print(`would ${text}`);
+  for (const step of changesOf(installation)) terminal.print(`would ${describeStep(step)}`);
   if (!isChange(installation)) terminal.print(nothingToChange(installation));
   showNotes(installation, terminal);
 }
@@ -37,21 +34,16 @@ export interface Done {
   readonly provisioned: Provisioned;
 }
 
-export function showInstalled(
-  installation: Installation,
-  done: Done,
-  { terminal, is_json, interrupted }: Shown,
-): ExitCode {
+export function showInstalled(installation: Installation, done: Done, { terminal, isJson }: Shown): ExitCode {
   const { outcome, service } = done;
   const next = nextSteps(installation.image, done);
-  if (is_json) {
+  if (isJson) {
     const shown_service =
       service === null
         ? null
         : { outcome: outcome.kind, active: service.active_state, enabled: service.unit_file_state };
-    terminal.json({ ...describe(installation, interrupted), dry_run: false, service: shown_service, next });
+    terminal.json({ ...describe(installation), dry_run: false, service: shown_service, next });
   } else {
-    for (const text of outdatedTexts(installation)) terminal.print(text);
     const conclusion = isChange(installation)
       ? `${terminal.style("good", "ok")} ${NAME} ${installation.version} is installed${imageText(installation)}`
       : nothingToChange(installation);
@@ -72,21 +64,24 @@ export function showInstalled(
   return EXIT.failed;
 }
 
-function describe(installation: Installation, interrupted: string | null): Readonly<Record<string, unknown>> {
-  const { version, image, steps, plan, outdated, warnings } = installation;
+function describe(installation: Installation): Readonly<Record<string, unknown>> {
+  const { version, image, kept, warnings } = installation;
   return {
     changed: isChange(installation),
     version,
     root: image ?? "/",
-    changes: [...steps.map(stepForJson), ...outdated.map((path) => ({ action: "remove", path }))],
-    kept: plan.kept,
+    changes: changesOf(installation).map(stepForJson),
+    kept,
     warnings,
-    put_back: interrupted,
   };
 }
 
-function isChange({ steps, outdated }: Installation): boolean {
-  return steps.length > 0 || outdated.length > 0;
+function changesOf({ copying, steps }: Installation): readonly Step[] {
+  return [...copying, ...steps];
+}
+
+function isChange(installation: Installation): boolean {
+  return changesOf(installation).length > 0;
 }
 
 function nothingToChange(installation: Installation): string {
@@ -97,31 +92,21 @@ function imageText({ image }: Installation): string {
   return image === null ? "" : ` in ${image}`;
 }
 
-function showNotes({ plan, warnings }: Installation, terminal: Terminal): void {
-  for (const { path, shipped } of plan.kept) {
-    const beside = shipped === null ? "" : `; the one of this version lies beside it: ${shipped}`;
+function showNotes({ kept, warnings }: Installation, terminal: Terminal): void {
+  for (const { path, shipped } of kept) {
+    const beside = shipped === null ? "" : `; the one of this version: ${shipped}`;
     terminal.note(`${terminal.style("warn", "kept")}: ${path} is yours and stays as it is${beside}`);
   }
   for (const warning of warnings) terminal.note(`${terminal.style("warn", "warning")}: ${warning}`);
 }
 
-/** A version's files go together. */
-function outdatedTexts({ outdated }: Installation): readonly string[] {
-  const places = outdated.map((path) => {
-    if (!path.startsWith(`${VERSIONS_FOLDER}/`)) return path;
-    const [id = ""] = path.slice(VERSIONS_FOLDER.length + 1).split("/");
-    return `${VERSIONS_FOLDER}/${id}/`;
-  });
-  return [...new Set(places)].map((place) => `remove ${place}`);
-}
-
 function nextSteps(image: string | null, { outcome, service, provisioned }: Done): readonly string[] {
-  const { has_configuration, has_manifest, has_key } = provisioned;
-  const is_written = has_configuration && has_manifest;
+  const { hasConfiguration, hasManifest, hasKey } = provisioned;
+  const is_written = hasConfiguration && hasManifest;
   const folder = image === null ? "" : ` --dir ${shellWord(join(image, CONFIGURATION_FOLDER))}`;
   const writing = [
     ...(is_written ? [] : [`${NAME} init${folder}`]),
-    ...(has_key
+    ...(hasKey
       ? []
       : [image === null ? `${NAME} set-key` : `${NAME} install --root ${shellWord(image)} --key-file FILE`]),
   ];

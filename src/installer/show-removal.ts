@@ -7,15 +7,15 @@ import { describeRemoval, removalForJson } from "./removal.ts";
 /** What of the robot's own is still there. */
 export interface Left {
   readonly trees: readonly string[];
-  readonly has_user: boolean;
+  readonly hasUser: boolean;
   /** The user may still read the files that `grant` opened. */
-  readonly has_grants: boolean;
+  readonly hasGrants: boolean;
 }
 
 export interface ShownRemoval {
   readonly terminal: Terminal;
-  readonly is_dry: boolean;
-  readonly is_json: boolean;
+  readonly isDry: boolean;
+  readonly isJson: boolean;
   /** Null for this machine. */
   readonly image: string | null;
 }
@@ -23,41 +23,41 @@ export interface ShownRemoval {
 export function showRemoval(
   { removals, kept }: RemovalPlan,
   left: Left,
-  { terminal, is_dry, is_json, image }: ShownRemoval,
+  { terminal, isDry, isJson, image }: ShownRemoval,
 ): void {
   const command = commandFor(left, image);
-  if (is_json) {
+  if (isJson) {
     terminal.json({
       changed: removals.length > 0,
-      dry_run: is_dry,
+      dry_run: isDry,
       root: image ?? "/",
       changes: removals.map(removalForJson),
       kept,
       left: left.trees,
-      leaves_user: left.has_user,
-      leaves_grants: left.has_grants,
+      leaves_user: left.hasUser,
+      leaves_grants: left.hasGrants,
       next: command === null ? [] : [command],
     });
     return;
   }
   const where = image === null ? "" : ` in ${image}`;
-  if (is_dry) for (const removal of removals) terminal.print(`would ${describeRemoval(removal)}`);
+  if (isDry) for (const removal of removals) terminal.print(`would ${describeRemoval(removal)}`);
   if (removals.length === 0) terminal.print(`Nothing to remove: ${NAME} is not installed${where}`);
-  else if (!is_dry) terminal.print(`${terminal.style("good", "ok")} ${NAME} is removed${where}`);
+  else if (!isDry) terminal.print(`${terminal.style("good", "ok")} ${NAME} is removed${where}`);
   for (const path of kept) terminal.note(`${terminal.style("warn", "kept")}: ${path} was edited and stays`);
-  if (left.has_grants) {
+  if (left.hasGrants) {
     terminal.note(`The access to files that was granted stays. ${NAME} grant --revoke takes it back, before or after.`);
   }
   if (command === null) return;
-  const user = left.has_user ? [`the user ${SERVICE_USER}`] : [];
+  const user = left.hasUser ? [`the user ${SERVICE_USER}`] : [];
   terminal.print(`Left: ${[...left.trees, ...user].join(", ")}. To remove that too:`);
   terminal.print(`  ${command}`);
 }
 
 /** The program is gone by then, so that it takes others. */
-function commandFor({ trees, has_user }: Left, image: string | null): string | null {
-  if (trees.length === 0 && !has_user) return null;
+function commandFor({ trees, hasUser }: Left, image: string | null): string | null {
+  if (trees.length === 0 && !hasUser) return null;
   if (image !== null) return `${NAME} uninstall --root ${shellWord(image)} --purge`;
   const removing = trees.length === 0 ? [] : [`rm -r ${trees.join(" ")}`];
-  return [...removing, ...(has_user ? [`userdel ${SERVICE_USER}`] : [])].join("; ");
+  return [...removing, ...(hasUser ? [`userdel ${SERVICE_USER}`] : [])].join("; ");
 }

@@ -3,7 +3,7 @@ import { readText } from "./disk.ts";
 import type { InstallerProblem } from "./installer.ts";
 import { refusal } from "./installer.ts";
 import { REGISTRATION_FILE } from "./layout.ts";
-import { parseJson } from "./record.ts";
+import { parseJson } from "../platform/parse-json.ts";
 
 const STATE_LIMIT_BYTES = 4 * 1024 * 1024;
 

@@ -1,11 +1,9 @@
-import type { Account } from "./accounts.ts";
-import { ACCOUNT_PATHS } from "./accounts.ts";
 import type { Measured } from "./content.ts";
 import type { Access } from "./disk.ts";
 import { SERVICE_USER } from "./layout.ts";
 
 /** The service user has no number before it is added. */
-export type Owner = "root" | "service" | Account;
+export type Owner = "root" | "service";
 
 /** One change. Each alone happens wholly or not at all. */
 export type Step =
@@ -15,7 +13,7 @@ export type Step =
       readonly path: string;
       readonly mode: number;
       readonly owner: Owner;
-      /** Something is there, which is kept until everything is done. */
+      /** Something is there. */
       readonly replaces: boolean;
     })
   | {
@@ -27,6 +25,8 @@ export type Step =
     }
   /** `was` is the target of the link that is there. */
   | { readonly kind: "make-link"; readonly path: string; readonly target: string; readonly was: string | null }
+  /** A file, a link, or a version's folder with all that is in it. */
+  | { readonly kind: "remove"; readonly path: string }
   | { readonly kind: "add-user" }
   | { readonly kind: "reload-units" }
   | { readonly kind: "enable"; readonly unit: string }
@@ -35,24 +35,21 @@ export type Step =
   /** `was_well`: it ran before, so that a version that does not come up is a step back. */
   | { readonly kind: "restart"; readonly unit: string; readonly was_well: boolean };
 
-const USER_ADDED = `add the system user ${SERVICE_USER}`;
-/** Of an image; nothing but that user is changed in them. */
-const ACCOUNT_FILES: ReadonlySet<string> = new Set(Object.values(ACCOUNT_PATHS));
-
 /** For people, in the imperative: `write /usr/local/… (0644, 3.2 kB)`. */
 export function describeStep(step: Step): string {
   switch (step.kind) {
     case "make-directory":
       return `create ${step.path}/ (${accessText(step)})`;
     case "write-file":
-      if (ACCOUNT_FILES.has(step.path)) return `${USER_ADDED}, in ${step.path}`;
       return `${step.replaces ? "replace" : "write"} ${step.path} (${accessText(step)}, ${sizeText(step.size_bytes)})`;
     case "set-access":
       return `set mode and owner of ${step.path} (${accessText(step)}, was ${octal(step.was.mode)} ${step.was.user_id}:${step.was.group_id})`;
     case "make-link":
       return `link ${step.path} → ${step.target}${step.was === null ? "" : ` (was ${step.was})`}`;
+    case "remove":
+      return `remove ${step.path}`;
     case "add-user":
-      return USER_ADDED;
+      return `add the system user ${SERVICE_USER}`;
     case "reload-units":
       return "systemctl daemon-reload";
     case "enable":
@@ -77,10 +74,10 @@ export function describeNotable(step: Step): string | null {
     case "restart":
       return describeStep(step);
     case "write-file":
-      return step.path === ACCOUNT_PATHS.passwd ? USER_ADDED : null;
     case "make-directory":
     case "set-access":
     case "make-link":
+    case "remove":
     case "reload-units":
       return null;
   }
@@ -99,6 +96,8 @@ export function stepForJson(step: Step): Readonly<Record<string, unknown>> {
       return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
     case "make-link":
       return { action: step.kind, path: step.path, target: step.target };
+    case "remove":
+      return { action: step.kind, path: step.path };
     case "add-user":
       return { action: step.kind, user: SERVICE_USER };
     case "reload-units":
@@ -115,8 +114,7 @@ function accessText({ mode, owner }: { readonly mode: number; readonly owner: Ow
 }
 
 function ownerText(owner: Owner): string {
-  if (owner === "root") return owner;
-  return owner === "service" ? SERVICE_USER : `${owner.user_id}:${owner.group_id}`;
+  return owner === "root" ? owner : SERVICE_USER;
 }
 
 function octal(mode: number): string {

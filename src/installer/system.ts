@@ -1,9 +1,11 @@
+import { basename } from "node:path";
+
 import { errorCode } from "../platform/files.ts";
 import type { ProgramResult } from "../platform/programs.ts";
 import { lookUpAccount } from "../platform/service-account.ts";
 import { parseUnit } from "../platform/service-unit.ts";
 import type { Account } from "./accounts.ts";
-import { ACCOUNT_PATHS, findAccount } from "./accounts.ts";
+import { findAccount } from "./accounts.ts";
 import type { Disk } from "./disk.ts";
 import { readText } from "./disk.ts";
 import type { GrantMachine } from "./grant.ts";
@@ -13,6 +15,8 @@ import { NAME, PROGRAM, SERVICE_USER, SYSUSERS_FILE } from "./layout.ts";
 
 /** What the installer asks of the service manager and of the user database. Methods throw `ProgramFailed`. */
 export interface System {
+  /** False for an image, where units can be enabled but not started. */
+  readonly isRunning: boolean;
   readUnit(unit: string): Promise<UnitSeen>;
   reloadUnits(): Promise<void>;
   enable(unit: string): Promise<void>;
@@ -61,14 +65,25 @@ const CHECK_LIMIT_MS = 120_000;
 /** userdel(8) and groupdel(8): there is no such user or group. */
 const ABSENT_EXIT_CODE = 6;
 
-export function openSystem({ files, runProgram }: GrantMachine, disk: Disk): System {
+/** @param image its folder, for an image; null for this machine. */
+export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, image: string | null): System {
   async function must(words: readonly string[], limit_ms: number): Promise<string> {
     const result = await runProgram(words, { limit_ms });
     if (result.kind === "ended" && result.exit_code === 0) return result.stdout;
     throw new ProgramFailed(words, reasonOf(result));
   }
+  const rootWords = image === null ? [] : [`--root=${image}`];
+  const prefixWords = image === null ? [] : [`--prefix=${image}`];
   const systemctl = (words: readonly string[], limit_ms: number) =>
-    must(["systemctl", "--no-ask-password", ...words], limit_ms);
+    must(["systemctl", "--no-ask-password", ...rootWords, ...words], limit_ms);
+
+  /** In an image systemd tells no more than what is enabled; a unit that is not there yet has no state. */
+  async function readUnitOfImage(unit: string): Promise<UnitSeen> {
+    const result = await runProgram(["systemctl", ...rootWords, "is-enabled", unit], { limit_ms: SYSTEMCTL_LIMIT_MS });
+    const unit_file_state = result.kind === "ended" ? result.stdout.trim() : "";
+    const load_state = unit_file_state.startsWith("masked") ? "masked" : "loaded";
+    return { load_state, active_state: "inactive", unit_file_state };
+  }
 
   async function removeAccountWith(words: readonly string[]): Promise<void> {
     const result = await runProgram(words, { limit_ms: USERS_LIMIT_MS });
@@ -77,7 +92,9 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk): Sys
   }
 
   return {
+    isRunning: image === null,
     async readUnit(unit) {
+      if (image !== null) return readUnitOfImage(unit);
       const shown = await systemctl(
         ["show", unit, "--property=LoadState,ActiveState,UnitFileState"],
         SYSTEMCTL_LIMIT_MS,
@@ -96,21 +113,34 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk): Sys
       return result.kind === "ended" && result.exit_code === 0;
     },
     async addUser() {
-      const words = ["systemd-sysusers", SYSUSERS_FILE];
+      // By its name, which it looks for in the image too; a path would be one of this machine.
+      const words = ["systemd-sysusers", ...rootWords, basename(SYSUSERS_FILE)];
       const result = await runProgram(words, { limit_ms: USERS_LIMIT_MS });
       if (result.kind === "ended" && result.exit_code === 0) return;
       // Small systems are built without it.
       if (result.kind !== "missing") throw new ProgramFailed(words, reasonOf(result));
-      const useradd = ["useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"];
+      const useradd = [
+        "useradd",
+        ...prefixWords,
+        "--system",
+        "--user-group",
+        "--no-create-home",
+        "--home-dir",
+        "/nonexistent",
+      ];
       await must([...useradd, "--shell", "/usr/sbin/nologin", SERVICE_USER], USERS_LIMIT_MS);
     },
     async removeUser() {
-      await removeAccountWith(["userdel", SERVICE_USER]);
+      await removeAccountWith(["userdel", ...prefixWords, SERVICE_USER]);
       // userdel takes the group along where USERGROUPS_ENAB says so.
-      await removeAccountWith(["groupdel", SERVICE_USER]);
+      await removeAccountWith(["groupdel", ...prefixWords, SERVICE_USER]);
     },
-    findUser: async () => (await findUserOf(disk)) ?? (await lookUpAccount(runProgram, SERVICE_USER)),
+    async findUser() {
+      const user = await findUserOf(disk);
+      return user === null && image === null ? lookUpAccount(runProgram, SERVICE_USER) : user;
+    },
     async hasGrants() {
+      if (image !== null) return false;
       const record = await readGrantRecord(files, GRANT_RECORD_DIRECTORY);
       return record === null || record.entries.length > 0 || record.drop_in !== null || record.given !== null;
     },
@@ -128,8 +158,8 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk): Sys
 const PASSWD_LIMIT_BYTES = 4 * 1024 * 1024;
 
 /** The service user as the tree's own files have it. */
-export async function findUserOf(disk: Disk): Promise<Account | null> {
-  const passwd = await readText(disk, ACCOUNT_PATHS.passwd, PASSWD_LIMIT_BYTES);
+async function findUserOf(disk: Disk): Promise<Account | null> {
+  const passwd = await readText(disk, "/etc/passwd", PASSWD_LIMIT_BYTES);
   return passwd === null || passwd === "too-large" ? null : findAccount(passwd, SERVICE_USER);
 }
 

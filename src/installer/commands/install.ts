@@ -2,21 +2,24 @@ import { resolve } from "node:path";
 
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
-import { applySteps } from "../apply.ts";
-import type { Applied } from "../apply.ts";
-import type { InstallerContext, InstallerMachine } from "../installer.ts";
+import type { Site } from "../apply.ts";
+import { applySteps, Interrupted, RestartFailed } from "../apply.ts";
+import type { Disk } from "../disk.ts";
+import { DiskError } from "../disk.ts";
+import { removeEmptyDirectory, removeIfPresent, temporaryPath } from "../durable.ts";
+import type { InstallerContext, InstallerMachine, InstallerProblem } from "../installer.ts";
 import { systemInstallerMachine } from "../installer.ts";
-import { SERVICE_UNIT } from "../layout.ts";
-import { changesService } from "../plan.ts";
-import { observeProvisioning, observeUnit } from "../observe-machine.ts";
+import { NAME, SERVICE_UNIT } from "../layout.ts";
+import { tryNode } from "../node-runtime.ts";
+import { observeProvisioning } from "../observe-machine.ts";
 import type { OpenSite } from "../open-site.ts";
 import { openSite } from "../open-site.ts";
-import type { InstallWishes } from "../prepare.ts";
+import type { Installation, InstallWishes } from "../prepare.ts";
 import { prepareInstallation } from "../prepare.ts";
-import { recover } from "../recover.ts";
-import { dropCompiledCode, removeOutdated } from "../remove-outdated.ts";
+import { dropCompiledCode, restoreVersion } from "../restore-version.ts";
 import type { Shown } from "../show-installation.ts";
 import { showInstalled, showPlanned } from "../show-installation.ts";
+import type { Step } from "../step.ts";
 import { describeNotable } from "../step.ts";
 import { reasonOfError } from "../system.ts";
 
@@ -75,57 +78,105 @@ async function installOn(
   context: InstallContext,
   machine: InstallerMachine,
 ): Promise<ExitCode> {
-  const { terminal, version, completions, signal } = context;
-  const is_json = options.json === true;
-  const recovered = await recover(site, options.dryRun === true);
-  if (recovered.kind === "problem") return fail(recovered.problem, context);
-  const installation = await prepareInstallation(
-    {
-      version,
-      is_image: site.system === null,
-      key_from: keyPlace(options),
-      readInput: context.readInput,
-      node: options.node === undefined ? null : resolve(options.node),
-      enables: options.enable !== false,
-      starts: options.start !== false,
-      enables_first_boot: options.firstBoot === true,
-      completions,
-      state_schema_version: context.state_schema_version,
-    },
-    site,
-    machine,
-  );
+  const { terminal, signal } = context;
+  const isJson = options.json === true;
+  const installation = await prepareInstallation(wishesOf(options, context), site, machine);
   if (installation.kind === "problem") return fail(installation.problem, context);
-  const shown: Shown = { terminal, is_json, interrupted: recovered.interrupted };
+  const shown: Shown = { terminal, isJson };
   if (options.dryRun === true) {
     showPlanned(installation, shown);
     return site.obstacle === null ? EXIT.ok : fail(site.obstacle, context);
   }
-  const { steps, plan, outdated } = installation;
-  if (!is_json && recovered.interrupted !== null) {
-    terminal.print(`put back the interrupted installation of ${recovered.interrupted}`);
-  }
-  // Before this version comes up, which writes there at once.
-  if (changesService(steps, plan.record.program)) await dropCompiledCode(site.disk);
-  const applied: Applied =
-    steps.length === 0
-      ? { kind: "applied", service: { kind: "untouched" } }
-      : await applySteps(steps, version, site, signal, (step) => {
-          const text = is_json ? null : describeNotable(step);
-          if (text !== null) terminal.print(text);
-        });
-  switch (applied.kind) {
-    case "interrupted":
-      fail(takenBack("it was interrupted", applied.remains), context);
+  const tell = (step: Step) => {
+    const text = isJson ? null : describeNotable(step);
+    if (text !== null) terminal.print(text);
+  };
+  try {
+    const problem = await copyVersion(installation, site, machine, signal, tell);
+    if (problem !== null) return fail(problem.problem, context);
+    // Before this version comes up, which writes there at once.
+    if (installation.changesService) await dropCompiledCode(site.disk);
+    const outcome = await applySteps(installation.steps, site, signal, tell);
+    const service = site.system.isRunning ? await site.system.readUnit(SERVICE_UNIT) : null;
+    const provisioned = await observeProvisioning(site.disk);
+    return showInstalled(installation, { outcome, service, provisioned }, shown);
+  } catch (error) {
+    if (error instanceof Interrupted) {
+      fail({ code: "interrupted", what: "the installation was interrupted", fix: GO_ON }, context);
       return EXIT.interrupted;
-    case "taken-back":
-      return fail(takenBack(applied.reason, applied.remains), context);
-    case "applied": {
-      await removeOutdated(plan.record, outdated, site.disk);
-      const service = site.system === null ? null : await observeUnit(site, SERVICE_UNIT);
-      const provisioned = await observeProvisioning(site.disk);
-      return showInstalled(installation, { outcome: applied.service, service, provisioned }, shown);
     }
+    if (error instanceof RestartFailed) return fail(await returnToPrevious(installation, site, error), context);
+    return fail({ code: "not-installed", what: reasonOfError(error), fix: GO_ON }, context);
+  }
+}
+
+const GO_ON = "mend what stopped it, if anything did, and run install again: it goes on from there";
+
+function wishesOf(options: InstallOptions, context: InstallContext): InstallWishes {
+  return {
+    version: context.version,
+    isImage: options.root !== undefined,
+    keyFrom: keyPlace(options),
+    readInput: context.readInput,
+    node: options.node === undefined ? null : resolve(options.node),
+    enables: options.enable !== false,
+    starts: options.start !== false,
+    enablesFirstBoot: options.firstBoot === true,
+    completions: context.completions,
+    stateSchemaVersion: context.state_schema_version,
+  };
+}
+
+/** Makes the version's own folder and tries its Node. Where either fails, what was made is removed, and nothing was changed. */
+async function copyVersion(
+  { node, copying }: Installation,
+  site: Site,
+  { runProgram }: InstallerMachine,
+  signal: AbortSignal,
+  onStep: (step: Step) => void,
+): Promise<InstallerProblem | null> {
+  if (copying.length === 0) return null;
+  try {
+    await applySteps(copying, site, signal, onStep);
+  } catch (error) {
+    if (error instanceof DiskError || error instanceof Interrupted) await removeMade(copying, site.disk);
+    throw error;
+  }
+  const problem = node === null ? null : await tryNode(node, site, runProgram);
+  if (problem !== null) await removeMade(copying, site.disk);
+  return problem;
+}
+
+/** What cannot be removed is found by the next run. */
+async function removeMade(steps: readonly Step[], disk: Disk): Promise<void> {
+  for (const step of steps.toReversed()) {
+    try {
+      if (step.kind === "make-directory") await removeEmptyDirectory(disk, step.path);
+      if (step.kind !== "write-file") continue;
+      await removeIfPresent(disk, temporaryPath(step.path));
+      if (!step.replaces) await removeIfPresent(disk, step.path);
+    } catch (error) {
+      if (!(error instanceof DiskError)) throw error;
+    }
+  }
+}
+
+/** The service ran under the version before, and does not come up under this one: the robot comes first. */
+async function returnToPrevious({ id, version, previous }: Installation, site: Site, error: Error): Promise<Problem> {
+  const fix = `journalctl -u ${NAME} -n 30 says why; the next install of this version tries it again`;
+  if (previous === null) return { code: "start-failed", what: `the agent did not start: ${error.message}`, fix };
+  const neither = (reason: string): Problem => ({
+    code: "not-put-back",
+    what: `version ${version} does not start (${error.message}), and neither does the one before: ${reason}`,
+    fix,
+  });
+  try {
+    const outcome = await restoreVersion(previous, id, site);
+    if (outcome.kind === "start-failed") return neither(outcome.reason);
+    const what = `version ${version} does not start, and the version before runs again: ${error.message}`;
+    return { code: "taken-back", what, fix };
+  } catch (failure) {
+    return neither(reasonOfError(failure));
   }
 }
 
@@ -144,21 +195,6 @@ function findMisuse({ keyFile, keyStdin, config, stateDir, runtimeDir }: Install
     code: "fixed-places",
     what: "an installed agent has its files in the standard places",
     fix: "leave --config, --state-dir and --runtime-dir away; for others: systemctl edit robot-policy-agent",
-  };
-}
-
-function takenBack(reason: string, remains: readonly string[]): Problem {
-  if (remains.length === 0) {
-    return {
-      code: "taken-back",
-      what: `${reason}; everything is as it was before`,
-      fix: "mend that and run install again",
-    };
-  }
-  return {
-    code: "not-put-back",
-    what: `${reason}; what could not be put back: ${remains.join("; ")}`,
-    fix: "mend that and run install again, which puts the rest back first",
   };
 }
 

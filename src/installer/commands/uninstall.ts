@@ -1,26 +1,20 @@
 import type { ExitCode, Problem } from "../../platform/terminal.ts";
 import { EXIT } from "../../platform/terminal.ts";
 import type { Disk } from "../disk.ts";
-import { readText } from "../disk.ts";
+import { replaceFile } from "../durable.ts";
 import type { InstallerContext, InstallerMachine } from "../installer.ts";
 import { systemInstallerMachine } from "../installer.ts";
-import { FIRST_BOOT_UNIT, PROGRAM_FOLDER, RECORD_FILE, SERVICE_UNIT, UNITS_FOLDER } from "../layout.ts";
-import type { Seen } from "../observation.ts";
-import { see } from "../observation.ts";
-import { findAccountAt, observeUnit } from "../observe-machine.ts";
+import { readInstalled } from "../installed.ts";
+import { FIRST_BOOT_UNIT, MADE_FOLDERS_FILE, SERVICE_UNIT } from "../layout.ts";
+import { observe } from "../observation.ts";
 import type { OpenSite } from "../open-site.ts";
 import { openSite } from "../open-site.ts";
-import { PURGED_TREES, planRemoval } from "../plan-removal.ts";
-import type { InstallRecord } from "../record.ts";
-import { readRecord } from "../record.ts";
-import { recover } from "../recover.ts";
-import { removeAll } from "../remove.ts";
-import { describeRemoval } from "../removal.ts";
+import { PURGED_TREES, planRemoval, removablePaths } from "../plan-removal.ts";
+import { applyRemoval, describeRemoval } from "../removal.ts";
 import type { Left } from "../show-removal.ts";
 import { showRemoval } from "../show-removal.ts";
-import type { UnitSeen } from "../system.ts";
+import type { System, UnitSeen } from "../system.ts";
 import { reasonOfError } from "../system.ts";
-import { linksOfUnit } from "../wanted.ts";
 
 export interface UninstallOptions {
   readonly dryRun?: boolean;
@@ -30,14 +24,6 @@ export interface UninstallOptions {
   readonly purge?: boolean;
   readonly json?: boolean;
 }
-
-const UNIT_LIMIT_BYTES = 1024 * 1024;
-const FOREIGN_RECORD: Problem = {
-  code: "foreign-record",
-  what: "the record of what is installed cannot be read: it is damaged, or of a newer version",
-  where: RECORD_FILE,
-  fix: "use the newer version, or run install of this one first",
-};
 
 /**
  * `uninstall`: takes the agent off this machine or out of an image, and leaves configuration, key and registration unless they are
@@ -61,89 +47,56 @@ export async function uninstall(
 
 async function uninstallFrom(site: OpenSite, options: UninstallOptions, context: InstallerContext): Promise<ExitCode> {
   const { terminal, signal } = context;
-  const is_dry = options.dryRun === true;
-  const recovered = await recover(site, is_dry);
-  if (recovered.kind === "problem") return fail(recovered.problem, context);
-  const record = await readRecord(site.disk);
-  if (record === "unreadable") return fail(FOREIGN_RECORD, context);
-
-  const enabling_links = await linksOfUnits(site.disk);
+  const { disk, system } = site;
+  const isDry = options.dryRun === true;
+  const installed = await readInstalled(disk);
   const plan = planRemoval({
-    record,
-    seen: await lookAround(site.disk, record, enabling_links),
-    units: site.system === null ? null : await unitsOf(site),
-    enabling_links,
-    account: await findAccountAt(site),
-    has_grants: await hasGrants(site),
+    installed,
+    seen: await observe(disk, [], removablePaths(installed)),
+    system,
+    units: await unitsOf(system),
+    account: await system.findUser(),
+    hasGrants: await system.hasGrants(),
     purges: options.purge === true,
   });
   const shown = {
     terminal,
-    is_dry,
-    is_json: options.json === true,
-    image: options.root === undefined ? null : site.disk.root,
+    isDry,
+    isJson: options.json === true,
+    image: options.root === undefined ? null : disk.root,
   };
-  if (is_dry) {
-    showRemoval(plan, await lookForLeft(site, options), shown);
-    return EXIT.ok;
-  }
-  const end = await removeAll(plan, record, site, signal, (removal) => {
-    if (options.json !== true) terminal.print(describeRemoval(removal));
-  });
-  if (end === "interrupted") {
-    const fix = "run uninstall again, which goes on from there";
-    fail({ code: "interrupted", what: "uninstall was interrupted, and not all is removed", fix }, context);
-    return EXIT.interrupted;
+  if (!isDry) {
+    for (const removal of plan.removals) {
+      if (signal.aborted) {
+        const fix = "run uninstall again, which goes on from there";
+        fail({ code: "interrupted", what: "uninstall was interrupted, and not all is removed", fix }, context);
+        return EXIT.interrupted;
+      }
+      await applyRemoval(removal, site);
+      if (options.json !== true) terminal.print(describeRemoval(removal));
+    }
+    if (plan.remembered.length > 0) await rememberFolders(disk, plan.remembered);
   }
   showRemoval(plan, await lookForLeft(site, options), shown);
   return EXIT.ok;
 }
 
+async function rememberFolders(disk: Disk, folders: readonly string[]): Promise<void> {
+  const text = folders.map((path) => `${path}\n`).join("");
+  await replaceFile(disk, MADE_FOLDERS_FILE, [Buffer.from(text)], { mode: 0o600, user_id: 0, group_id: 0 });
+}
+
 /** What belongs to the robot and not to the program. */
-async function lookForLeft(site: OpenSite, { purge }: UninstallOptions): Promise<Left> {
-  if (purge === true) return { trees: [], has_user: false, has_grants: false };
+async function lookForLeft({ disk, system }: OpenSite, { purge }: UninstallOptions): Promise<Left> {
+  if (purge === true) return { trees: [], hasUser: false, hasGrants: false };
   const trees: string[] = [];
-  for (const path of PURGED_TREES) if ((await site.disk.look(path)).kind !== "absent") trees.push(path);
-  return { trees, has_user: (await findAccountAt(site)) !== null, has_grants: await hasGrants(site) };
+  for (const path of PURGED_TREES) if ((await disk.look(path)).kind !== "absent") trees.push(path);
+  return { trees, hasUser: (await system.findUser()) !== null, hasGrants: await system.hasGrants() };
 }
 
-async function hasGrants({ system }: OpenSite): Promise<boolean> {
-  return system !== null && system.hasGrants();
-}
-
-async function lookAround(
-  disk: Disk,
-  record: InstallRecord | null,
-  links: InstallRecord["links"],
-): Promise<ReadonlyMap<string, Seen>> {
-  const seen = new Map<string, Seen>();
-  for (const { path } of record?.files ?? []) {
-    // A program of 150 MB need not be read to be removed.
-    const sight = await disk.look(path);
-    const is_own = path.startsWith(`${PROGRAM_FOLDER}/`);
-    seen.set(path, sight.kind === "file" && is_own ? { ...sight, sha256: "" } : await see(disk, path));
-  }
-  const others = [...(record?.links ?? []), ...links].map(({ path }) => path);
-  for (const path of [...others, ...(record?.directories ?? []), ...PURGED_TREES]) {
-    const sight = await disk.look(path);
-    seen.set(path, sight.kind === "file" ? { kind: "other" } : sight);
-  }
-  return seen;
-}
-
-/** As the installed units say; a person may have enabled what the installation did not. */
-async function linksOfUnits(disk: Disk): Promise<InstallRecord["links"]> {
-  const links: InstallRecord["links"][number][] = [];
-  for (const unit of [SERVICE_UNIT, FIRST_BOOT_UNIT]) {
-    const text = await readText(disk, `${UNITS_FOLDER}/${unit}`, UNIT_LIMIT_BYTES);
-    if (text !== null && text !== "too-large") links.push(...linksOfUnit(text, unit));
-  }
-  return links;
-}
-
-async function unitsOf(site: OpenSite): Promise<ReadonlyMap<string, UnitSeen>> {
+async function unitsOf(system: System): Promise<ReadonlyMap<string, UnitSeen>> {
   const units = new Map<string, UnitSeen>();
-  for (const unit of [FIRST_BOOT_UNIT, SERVICE_UNIT]) units.set(unit, await observeUnit(site, unit));
+  for (const unit of [FIRST_BOOT_UNIT, SERVICE_UNIT]) units.set(unit, await system.readUnit(unit));
   return units;
 }
 

@@ -54,7 +54,6 @@ export function breakingDisk(image: string, broken: Break | null): BreakingDisk 
             () => disk.create(path, [Buffer.from("half")], access),
           ),
         setAccess: (path, access) => change(path, () => disk.setAccess(path, access)),
-        link: (from, to) => change(to, () => disk.link(from, to)),
         makeSymbolicLink: (path, target) => change(path, () => disk.makeSymbolicLink(path, target)),
         rename: (from, to) => change(to, () => disk.rename(from, to)),
         remove: (path) => change(path, () => disk.remove(path)),

@@ -13,6 +13,7 @@ import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
 import { createTerminal } from "../../../src/cli/terminal.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
+import { systemPrograms } from "../../../src/platform/programs.ts";
 import { memoryFolder } from "../../support/memory.ts";
 
 const sources = join(import.meta.dirname, "../../..");
@@ -38,7 +39,7 @@ export async function openWorkshop(): Promise<Workshop> {
     folder,
     async makeImage() {
       const root = next("image");
-      for (const each of ["etc", "usr/lib/systemd", "usr/bin", "var/lib", "tmp"]) {
+      for (const each of ["etc/systemd/system", "usr/lib/systemd", "usr/bin", "var/lib", "tmp"]) {
         await mkdir(join(root, each), { recursive: true });
       }
       await symlink("usr/lib", join(root, "lib"));
@@ -50,6 +51,8 @@ export async function openWorkshop(): Promise<Workshop> {
       );
       await writeFile(join(root, "etc/group"), "root:x:0:\nmessagebus:x:998:\n");
       await writeFile(join(root, "etc/shadow"), "root:*:19000:0:99999:7:::\n", { mode: 0o640 });
+      await writeFile(join(root, "etc/gshadow"), "root:*::\nmessagebus:!*::\n", { mode: 0o640 });
+      await writeFile(join(root, "etc/.pwd.lock"), "", { mode: 0o600 });
       return root;
     },
     async makeDistribution(version) {
@@ -78,7 +81,7 @@ export async function openWorkshop(): Promise<Workshop> {
     },
     async makeNode(machine = X86_64) {
       const path = next("node");
-      await writeFile(path, Buffer.concat([elf(machine), Buffer.from("node.js/v26.0.0\0")]), { mode: 0o755 });
+      await writeFile(path, elf(machine), { mode: 0o755 });
       return path;
     },
     async [Symbol.asyncDispose]() {
@@ -87,13 +90,36 @@ export async function openWorkshop(): Promise<Workshop> {
   };
 }
 
-/** The header of a static program for a 64-bit machine. */
+/** A static program of Linux for a 64-bit machine. Where it is for x86-64 it can be started, and prints the version of a Node. */
 function elf(machine: number): Buffer {
-  const bytes = Buffer.alloc(4096);
+  // write(1, the text behind the code, 8); exit(0)
+  const code = Buffer.from("b801000000bf01000000488d3510000000ba080000000f05b83c00000031ff0f05", "hex");
+  const bytes = Buffer.concat([Buffer.alloc(120), code, Buffer.from("v26.0.0\n")]);
   bytes.set([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1]);
-  bytes.writeUInt16LE(2, 16);
-  bytes.writeUInt16LE(machine, 18);
-  bytes.writeUInt16LE(56, 54);
+  for (const [offset, value] of [
+    [16, 2],
+    [18, machine],
+    [20, 1],
+    [52, 64],
+    [54, 56],
+    [56, 1],
+    [64, 1],
+    [68, 5],
+  ] as const) {
+    bytes.writeUInt16LE(value, offset);
+  }
+  // Where it starts, where its one segment is described, and that it lies at 4 MiB.
+  for (const [offset, value] of [
+    [24, 0x400078],
+    [32, 64],
+    [80, 0x400000],
+    [88, 0x400000],
+    [96, bytes.byteLength],
+    [104, bytes.byteLength],
+    [112, 4096],
+  ] as const) {
+    bytes.writeBigUInt64LE(BigInt(value), offset);
+  }
   return bytes;
 }
 
@@ -115,8 +141,6 @@ export interface Setting {
   readonly input?: string;
   readonly signal?: AbortSignal;
 }
-
-const noPrograms: RunProgram = async () => ({ kind: "missing" });
 
 /** `robot-policy-agent install` on real files. */
 export function runInstall(options: InstallOptions, setting: Setting): Promise<Ran> {
@@ -155,7 +179,7 @@ async function run(
     openDisk: setting.openDisk ?? openRootedDisk,
     root: setting.root ?? "/nowhere",
     files: systemFiles,
-    runProgram: setting.runProgram ?? noPrograms,
+    runProgram: setting.runProgram ?? systemPrograms,
     own: {
       platform: "linux",
       programPath: async () => join(setting.dist, "robot-policy-agent.cjs"),
@@ -166,9 +190,13 @@ async function run(
   return { exit_code, stdout, stderr };
 }
 
+/** What programs that write the files of users keep of the version before. */
+const ACCOUNT_BACKUP = /^(?:passwd|group|shadow|gshadow)-$/;
+
 /** Every path below the folder with kind, mode, owner and content, so that two trees can be compared. */
 export function describeTree(root: string, below = ""): readonly string[] {
   return readdirSync(join(root, below))
+    .filter((name) => !ACCOUNT_BACKUP.test(name))
     .toSorted()
     .flatMap((name) => describeEntry(root, `${below}/${name}`));
 }

@@ -3,6 +3,7 @@ import { appendFile, mkdir, readFile, rm, symlink, writeFile } from "node:fs/pro
 import { join } from "node:path";
 
 import type { ProgramResult, RunProgram } from "../../../src/platform/programs.ts";
+import { systemPrograms } from "../../../src/platform/programs.ts";
 
 const UNIT_FOLDERS = ["etc/systemd/system", "usr/local/lib/systemd/system"];
 
@@ -25,13 +26,13 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
   const running = new Map<string, string>();
   const refusals = new Map<string, string>();
   const wants = join(root, "etc/systemd/system/multi-user.target.wants");
-  const ok = (stdout = ""): ProgramResult => ({ kind: "ended", exit_code: 0, stdout, stderr: "" });
+  const ok = (stdout = "") => ({ kind: "ended", exit_code: 0, stdout, stderr: "" }) as const;
   const failed = (stderr: string, exit_code = 1): ProgramResult => ({ kind: "ended", exit_code, stdout: "", stderr });
 
   const fileOf = (unit: string) =>
     UNIT_FOLDERS.map((folder) => join(root, folder, unit)).find((path) => existsSync(path));
 
-  async function show(unit: string): Promise<ProgramResult> {
+  async function show(unit: string): Promise<Extract<ProgramResult, { readonly kind: "ended" }>> {
     const file = fileOf(unit);
     const is_masked = file !== undefined && (await readFile(file)).byteLength === 0;
     const is_enabled = lstatSync(join(wants, unit), { throwIfNoEntry: false }) !== undefined;
@@ -43,6 +44,7 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
 
   async function systemctl([verb = "", unit = ""]: readonly string[]): Promise<ProgramResult> {
     if (verb === "show") return show(unit);
+    if (verb === "is-enabled") return ok(/^UnitFileState=(.*)$/m.exec((await show(unit)).stdout)?.[1]);
     done.push([verb, unit].join(" ").trim());
     const refusal = refusals.get(done.at(-1) ?? "");
     if (refusal !== undefined) return failed(refusal);
@@ -72,7 +74,7 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
     running,
     refusals,
     isConfigurationValid: true,
-    async runProgram([program = "", ...words]) {
+    async runProgram([program = "", ...words], options) {
       switch (program) {
         case "systemctl":
           return systemctl(words.filter((word) => !word.startsWith("--")));
@@ -88,6 +90,8 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
         }
         case "groupdel":
           return failed("groupdel: group 'robot-policy-agent' does not exist", 6);
+        case "chroot":
+          return systemPrograms([program, ...words], options);
         case "/usr/local/lib/robot-policy-agent/current/robot-policy-agent":
           return simulated.isConfigurationValid ? ok() : failed("invalid", 3);
       }
