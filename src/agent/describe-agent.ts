@@ -4,6 +4,7 @@ import type { Confirmation } from "./confirmation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Reconciler } from "./reconciler.ts";
 import type { Registration } from "./registration.ts";
+import { STATES } from "./states.ts";
 import type {
   AgentState,
   ConfirmationStatus,
@@ -12,7 +13,6 @@ import type {
   RegistrationStatus,
   StatusDocument,
 } from "./status.ts";
-import { summarize } from "./status.ts";
 import type { WatchMode } from "./watcher.ts";
 
 /** What an agent knows of itself, the daemon or a single run. */
@@ -31,21 +31,12 @@ export interface AgentFacts {
   readonly hanging: string | null;
 }
 
-/** States in which the last failure is still the reason for what is not done. */
-const FAILING: ReadonlySet<AgentState> = new Set([
-  "registering",
-  "unreachable",
-  "unauthorized",
-  "rejected",
-  "misconfigured",
-  "conflict",
-]);
-
 export function describeAgent(facts: AgentFacts): StatusDocument {
   const { state, collector, reconciler } = facts;
   const { registration } = reconciler;
   const findings = reconciler.findings;
-  const failure = FAILING.has(state) ? reconciler.failure : null;
+  const { showsFailure, summary } = STATES[state];
+  const failure = showsFailure ? reconciler.failure : null;
   const robot_name = collector.robot_name;
   return {
     schema_version: 1,
@@ -53,7 +44,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
     healthy: state === "registered" && facts.hanging === null && findings.every(({ severity }) => severity !== "error"),
     summary:
       facts.hanging === null
-        ? summarize({ state, robot_name, findings, detail: failure?.detail ?? null })
+        ? summary({ robot_name, findings, detail: failure?.detail ?? null })
         : `Waiting for ${facts.hanging}: the disk or network drive does not answer`,
     robot: {
       name: robot_name,

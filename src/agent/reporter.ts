@@ -1,7 +1,8 @@
 import type { Log } from "../platform/log.ts";
 import type { Notify } from "../platform/notify.ts";
 import type { LocatedFinding } from "./findings.ts";
-import type { AgentState, StatusDocument } from "./status.ts";
+import { STATES } from "./states.ts";
+import type { StatusDocument } from "./status.ts";
 import type { WatchMode } from "./watcher.ts";
 
 /** Tells people and the service manager what changed, once per change: a day without network is a handful of lines. */
@@ -11,27 +12,6 @@ export interface Reporter {
   /** @param path at which the disk does not answer; null when it does. */
   hanging(path: string | null, document: StatusDocument): void;
 }
-
-const LEVELS: Readonly<Record<AgentState, "debug" | "info" | "warn">> = {
-  starting: "debug",
-  settling: "debug",
-  registering: "debug",
-  registered: "info",
-  "rate-capped": "info",
-  draft: "info",
-  stopped: "info",
-  unreachable: "warn",
-  unauthorized: "warn",
-  rejected: "warn",
-  misconfigured: "warn",
-  conflict: "warn",
-  invalid: "warn",
-  "other-machine": "warn",
-  "other-name": "warn",
-};
-
-/** States that only lead to another one: they come and go with every retry and are nobody's news. */
-const PASSING: ReadonlySet<AgentState> = new Set(["starting", "settling", "registering"]);
 
 export function createReporter(options: { readonly log: Log; readonly notify: Notify }): Reporter {
   const { log, notify } = options;
@@ -51,11 +31,12 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
 
   function tellState(document: StatusDocument): void {
     const { state, failure, registration } = document;
-    if (PASSING.has(state)) return;
+    const { level } = STATES[state];
+    if (level === null) return;
     const key = [state, failure?.reason ?? "", registration?.registered_at ?? "", document.healthy].join(" ");
     if (key === told) return;
     told = key;
-    log[LEVELS[state]](state, {
+    log[level](state, {
       robot: document.robot.name,
       ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
       ...(failure === null ? {} : { reason: failure.reason, detail: failure.detail }),
@@ -90,11 +71,11 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
   return {
     status(document) {
       tellState(document);
-      if (!PASSING.has(document.state)) tellFindings(document.findings);
+      if (STATES[document.state].level !== null) tellFindings(document.findings);
       tellStateProblem(document.state_problem);
       tellConfirmation(document);
       // A status that changes with every retry would cost a process each time; the passing states say nothing new.
-      if (!PASSING.has(document.state)) tellSummary(document);
+      if (STATES[document.state].level !== null) tellSummary(document);
     },
     hanging(path, document) {
       if (path === told_hanging) return;

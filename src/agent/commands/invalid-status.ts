@@ -4,7 +4,7 @@ import { documentFindings } from "../findings.ts";
 import type { Folders } from "../folders.ts";
 import { openState } from "../open.ts";
 import type { StatusDocument } from "../status.ts";
-import { summarize } from "../status.ts";
+import { STATES } from "../states.ts";
 import type { CommandContext } from "./context.ts";
 
 /** The status document where the configuration cannot be read: the last registration still stands, and is what is known of the robot. */
@@ -21,7 +21,7 @@ export async function describeInvalid(
     schema_version: 1,
     state: "invalid",
     healthy: false,
-    summary: summarize({ state: "invalid", robot_name, findings, detail: null }),
+    summary: STATES.invalid.summary({ robot_name, findings, detail: null }),
     robot: {
       name: robot_name,
       robot_type_id: registration?.request.robot_type_id ?? null,

@@ -5,7 +5,7 @@ import { EXIT } from "../../platform/terminal.ts";
 import { askDaemon } from "../control-client.ts";
 import { controlSocketPath, resolveFolders } from "../folders.ts";
 import { isStatusDocument } from "../status.ts";
-import { statusProblem } from "../status-problem.ts";
+import { statusProblem } from "../states.ts";
 import type { Command, CommandContext, CommonOptions } from "./context.ts";
 import { daemonProblem } from "./daemon-problem.ts";
 import { askRunningAgent, OTHER_AGENT } from "./running-agent.ts";

@@ -12,7 +12,7 @@ import { openState } from "../open.ts";
 import type { Registration } from "../registration.ts";
 import { isOtherMachine } from "../registration.ts";
 import { robotName } from "../robot-setup.ts";
-import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../status-problem.ts";
+import { OTHER_MACHINE_FIX, OTHER_NAME_FIX } from "../states.ts";
 import type { Vantage } from "../vantage.ts";
 import type { Examined, Verdict } from "./check.ts";
 import { fail, ok, skip, warn } from "./check.ts";

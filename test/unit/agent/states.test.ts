@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { statusProblem } from "../../../src/agent/status-problem.ts";
+import { STATES, statusProblem, summaryAboveFindings } from "../../../src/agent/states.ts";
 import type { StatusDocument } from "../../../src/agent/status.ts";
 
 /** As much of a status as the remedy depends on. */
@@ -16,4 +16,25 @@ test.each([
   ["unauthorized", "http-403", "scope robots:setup"],
 ] as const)("statusProblem: %s because of %s: %s", (state, reason, remedy) => {
   expect(statusProblem(statusOf(state, reason))?.fix).toContain(remedy);
+});
+
+const FINDING = {
+  id: "syntax",
+  severity: "error",
+  loc: "",
+  message: "no: such thing",
+  file: "/etc/a.yaml",
+  line: 2,
+  column: 3,
+} as const;
+
+test.each([
+  ["registered", "Registered as arm-7, but an edit cannot be used"],
+  ["invalid", "Not registering"],
+  ["stopped", "The agent is not running"],
+] as const)("summaryAboveFindings: %s: does not repeat what stands below", (state, expected) => {
+  const findings = [FINDING];
+  const summary = STATES[state].summary({ robot_name: "arm-7", findings, detail: null });
+  expect(summaryAboveFindings({ summary, findings })).toBe(expected);
+  expect(summaryAboveFindings({ summary, findings: [] })).toBe(summary);
 });

@@ -1,0 +1,220 @@
+/** The states of the agent, and all that follows from each. A new state is one more row here. */
+import type { ExitCode, Problem } from "../platform/terminal.ts";
+import { EXIT } from "../platform/terminal.ts";
+import type { LocatedFinding } from "./findings.ts";
+import type { AgentState, StatusDocument } from "./status.ts";
+
+interface StateRow {
+  /** For `status` and one-shot commands. */
+  readonly exit: ExitCode;
+  /** Of its line in the log. States without one only lead to another state: they come and go with every retry. */
+  readonly level: "info" | "warn" | null;
+  /** The last failure is the reason for what is not done. */
+  readonly showsFailure: boolean;
+  /** One sentence, for people and STATUS=. It holds no time that ticks, so that it changes only when the state does. */
+  readonly summary: (facts: StateFacts) => string;
+  /** What a person has to do; null where nobody has to do anything. */
+  readonly problem: ((status: StatusDocument) => Problem) | null;
+}
+
+/** What the agent knows when it is asked. */
+export interface StateFacts {
+  readonly robot_name: string;
+  readonly findings: readonly LocatedFinding[];
+  readonly detail: string | null;
+}
+
+export const STATES: Readonly<Record<AgentState, StateRow>> = {
+  starting: { exit: EXIT.ok, level: null, showsFailure: false, summary: () => "Starting", problem: null },
+  settling: {
+    exit: EXIT.ok,
+    level: null,
+    showsFailure: false,
+    summary: () => "Waiting for configuration files to hold still",
+    problem: null,
+  },
+  registering: {
+    exit: EXIT.ok,
+    level: null,
+    showsFailure: true,
+    summary: ({ robot_name }) => `Registering ${robot_name}`,
+    problem: null,
+  },
+  registered: {
+    exit: EXIT.ok,
+    level: "info",
+    showsFailure: false,
+    summary: ({ robot_name, findings }) => {
+      const error = findings.find(({ severity }) => severity === "error");
+      return error === undefined
+        ? `Registered as ${robot_name}`
+        : `Registered as ${robot_name}, but an edit cannot be used: ${placeOf(error)}`;
+    },
+    problem: null,
+  },
+  "rate-capped": {
+    exit: EXIT.ok,
+    level: "info",
+    showsFailure: false,
+    summary: () => "Files change often; the next registration is held back for a moment",
+    problem: null,
+  },
+  unreachable: {
+    exit: EXIT.unreachable,
+    level: "warn",
+    showsFailure: true,
+    summary: (facts) => `Service unreachable, retrying${because(facts)}`,
+    problem: (status) => atService(status, "service-unreachable", unreachableFix(status.failure?.reason)),
+  },
+  unauthorized: {
+    exit: EXIT.unauthorized,
+    level: "warn",
+    showsFailure: true,
+    summary: (facts) => `Key not accepted${because(facts)}`,
+    problem: (status) => {
+      const key =
+        status.failure?.reason === "http-403" ? "a key that may register robots (scope robots:setup)" : "a valid key";
+      const fix = `ask whoever runs the service for ${key}, then: sudo robot-policy-agent set-key`;
+      return atService(status, "unauthorized", fix);
+    },
+  },
+  rejected: {
+    exit: EXIT.rejected,
+    level: "warn",
+    showsFailure: true,
+    summary: (facts) => `Registration refused by the service${because(facts)}`,
+    problem: (status) =>
+      atService(status, "rejected", "correct what the findings name; nothing is sent again before something changes"),
+  },
+  misconfigured: {
+    exit: EXIT.rejected,
+    level: "warn",
+    showsFailure: true,
+    summary: (facts) => `Not a robot policy service? Check service.url${because(facts)}`,
+    problem: (status) => ({
+      ...atService(status, "misconfigured", "check service.url in the configuration"),
+      what: `this does not look like a robot policy service: ${detailOf(status)}`,
+    }),
+  },
+  conflict: {
+    exit: EXIT.conflict,
+    level: "warn",
+    showsFailure: true,
+    summary: (facts) => `The service reports a conflict${because(facts)}`,
+    problem: (status) =>
+      atService(
+        status,
+        "conflict",
+        "another robot may hold this name; choose robot.name anew, or remove the other one",
+      ),
+  },
+  invalid: {
+    exit: EXIT.invalid,
+    level: "warn",
+    showsFailure: false,
+    summary: ({ findings }) => {
+      const error = findings.find(({ severity }) => severity === "error");
+      return error === undefined ? "Nothing valid to register" : `Not registering: ${placeOf(error)}`;
+    },
+    problem: ({ registration }) => ({
+      code: "invalid",
+      what:
+        registration === null
+          ? "nothing is registered while an input is invalid"
+          : "nothing is registered while an input is invalid; the last registration stands",
+      fix: "correct the findings above, then: robot-policy-agent check",
+    }),
+  },
+  draft: {
+    exit: EXIT.invalid,
+    level: "info",
+    showsFailure: false,
+    summary: () => "The manifest is a draft; set status: ready to register",
+    problem: () => ({
+      code: "draft",
+      what: "the manifest is a draft, and drafts are not registered",
+      fix: "set status: ready in the manifest",
+    }),
+  },
+  "other-machine": {
+    exit: EXIT.conflict,
+    level: "warn",
+    showsFailure: false,
+    summary: () => "This state belongs to another machine (a copied image?); run: robot-policy-agent rebind",
+    problem: () => ({
+      code: "other-machine",
+      what: "the state was made on another machine, as in a copied image; nothing was sent",
+      fix: OTHER_MACHINE_FIX,
+    }),
+  },
+  "other-name": {
+    exit: EXIT.conflict,
+    level: "warn",
+    showsFailure: false,
+    summary: ({ robot_name }) =>
+      `Registered under another name than ${robot_name}; set the name back, or for a new robot run: robot-policy-agent rebind`,
+    problem: ({ robot }) => ({
+      code: "other-name",
+      what: `this robot is registered as ${robot.view?.name ?? "another name"}, but its name is now ${robot.name}; nothing was sent`,
+      fix: OTHER_NAME_FIX,
+    }),
+  },
+  stopped: {
+    exit: EXIT.failed,
+    level: "info",
+    showsFailure: false,
+    summary: () => "The agent is not running",
+    problem: () => ({
+      code: "not-running",
+      what: "the agent is not running; changes are not noticed",
+      fix: "start it: robot-policy-agent run, or systemctl start robot-policy-agent where it is a service",
+    }),
+  },
+};
+
+/** What to do where the state is another machine's, and where the name is another one than is registered. */
+export const OTHER_MACHINE_FIX =
+  "to make this machine a robot of its own: robot-policy-agent rebind; after a new main board in the same robot: robot-policy-agent rebind --same-robot";
+export const OTHER_NAME_FIX =
+  "set robot.name (or the hostname) back, or make a new robot on purpose: robot-policy-agent rebind";
+
+/** Which exit code a status deserves, for `status` and for one-shot commands. */
+export function exitCodeOf({ state, healthy }: Pick<StatusDocument, "state" | "healthy">): ExitCode {
+  // An edit that cannot be used is on the disk although the last good one is in force.
+  return state === "registered" && !healthy ? EXIT.invalid : STATES[state].exit;
+}
+
+/** What a person has to do about a status; null where nobody has to do anything. */
+export function statusProblem(status: StatusDocument): Problem | null {
+  return STATES[status.state].problem?.(status) ?? null;
+}
+
+/** The summary for where the findings stand below it: without the place and the text of the first. */
+export function summaryAboveFindings({ summary, findings }: Pick<StatusDocument, "summary" | "findings">): string {
+  const error = findings.find(({ severity }) => severity === "error");
+  const repeated = error === undefined ? "" : `: ${placeOf(error)}`;
+  return repeated !== "" && summary.endsWith(repeated) ? summary.slice(0, -repeated.length) : summary;
+}
+
+function placeOf({ file, line, column, message }: LocatedFinding): string {
+  return `${file}:${line}:${column}: ${message}`;
+}
+
+function because({ detail }: StateFacts): string {
+  return detail === null ? "" : `: ${detail}`;
+}
+
+function detailOf({ failure, summary }: StatusDocument): string {
+  return failure?.detail ?? summary;
+}
+
+function atService(status: StatusDocument, code: string, fix: string): Problem {
+  return { code, what: detailOf(status), where: status.service.url ?? "the service", fix };
+}
+
+/** A service that answers with 5xx is there; only its operator can mend it. */
+function unreachableFix(reason = ""): string {
+  return reason.startsWith("http-5")
+    ? "wait, the running agent tries again by itself; if it stays so, tell whoever runs the service"
+    : "find out where it breaks with: robot-policy-agent doctor";
+}
