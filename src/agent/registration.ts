@@ -6,6 +6,7 @@ import type { FileFingerprint } from "../fingerprint/fingerprint.ts";
 import { readBounded, replaceDurably } from "../platform/durable-file.ts";
 import type { FileOwner, Files } from "../platform/files.ts";
 import { errorCode } from "../platform/files.ts";
+import { parseJson } from "../platform/parse-json.ts";
 import { fletcher64 } from "./fletcher64.ts";
 import type { Envelope, FileRecord, RegistrationRecord } from "./registration-record.ts";
 import { isEnvelope, isRegistrationRecord } from "./registration-record.ts";
@@ -70,7 +71,7 @@ export async function loadRegistration(files: Files, state_directory: string): P
   }
   if (bytes === "too-large") return damaged("it is too large");
 
-  const envelope = parseJson(bytes);
+  const envelope = parseJson(Buffer.from(bytes).toString("utf8"));
   if (!isEnvelope(envelope)) return damaged("it is torn or not ours");
   const { schema_version, registration } = envelope;
   if (checksum(schema_version, registration) !== envelope.checksum) return damaged("its checksum does not match");
@@ -130,14 +131,6 @@ export async function setAside(files: Files, path: string): Promise<string> {
   const aside = `${path}.damaged`;
   await files.rename(path, aside);
   return aside;
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes).toString("utf8"));
-  } catch {
-    return null;
-  }
 }
 
 function checksum(schema_version: number, registration: unknown): string {

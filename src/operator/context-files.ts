@@ -6,6 +6,7 @@ import { Secret } from "../client/secret.ts";
 import { readBounded, removeIfPresent, replaceDurably } from "../platform/durable-file.ts";
 import { errorCode } from "../platform/files.ts";
 import type { Files } from "../platform/files.ts";
+import { parseJson } from "../platform/parse-json.ts";
 import { shellWord } from "../platform/shell-word.ts";
 import type { Problem } from "../platform/terminal.ts";
 import type { OperatorContext } from "./operator.ts";
@@ -144,7 +145,7 @@ function readContext(name: string, path: string, bytes: Uint8Array | "too-large"
   const again = `robot-policy contexts remove ${name}, then robot-policy contexts add or login`;
   const bad = (why: string): FoundContext => ({ kind: "no-context", problem: unusable(path, why, again) });
   if (bytes === "too-large") return bad(`it is larger than ${CONTEXT_LIMIT_BYTES} bytes`);
-  const read = contextFileSchema.safeParse(parseJson(bytes));
+  const read = contextFileSchema.safeParse(parseJson(new TextDecoder().decode(bytes)));
   if (!read.success) return bad("it is damaged, or of another version of this program");
   const { version: _version, login, ...rest } = read.data;
   const context = { name, ...rest, login: login === null ? null : { ...login, token: new Secret(login.token) } };
@@ -154,14 +155,6 @@ function readContext(name: string, path: string, bytes: Uint8Array | "too-large"
 function writeContext({ name: _name, login, ...rest }: ServiceContext): string {
   const written = { version: 1, ...rest, login: login === null ? null : { ...login, token: login.token.reveal() } };
   return `${JSON.stringify(written, null, 2)}\n`;
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return null;
-  }
 }
 
 /** The first of these paths that somebody else may read or replace. */

@@ -2,6 +2,7 @@ import type { CredentialProblem } from "../client/credentials.ts";
 import type { Secret } from "../client/secret.ts";
 import type { ServiceRequest } from "../client/send-request.ts";
 import { requestHeaders } from "../client/send-request.ts";
+import { parseJson } from "../platform/parse-json.ts";
 import type { ExitCode, Terminal } from "../platform/terminal.ts";
 import { EXIT } from "../platform/terminal.ts";
 
@@ -34,9 +35,5 @@ export function showRequest({ method, url, body }: ServiceRequest, showing: Show
 
 /** What is no JSON is shown as it is. */
 function readBody(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return parseJson(text) ?? text;
 }
