@@ -10,16 +10,20 @@ const REQUESTS = { minimum: 1, maximum: 10_000 } as const;
 const WAITING_REQUESTS = { minimum: 1, maximum: 1_000_000 } as const;
 const STREAMS = { minimum: 1, maximum: 100_000 } as const;
 const ROBOTS = { minimum: 1, maximum: 10_000_000 } as const;
+const HISTORY_MIB = { minimum: 1, maximum: 1_000_000 } as const;
 const MEBIBYTE = 1024 * 1024;
 
 /** The limits that say how much of something one party may have, and all of them together. */
-export function readShares(fields: Fields): Pick<HttpLimits, "in_flight_bytes" | "requests" | "streams" | "robots"> {
+export function readShares(
+  fields: Fields,
+): Pick<HttpLimits, "in_flight_bytes" | "requests" | "streams" | "robots" | "historyBytesPerDay"> {
   const { streams, robots } = HTTP_LIMITS;
   return {
     in_flight_bytes: readInFlight(fields),
     requests: readRequests(fields),
     streams: fields.optional("streams", partsReader(streams, "all", STREAMS)) ?? streams,
     robots: fields.optional("robots", partsReader(robots, "organization", ROBOTS)) ?? robots,
+    historyBytesPerDay: readHistory(fields),
   };
 }
 
@@ -39,6 +43,14 @@ function readInFlight(fields: Fields): HttpLimits["in_flight_bytes"] {
     site: site * MEBIBYTE,
     all: all * MEBIBYTE,
   };
+}
+
+function readHistory(fields: Fields): HttpLimits["historyBytesPerDay"] {
+  const standard = HTTP_LIMITS.historyBytesPerDay;
+  const standardMib = { key: standard.key / MEBIBYTE, organization: standard.organization / MEBIBYTE };
+  const { key, organization } =
+    fields.optional("history_mib_per_day", partsReader(standardMib, "organization", HISTORY_MIB)) ?? standardMib;
+  return { key: key * MEBIBYTE, organization: organization * MEBIBYTE };
 }
 
 function readRequests(fields: Fields): HttpLimits["requests"] {

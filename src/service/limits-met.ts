@@ -18,6 +18,8 @@ export type Limit =
   | "limits.in_flight_mib.all"
   | "limits.waiting_requests"
   | "limits.streams"
+  | "limits.history_mib_per_day.key"
+  | "limits.history_mib_per_day.organization"
   | "limits.robots.key"
   | "limits.robots.organization";
 

@@ -2,6 +2,8 @@ import { BODY_BYTES } from "../../api/body-bytes.ts";
 import type { PlaceLimits } from "../console/places.ts";
 import { ROBOT_LIMITS } from "../operations/robot-limits.ts";
 import type { RobotLimits } from "../operations/robot-limits.ts";
+import { HISTORY_LIMITS } from "../registrations/history-budget.ts";
+import type { HistoryLimits } from "../registrations/history-budget.ts";
 import type { TurnLimits } from "../turns.ts";
 import type { Shares } from "./parties.ts";
 
@@ -40,6 +42,7 @@ export interface HttpLimits {
   /** Streams of events to pages of the console. */
   readonly streams: PlaceLimits;
   readonly robots: RobotLimits;
+  readonly historyBytesPerDay: HistoryLimits;
   /** How often the TLS files are looked at. */
   readonly certificate_check_ms: number;
   /** How long requests in flight may take after the service was asked to stop. */
@@ -66,6 +69,7 @@ export const HTTP_LIMITS: HttpLimits = {
   // A browser shares one stream among its windows, wherever it has locks for that.
   streams: { credential: 20, organization: 200, all: 1000 },
   robots: ROBOT_LIMITS,
+  historyBytesPerDay: HISTORY_LIMITS,
   certificate_check_ms: 30_000,
   drain_timeout_ms: 10_000,
 };

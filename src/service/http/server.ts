@@ -117,7 +117,7 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   mountHealth(app, context, draining.signal);
   mountDescription(app, options, context.machine.clock);
   mountRefusals();
-  mountOperations(app, context, limits.robots);
+  mountOperations(app, context, limits);
   if (files !== null)
     mountConsole(app, context, { files, metrics, streams: limits.streams, stopping: draining.signal });
   return app;

@@ -54,6 +54,11 @@ export class TokenBuckets {
     return this.#describe(bucket, bucket.tokens >= 1);
   }
 
+  /** Takes as many tokens as something came to, also those that the bucket does not have yet. */
+  spend(name: string, tokens: number, now_ms: number): void {
+    this.#use(name, now_ms).tokens -= tokens;
+  }
+
   #use(name: string, now_ms: number): Bucket {
     const { burst, per_second } = this.#limit;
     const bucket = this.#buckets.get(name) ?? { tokens: burst, filled_at_ms: now_ms };

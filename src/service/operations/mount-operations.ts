@@ -13,17 +13,17 @@ import { listEndpointRegions, listEndpoints } from "./endpoints.ts";
 import { getFleetDetails } from "./fleet-details.ts";
 import { createFleet, getFleet, listFleetNeeds, listFleets, updateFleetModel } from "./fleets.ts";
 import { getModel, listCatalogModels } from "./models.ts";
-import type { RobotLimits } from "./robot-limits.ts";
 import { getRegistration, getRobotHistory, listOrganizationRegistrations } from "./robot-history.ts";
 import { getRobot, listOrganizationRobots, setupRobot } from "./robots.ts";
+import type { SetupLimits } from "./robots.ts";
 import { previewFleet } from "./selection-preview.ts";
 import { endOwnSession, getAccount, getSession } from "./sessions.ts";
 import { listOrganizationUsage } from "./usage.ts";
 import { summarizeUsage } from "./usage-summary.ts";
 
 /** Every operation of the contract, with what answers it. */
-export function mountOperations(app: FastifyInstance, context: MountContext, robots: RobotLimits): void {
-  mountWithBody(app, context, operations.setupRobot, setupRobot(context, robots), (request, refused) =>
+export function mountOperations(app: FastifyInstance, context: MountContext, limits: SetupLimits): void {
+  mountWithBody(app, context, operations.setupRobot, setupRobot(context, limits), (request, refused) =>
     noteRefusedSetup(context.refusals, request, refused),
   );
   mountWithQuery(app, context, operations.listRobots, listOrganizationRobots(context));

@@ -6,6 +6,10 @@ import type { Principal } from "../auth/authenticate.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
+import { HTTP_LIMITS } from "../http/limits.ts";
+import type { HttpLimits } from "../http/limits.ts";
+import { createHistoryBudget } from "../registrations/history-budget.ts";
+import type { HistoryBudget } from "../registrations/history-budget.ts";
 import { audit } from "../store/audit.ts";
 import type { Authorship } from "../store/audit.ts";
 import { holdKeyToAdd } from "../store/keys.ts";
@@ -27,7 +31,6 @@ import { createListCache } from "./list-cache.ts";
 import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
 import { nextPage, readPage } from "./paging.ts";
-import { ROBOT_LIMITS } from "./robot-limits.ts";
 import type { RobotLimits } from "./robot-limits.ts";
 import { createRobotRoom } from "./robot-room.ts";
 import type { RobotRoom } from "./robot-room.ts";
@@ -40,6 +43,14 @@ export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
 
 const NOT_OF_KEY = refuse("Forbidden", "The API key is bound to robots of other names");
 
+/** What an audit entry takes beside its details: ids, times, and its places in indexes. */
+const ENTRY_BYTES = 400;
+const TOO_MUCH_HISTORY = refuse(
+  "RateLimited",
+  "Robots registered so often today that no more registrations are entered in the audit log; try again later",
+  { "retry-after": "600" },
+);
+
 const EVENT: Readonly<Record<Registered["change"], string>> = {
   added: "robot_registered",
   replaced: "robot_replaced",
@@ -47,25 +58,36 @@ const EVENT: Readonly<Record<Registered["change"], string>> = {
 };
 
 /** `POST /v1/robots/setup`: answers once the registration is on the disk. In a full organization only robots it has may set up. */
-export function setupRobot(context: SetupContext, limits = ROBOT_LIMITS): Handler<RobotSetup> {
+export function setupRobot(context: SetupContext, limits: SetupLimits = HTTP_LIMITS): Handler<RobotSetup> {
   const { store, newId, machine } = context;
-  const room = createRoom(store.reader, limits);
+  const room = createRoom(store.reader, limits.robots);
+  const history = createHistoryBudget(limits.historyBytesPerDay, machine.clock);
   // Not async itself: a call that waits would hold on to its parsed body, which can be fifty times what was sent.
   return (call) => {
     const now = new Date(machine.clock.wall_ms()).toISOString();
     const author = authorship(call, newId, now);
-    return register(context, room, {
-      principal: call.principal,
-      write: call.write,
-      registration: registrationOf(call.body),
-      id: newId("rob"),
-      address: call.address,
-      author,
-    });
+    return register(
+      { ...context, room, history },
+      {
+        principal: call.principal,
+        write: call.write,
+        registration: registrationOf(call.body),
+        id: newId("rob"),
+        address: call.address,
+        author,
+      },
+    );
   };
 }
 
 type SetupContext = Pick<OperationContext, "store" | "newId" | "machine" | "nudge" | "limitsMet">;
+
+export type SetupLimits = Pick<HttpLimits, "robots" | "historyBytesPerDay">;
+
+interface RegisterContext extends SetupContext {
+  readonly room: Room;
+  readonly history: HistoryBudget;
+}
 
 interface RegisterWish {
   readonly principal: Principal;
@@ -78,30 +100,41 @@ interface RegisterWish {
 }
 
 async function register(
-  { machine, nudge, limitsMet }: SetupContext,
-  room: Room,
+  { machine, nudge, limitsMet, room, history }: RegisterContext,
   { principal, write, registration, id, address, author }: RegisterWish,
 ): Promise<Answer> {
   const { name, configuration_digest } = registration;
   const { at: now, audit_id, actor } = author;
   const { organization_id, key_id, robots: bound } = principal;
   if (bound.names !== null && !bound.names.includes(name)) return NOT_OF_KEY;
+  const left = history.left(principal);
+  if (left.state === "none") {
+    const party = left.limit === "limits.history_mib_per_day.key" ? key_id : organization_id;
+    limitsMet.note(left.limit, { organization_id, party });
+    return TOO_MUCH_HISTORY;
+  }
   const isFull = await whoIsFull(room, principal);
   const details = registrationDetails(registration);
   const change = { at: now, body: registrationHash(details), address, actor };
   const identity = { id, now, audit_id, recent_changes: JSON.stringify([change]), made_by: key_id };
+  const keeps_entry = left.state === "little" ? 1 : 0;
   const robot = await write(async (transaction) => {
     const mayBeFull = isFull !== null || bound.maximum !== null;
     if (mayBeFull && !(await isRobotName(transaction, organization_id, name))) {
       const full = isFull ?? (await hasAddedAll(transaction, principal));
       if (full !== null) return full;
     }
-    const registered = await upsertRobot(transaction, organization_id, registration, identity);
+    const registered = await upsertRobot(transaction, organization_id, registration, {
+      ...identity,
+      keeps_entry,
+    });
     const { id: subject_id, previous_audit_id: previous_id } = registered;
     const recent = registered.hasChanged ? await writeChange(transaction, registered, change) : null;
     const contested = recent?.contest?.at === now;
     const entry = { ...details, address, ...(contested ? { contested } : {}) };
-    await audit(transaction, author, { action: "robot.setup", subject_id, details: entry, previous_id });
+    if (registered.isEntered) {
+      await audit(transaction, author, { action: "robot.setup", subject_id, details: entry, previous_id });
+    }
     return { ...registered, contest: contested ? recent.contest : null };
   });
   if ("limit" in robot) {
@@ -109,6 +142,7 @@ async function register(
     limitsMet.note(robot.limit, { organization_id, party });
     return refuse("Conflict", robot.detail);
   }
+  if (robot.isEntered) history.spend(principal, ENTRY_BYTES + Buffer.byteLength(JSON.stringify(details)));
   if (robot.change === "added") {
     room.organization.take(principal);
     room.key.take(principal);

@@ -21,6 +21,8 @@ export interface Registered extends RobotRow, RecentChangesRow {
   readonly hasChanged: boolean;
   /** Audit entry of the registration before. */
   readonly previous_audit_id: string | null;
+  /** Whether this registration is to have the audit entry that `identity` names. */
+  readonly isEntered: boolean;
 }
 
 /** A setup as the store keeps it: texts, so that what waits to be written is no larger than what was sent. */
@@ -78,14 +80,14 @@ export async function upsertRobot(
   const { id, now } = identity;
   const [robot] = await upsert(transaction, { ...registration, ...identity, organization_id });
   if (robot === undefined) throw new Error("A robot was neither added nor replaced");
-  const { refitted_at, changed_at, ...registered } = robot;
+  const { refitted_at, changed_at, audit_id, ...registered } = robot;
   const change = robot.id === id ? "added" : refitted_at === now ? "refitted" : "replaced";
   const hasChanged = change !== "added" && changed_at === now;
   if (hasChanged) await removeLabels(transaction, robot.id);
   if (hasChanged || change === "added") {
     await addLabels(transaction, organization_id, robot.id, registration.label_hashes);
   }
-  return { ...registered, change, hasChanged };
+  return { ...registered, change, hasChanged, isEntered: audit_id === identity.audit_id };
 }
 
 export interface RobotIdentity {
@@ -95,6 +97,8 @@ export interface RobotIdentity {
   readonly recent_changes: string;
   /** The key it is registered with. */
   readonly made_by: string;
+  /** Where it changes nothing: 1 to leave the audit entry of the registration before in its place, 0 to have one of its own. */
+  readonly keeps_entry: 0 | 1;
 }
 
 /** Looks at every robot of the organization, though only in an index. */
@@ -173,7 +177,7 @@ const VIEW_BEGIN = '{"id":"';
 
 const upsert = prepare<
   Registration & RobotIdentity & { readonly organization_id: string },
-  RobotRow & RecentChangesRow & Pick<Tables["robots"], "refitted_at" | "changed_at" | "previous_audit_id">
+  RobotRow & RecentChangesRow & Pick<Tables["robots"], "refitted_at" | "changed_at" | "audit_id" | "previous_audit_id">
 >((database, parameter) => {
   const view = (id: unknown, created_at: unknown) =>
     sql<string>`${sql.lit(VIEW_BEGIN)} || ${id} || ${parameter("view_middle")} || ${created_at} || ${parameter("view_end")}`;
@@ -216,6 +220,7 @@ const upsert = prepare<
           // No site is empty.
           eb(fn.coalesce("robots.site", sql.lit("")), "=", fn.coalesce("excluded.site", sql.lit(""))),
         ]);
+        const keepsEntry = and([isSame, eb(parameter("keeps_entry"), "=", sql.lit<0 | 1>(1))]);
         return {
           robot_type_id: ref("excluded.robot_type_id"),
           region: ref("excluded.region"),
@@ -229,12 +234,16 @@ const upsert = prepare<
           updated_at: ref("excluded.updated_at"),
           refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),
           changed_at: when().when(isSame).then(ref("robots.changed_at")).else(ref("excluded.changed_at")).end(),
-          audit_id: ref("excluded.audit_id"),
-          previous_audit_id: ref("robots.audit_id"),
+          audit_id: when().when(keepsEntry).then(ref("robots.audit_id")).else(ref("excluded.audit_id")).end(),
+          previous_audit_id: when()
+            .when(keepsEntry)
+            .then(ref("robots.previous_audit_id"))
+            .else(ref("robots.audit_id"))
+            .end(),
         };
       }),
     )
-    .returning(["id", "view", "refitted_at", "changed_at", "previous_audit_id"])
+    .returning(["id", "view", "refitted_at", "changed_at", "audit_id", "previous_audit_id"])
     .returning(["recent_changes", "contested_since", "contested_at"]);
 });
 

@@ -91,7 +91,14 @@ async function openSite(newStore: NewStore): Promise<Site> {
           site: "lab",
           labels: { parity: index % 2 === 0 ? "even" : "odd" },
         },
-        identity: { id: newId("rob"), now: iso(0), audit_id: newId("aud"), recent_changes: "[]", made_by: "key_1" },
+        identity: {
+          id: newId("rob"),
+          now: iso(0),
+          audit_id: newId("aud"),
+          recent_changes: "[]",
+          made_by: "key_1",
+          keeps_entry: 0 as const,
+        },
       }));
       await store.write(async (transaction) => {
         for (const { setup, identity } of robots)

@@ -13,7 +13,6 @@ import type { RobotSetup } from "../../../src/api/robots.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
-import { ROBOT_LIMITS } from "../../../src/service/operations/robot-limits.ts";
 import { LIST_PART_ROWS, setupRobot } from "../../../src/service/operations/robots.ts";
 import { readRobotHistory } from "../../../src/service/store/robot-history.ts";
 import { HTTP_LIMITS } from "../../../src/service/http/limits.ts";
@@ -72,7 +71,14 @@ describeOnEachStore("robots", (newStore) => {
       .executeTakeFirstOrThrow();
     const [first = "", ...others] = names;
     const now = new Date().toISOString();
-    const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]", made_by: "key_1" };
+    const identity = {
+      id: newId("rob"),
+      now,
+      audit_id: newId("aud"),
+      recent_changes: "[]",
+      made_by: "key_1",
+      keeps_entry: 0 as const,
+    };
     const registration = registrationOf(setupOf(first, rest));
     await store.write((transaction) => upsertRobot(transaction, organization_id, registration, identity));
     const added = store.reader.selectFrom("robots").selectAll().where("id", "=", identity.id);
@@ -147,7 +153,10 @@ describeOnEachStore("robots", (newStore) => {
     const [first, second] = [3, 3].map((maximum) =>
       setupRobot(
         { store, newId, machine: testMachine, nudge() {}, limitsMet: { note() {} } },
-        { ...ROBOT_LIMITS, organization: maximum },
+        {
+          ...HTTP_LIMITS,
+          robots: { ...HTTP_LIMITS.robots, organization: maximum },
+        },
       ),
     );
     const status = async (handler: typeof first, organization_id: string, name: string) => {
@@ -228,7 +237,14 @@ describeOnEachStore("robots", (newStore) => {
       setupOf("arm", { region: "eu", robot_type_id: "aloha" }),
     ].entries()) {
       const now = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
-      const identity = { id: newId("rob"), now, audit_id: newId("aud"), recent_changes: "[]", made_by: "key_1" };
+      const identity = {
+        id: newId("rob"),
+        now,
+        audit_id: newId("aud"),
+        recent_changes: "[]",
+        made_by: "key_1",
+        keeps_entry: 0 as const,
+      };
       const { change } = await store.write((transaction) =>
         upsertRobot(transaction, organization_id, registrationOf(setup), identity),
       );

@@ -79,6 +79,7 @@ x-note: mine
   waiting_requests: { all: 100 }
   streams: { all: 50 }
   robots: { organization: 12 }
+  history_mib_per_day: { key: 3 }
 `);
     expect(findings).toEqual([]);
     const mebibytes = (count: number) => count * 1024 * 1024;
@@ -95,6 +96,7 @@ x-note: mine
       requests: { ownAtOnce: 8, allAtOnce: 256, own: 100, all: 100 },
       streams: { credential: 20, organization: 50, all: 50 },
       robots: { key: 12, organization: 12 },
+      historyBytesPerDay: { key: mebibytes(3), organization: mebibytes(1024) },
     });
     expect(findingsOf("limits:\n  streams: { credential: 30, organization: 20, all: 25 }\n")).toEqual([
       "2:12 part_of_whole credential (30) is more than all (25)",

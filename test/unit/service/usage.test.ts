@@ -347,7 +347,14 @@ class World {
 
   async #register(robot: number, region: string): Promise<void> {
     const setup = { name: ROBOTS[robot] ?? "", robot_type_id: "t", region, configuration_digest: DIGEST };
-    const identity = { id: `rob_${robot}`, now: this.now, audit_id: "aud_1", recent_changes: "[]", made_by: "key_1" };
+    const identity = {
+      id: `rob_${robot}`,
+      now: this.now,
+      audit_id: "aud_1",
+      recent_changes: "[]",
+      made_by: "key_1",
+      keeps_entry: 0 as const,
+    };
     await this.#store.write((transaction) => upsertRobot(transaction, ORGANIZATION, registrationOf(setup), identity));
   }
 
