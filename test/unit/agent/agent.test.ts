@@ -69,10 +69,57 @@ describe("a person asks while files are being written", () => {
   });
 });
 
+/** As configurations have it that do not say. */
+const RESYNC_MS = 60_000;
+
+describe("an event", () => {
+  /** How long it took until so many registrations were sent. */
+  async function msUntilSent({ clock, until, digests }: RunningRobot, count: number): Promise<number> {
+    const beganMs = clock.monotonic_ms();
+    await until(() => digests().length === count);
+    return clock.monotonic_ms() - beganMs;
+  }
+
+  test("at rest brings a look at once", async () => {
+    const robot = await registeredRobot();
+    await robot.write("second\n");
+    robot.reportEvent();
+    expect(await msUntilSent(robot, 2)).toBeLessThan(RESYNC_MS / 2);
+  });
+
+  test("while a request is under way brings one more look at once", async () => {
+    const robot = await registeredRobot();
+    robot.onRequest = async () => {
+      robot.onRequest = async () => {};
+      await robot.write("third\n");
+      robot.reportEvent();
+    };
+    await robot.write("second\n");
+    robot.reportEvent();
+    expect(await msUntilSent(robot, 3)).toBeLessThan(RESYNC_MS / 2);
+  });
+
+  test("among a thousand while a file is written brings no look of its own", async () => {
+    const robot = await registeredRobot();
+    const { agent, write, until, reportEvent } = robot;
+    const runs = () => agent.status().daemon?.runs ?? 0;
+    await write("second\n");
+    reportEvent();
+    await until(() => agent.status().state === "settling");
+    const settling = runs();
+    for (let events = 0; events < 1000; events++) {
+      reportEvent();
+      await new Promise(setImmediate);
+    }
+    expect(runs()).toBe(settling);
+    expect(await msUntilSent(robot, 2)).toBeLessThan(RESYNC_MS / 2);
+  });
+});
+
 describe("a minute without an event", () => {
   async function letMinutePass(robot: RunningRobot): Promise<void> {
     await robot.until(() => isAtRest(robot));
-    robot.clock.step(60_000);
+    robot.clock.step(RESYNC_MS);
   }
 
   test("ends with a look that finds what no event told of", async () => {

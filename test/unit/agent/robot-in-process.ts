@@ -1,6 +1,6 @@
 /** A robot with real files, and everything else moved by hand: time, events, the network. For tests of what the daemon is made of. */
 import { mkdir, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 import { onTestFinished } from "vitest";
 
@@ -26,6 +26,7 @@ import type { RobotSetup } from "../../../src/api/robots.ts";
 import type { HttpAnswer, HttpRequest } from "../../../src/client/transport.ts";
 import { TransportError } from "../../../src/client/transport.ts";
 import type { Clock } from "../../../src/platform/clock.ts";
+import type { DirectoryListener } from "../../../src/platform/file-events.ts";
 import type { Files } from "../../../src/platform/files.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import type { Machine } from "../../../src/platform/machine.ts";
@@ -61,6 +62,8 @@ export interface Robot {
   /** How often what a request needs was loaded ahead. */
   prepared(): number;
   connect(configuration: AgentConfiguration): Connection;
+  /** Reports an event of the configuration file; of what is written nothing is reported otherwise. */
+  reportEvent(): void;
 }
 
 export async function createRobot(clock: Clock): Promise<Robot> {
@@ -79,11 +82,17 @@ export async function createRobot(clock: Clock): Promise<Robot> {
   );
   const disk = { ...systemFiles };
   const pending = trackFiles(disk, clock);
+  const listeners = new Set<DirectoryListener>();
   const machine: Machine = {
     clock,
     random: { unit: () => 1, bytes: (count) => new Uint8Array(count) },
     files: pending.files,
-    events: { watch: () => ({ close() {} }) },
+    events: {
+      watch(_directory, listener) {
+        listeners.add(listener);
+        return { close: () => void listeners.delete(listener) };
+      },
+    },
     identity: { hostname: () => "cell", machine: async () => "ab".repeat(32) },
     notify: { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdog_ms: null },
   };
@@ -118,6 +127,9 @@ export async function createRobot(clock: Clock): Promise<Robot> {
     onRequest: async () => {},
     robotId: "rob_1",
     prepared: () => prepared,
+    reportEvent() {
+      for (const listener of listeners) listener.onEvent(basename(path));
+    },
     connect: (current) =>
       connect(current, {
         machine,
