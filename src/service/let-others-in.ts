@@ -1,10 +1,42 @@
 import type { Clock } from "../platform/clock.ts";
 
-/** The next turn of the event loop, when requests that have arrived were looked at. */
+/** While connections come, work goes on in one of so many turns of the event loop. */
+const HELD_TURNS = 32;
+
+/** Turns until no connection counts as coming: the one in which the last was accepted, and the next. */
+let turnsToQuiet = 0;
+/** Turns in which connections came without a pause. */
+let busyTurns = 0;
+
+/**
+ * To be called for each connection that is accepted. The event loop accepts one in a turn (uv__server_io in libuv 1.52), so while connections
+ * come, work waits: a turn takes a tenth of a millisecond then, and not as long as the work of all who are connected.
+ */
+export function connectionAccepted(): void {
+  if (turnsToQuiet === 0) setImmediate(countTurn);
+  turnsToQuiet = 2;
+}
+
+function countTurn(): void {
+  turnsToQuiet -= 1;
+  busyTurns = turnsToQuiet === 0 ? 0 : busyTurns + 1;
+  if (turnsToQuiet > 0) setImmediate(countTurn);
+}
+
+function isHeld(): boolean {
+  return turnsToQuiet > 0 && busyTurns % HELD_TURNS !== HELD_TURNS - 1;
+}
+
+/** A turn of the event loop later, when requests that have arrived were looked at, and connections that came are accepted. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve);
+    setImmediate(goOn, resolve);
   });
+}
+
+function goOn(resolve: () => void): void {
+  if (isHeld()) setImmediate(goOn, resolve);
+  else resolve();
 }
 
 /** Long work that has let others in, and goes on in this order. */
@@ -17,34 +49,17 @@ const waiting: (() => void)[] = [];
 export function letOthersIn(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve);
-    if (waiting.length === 1) setImmediate(letOneGoOn);
+    if (waiting.length === 1) void nextTurn().then(letOneGoOn);
   });
 }
 
 function letOneGoOn(): void {
   waiting.shift()?.();
-  if (waiting.length > 0) setImmediate(letOneGoOn);
+  if (waiting.length > 0) void nextTurn().then(letOneGoOn);
 }
 
 /** How long work may go on before others are let in. */
 const SLICE_MS = 5;
-
-/** Turns that are kept short: the one in which a connection was accepted, and the next. */
-let shortTurns = 0;
-
-/**
- * To be called for each connection that is accepted. The event loop accepts one in a turn (uv__server_io in libuv 1.52), so while connections
- * come, turns are short: of all work in slices, one step is taken in each.
- */
-export function connectionAccepted(): void {
-  if (shortTurns === 0) setImmediate(countShortTurn);
-  shortTurns = 2;
-}
-
-function countShortTurn(): void {
-  shortTurns -= 1;
-  if (shortTurns > 0) setImmediate(countShortTurn);
-}
 
 /**
  * For long work in small steps: what it returns is called after each step, and lets others in where the work went on for long enough.
@@ -58,7 +73,7 @@ function countShortTurn(): void {
 export function createTimeSlices(clock: Pick<Clock, "monotonic_ms">): () => Promise<void> | undefined {
   let begunMs = clock.monotonic_ms();
   return () => {
-    if (shortTurns === 0 && clock.monotonic_ms() - begunMs < SLICE_MS) return undefined;
+    if (!isHeld() && clock.monotonic_ms() - begunMs < SLICE_MS) return undefined;
     return nextTurn().then(() => {
       begunMs = clock.monotonic_ms();
     });

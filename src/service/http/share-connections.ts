@@ -17,7 +17,7 @@ export function shareConnections(
   { all, ofAddress }: ConnectionLimits,
   onMet: (limit: "limits.connections" | "limits.connections_of_address", party: string) => void = () => {},
 ): void {
-  const parties = new Map<string, Socket[]>();
+  const parties = new Map<string, Set<Socket>>();
   /** Parties by how many connections they have, so that one with the most is found at once. */
   const bySize: Set<string>[] = [];
   let most = 0;
@@ -30,12 +30,10 @@ export function shareConnections(
   }
 
   function remove(party: string, socket: Socket): void {
-    const sockets = parties.get(party) ?? [];
-    const index = sockets.lastIndexOf(socket);
-    if (index === -1) return;
-    move(party, sockets.length, sockets.length - 1);
-    sockets.splice(index, 1);
-    if (sockets.length === 0) parties.delete(party);
+    const sockets = parties.get(party);
+    if (sockets?.delete(socket) !== true) return;
+    move(party, sockets.size + 1, sockets.size);
+    if (sockets.size === 0) parties.delete(party);
     count -= 1;
   }
 
@@ -44,17 +42,17 @@ export function shareConnections(
     // It is gone already: there is nobody to count.
     if (socket.remoteAddress === undefined) return;
     const party = identifyClient(undefined, socket.remoteAddress).site;
-    const sockets = parties.get(party) ?? [];
-    parties.set(party, sockets);
-    sockets.push(socket);
+    const sockets = parties.get(party) ?? new Set();
+    parties.set(party, sockets.add(socket));
     count += 1;
-    move(party, sockets.length - 1, sockets.length);
+    move(party, sockets.size - 1, sockets.size);
     socket.once("close", () => remove(party, socket));
-    const isGreedy = sockets.length > ofAddress;
+    const isGreedy = sockets.size > ofAddress;
     if (count <= all && !isGreedy) return;
     const [greediest] = isGreedy ? [party] : (bySize[most] ?? []);
-    const newest = greediest === undefined ? undefined : parties.get(greediest)?.at(-1);
-    if (greediest === undefined || newest === undefined) return;
+    if (greediest === undefined) return;
+    const newest = greediest === party ? socket : [...(parties.get(greediest) ?? [])].at(-1);
+    if (newest === undefined) return;
     onMet(isGreedy ? "limits.connections_of_address" : "limits.connections", greediest);
     remove(greediest, newest);
     newest.destroy();

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as turn } from "node:timers/promises";
 
 import { expect, it } from "vitest";
 
@@ -7,9 +7,9 @@ import { connectionAccepted, createTimeSlices, letOthersIn } from "../../../src/
 it("of all long work one step is taken in each turn of the event loop, in the order of asking", async () => {
   const steps: string[] = [];
   let isOver = false;
-  const turn = () => {
+  const count = () => {
     steps.push("|");
-    if (!isOver) setImmediate(turn);
+    if (!isOver) setImmediate(count);
   };
   const work = async (name: string) => {
     for (let step = 1; step <= 2; step += 1) {
@@ -17,7 +17,7 @@ it("of all long work one step is taken in each turn of the event loop, in the or
       steps.push(`${name}${step}`);
     }
   };
-  setImmediate(turn);
+  setImmediate(count);
   await Promise.all([work("a"), work("b"), work("c")]);
   isOver = true;
   const order = steps.filter((step) => step !== "|");
@@ -37,14 +37,27 @@ it("work that takes no time lets nobody in; after its slice it does, once", asyn
   expect(yieldWhenDue()).toBeUndefined();
 });
 
-it("while connections are accepted each step lets others in, and no longer", async () => {
+it("while connections are accepted work goes on now and then, and afterwards at once", async () => {
   const yieldWhenDue = createTimeSlices({ monotonic_ms: () => 0 });
+  let steps = 0;
+  const ended = new AbortController();
   connectionAccepted();
-  expect(yieldWhenDue()).toBeInstanceOf(Promise);
-  await nextTurn();
-  connectionAccepted();
-  await nextTurn();
-  expect(yieldWhenDue()).toBeInstanceOf(Promise);
-  await nextTurn();
+  const work = async () => {
+    while (!ended.signal.aborted) {
+      await yieldWhenDue();
+      steps += 1;
+      await letOthersIn();
+    }
+  };
+  const working = work();
+  for (let accepted = 0; accepted < 200; accepted += 1) {
+    connectionAccepted();
+    await turn();
+  }
+  const whileConnectionsCame = steps;
+  ended.abort();
+  await working;
+  expect(whileConnectionsCame).toBeGreaterThan(1);
+  expect(whileConnectionsCame).toBeLessThan(50);
   expect(yieldWhenDue()).toBeUndefined();
 });
