@@ -299,6 +299,8 @@ describeOnEachStore("the change feed", (newStore) => {
     const feed = createChangeFeed(store, { clock, log }, stopping.signal);
     const heard: (readonly string[])[] = [];
     const stop = await feed.listen(first!.id, (topics) => heard.push(topics));
+    // A look is under way; what it finds is no matter of what comes.
+    await expect.poll(() => looks, SOON).toBeGreaterThan(0);
     /** What is heard of the next look. */
     const next = async (after_ms = 1000) => {
       const [before, from] = [looks, heard.length];

@@ -11,6 +11,7 @@ import type { StoreLocation } from "../../../src/service/store/store.ts";
 import type { InferenceServer } from "../../conformance/api/inference.ts";
 import { startInferenceServer } from "../../conformance/api/inference.ts";
 import { memoryFolder } from "../../support/memory.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { openBackstage } from "../../support/organizations.ts";
 import { WITHOUT_POSTGRES } from "../../support/postgres.ts";
 import { usePostgres } from "../../support/stores.ts";
@@ -18,7 +19,7 @@ import { times } from "../../support/tier.ts";
 import { startReplicas } from "../../support/replicas.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 
-const SOON = { timeout: 20_000, interval: 20 } as const;
+const SOON = { timeout: PATIENCE_MS, interval: 20 } as const;
 const ARM = "arm.v1";
 
 /** Two models for arms, of which `flaky` can be made to fail. */

@@ -21,13 +21,14 @@ import { openStore } from "../../../src/service/store/store.ts";
 import type { Store, StoreLocation } from "../../../src/service/store/store.ts";
 import type { Tables } from "../../../src/service/store/tables.ts";
 import { walkFleet } from "../../support/fleet-walk.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import type { WalkStep } from "../../support/fleet-walk.ts";
 import { memoryFolder } from "../../support/memory.ts";
 import { QUICK } from "../../support/replicas.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
 
-const SOON = { timeout: 20_000, interval: 10 } as const;
+const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 /** Where a probe that a busy machine is late with would be one too many. */
 const PATIENT = { idle_ms: 600_000, probe_timeout_ms: 60_000 } as const;
 const log = { debug() {}, info() {}, warn() {}, error() {} };

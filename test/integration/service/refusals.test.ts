@@ -22,6 +22,7 @@ import {
 import { openStore } from "../../../src/service/store/store.ts";
 import type { Store } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { memoryFolder } from "../../support/memory.ts";
 import { startService } from "../../support/service.ts";
 import type { RunningService } from "../../support/service.ts";
@@ -31,7 +32,7 @@ import type { NewStore } from "../../support/stores.ts";
 const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
 const iso = (time_ms: number) => new Date(time_ms).toISOString();
 /** A refusal is told within seconds, of a clock that runs twenty times as fast; the machine may be busy. */
-const SOON = { timeout: 20_000, interval: 100 } as const;
+const SOON = { timeout: PATIENCE_MS, interval: 100 } as const;
 const FAST_CLOCK: Clock = {
   ...systemClock,
   monotonic_ms: () => 20 * systemClock.monotonic_ms(),

@@ -14,6 +14,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Certified, Validity } from "../client/authority.ts";
 import { createAuthority } from "../client/authority.ts";
 import type { RunningService } from "../../support/service.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { startService } from "../../support/service.ts";
 
 /** A folder with `cert.pem` and `key.pem`, and an authority that issues others. */
@@ -138,7 +139,7 @@ describe("TLS by files", () => {
     const { url } = await serve(world, { certificate_check_ms: 50 });
     const before = await servedSerial(url);
     await put("second");
-    await expect.poll(() => servedSerial(url), { timeout: 10_000 }).not.toBe(before);
+    await expect.poll(() => servedSerial(url), { timeout: PATIENCE_MS }).not.toBe(before);
   });
 
   it.each<[string, (world: Scene) => Promise<void>, string]>([

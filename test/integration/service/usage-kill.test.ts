@@ -12,6 +12,7 @@ import { deploymentListSchema } from "../../../src/api/deployments.ts";
 import { usageListSchema } from "../../../src/api/usage.ts";
 import { startInferenceServer } from "../../conformance/api/inference.ts";
 import { endWithTest } from "../../support/children.ts";
+import { PATIENCE_MS } from "../../support/patience.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import { SERVICE_PROGRAM } from "../../support/programs-built.ts";
 import { times } from "../../support/tier.ts";
@@ -21,7 +22,7 @@ const ROBOTS = ["r0", "r1", "r2"];
 const ROUNDS = times(1, 3);
 /** Between two changes of one robot: quick, but not so quick that nothing lasts. */
 const PACE_MS = 40;
-const SOON = { timeout: 20_000, interval: 100 } as const;
+const SOON = { timeout: PATIENCE_MS, interval: 100 } as const;
 const listeningSchema = z.object({ url: z.string() });
 
 /** A service that can be killed and started again on the same store. */
