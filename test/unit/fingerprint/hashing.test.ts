@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 import { describe, expect, test, vi } from "vitest";
 
-import { startHashThread } from "../../../src/fingerprint/hash-thread.ts";
+import { HashThreadLost, startHashThread } from "../../../src/fingerprint/hash-thread.ts";
 import type { HashOptions, HashRequest } from "../../../src/fingerprint/hashing.ts";
 import { hashFiles } from "../../../src/fingerprint/hashing.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
@@ -83,6 +83,38 @@ describe("hashFiles: much to read", () => {
     };
     expect(await hash(requests, { startThread, onBytes })).toEqual(expected);
   });
+});
+
+test("hashFiles: a thread that dies when there is nothing else left to hash → what it had is hashed here", async () => {
+  const { requests, expected } = await manyFiles();
+  const reported = Promise.withResolvers<void>();
+  const results = new Map<string, string>();
+  let lanes = 0;
+  // Each lane of the thread holds one file, and loses it once all others are done.
+  const startThread: typeof startHashThread = async () => ({
+    start() {
+      lanes += 1;
+      return {
+        update: async () => {},
+        async digest() {
+          await reported.promise;
+          throw new HashThreadLost();
+        },
+      };
+    },
+    stop: async () => {},
+  });
+  await hashFiles(systemFiles, requests, {
+    signal: undefined,
+    onBytes() {},
+    async onResult({ path }, result) {
+      results.set(path, result.kind === "hashed" ? result.sha256 : result.kind);
+      if (results.size + lanes === COUNT) reported.resolve();
+    },
+    startThread,
+  });
+  expect(lanes).toBeGreaterThan(0);
+  expect(results).toEqual(expected);
 });
 
 describe("hashFiles: one file", () => {

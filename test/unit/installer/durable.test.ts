@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import type { Site } from "../../../src/installer/apply.ts";
-import { applySteps } from "../../../src/installer/apply.ts";
+import { applySteps, RestartFailed } from "../../../src/installer/apply.ts";
 import { measure } from "../../../src/installer/content.ts";
 import type { Content } from "../../../src/installer/content.ts";
 import type { Disk } from "../../../src/installer/disk.ts";
 import { replaceFile, replaceLink } from "../../../src/installer/durable.ts";
 import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
 import type { Step } from "../../../src/installer/step.ts";
-import { openSystem } from "../../../src/installer/system.ts";
+import { openSystem, ProgramFailed } from "../../../src/installer/system.ts";
 import { systemFiles } from "../../../src/platform/files.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { isRoot } from "../../support/programs.ts";
@@ -107,6 +107,24 @@ describe.runIf(isRoot)("durable (needs root): a name is on the disk when the cha
   test("a removal", async () => {
     await writeFile(join(folder, "etc/a"), "old");
     expect(await changesOf({ kind: "remove", path: "/etc/a" })).toEqual(["removeTree /etc/a", "syncDirectory /etc"]);
+  });
+});
+
+describe("applySteps: a service that does not come up again", () => {
+  const restart = (was_well: boolean) => {
+    const system: Site["system"] = {
+      ...site.system,
+      restart: () => Promise.reject(new ProgramFailed(["systemctl", "restart"], "it crashes")),
+    };
+    return applySteps([{ kind: "restart", unit: "a.service", was_well }], { ...site, system }, never, () => {});
+  };
+
+  test("though it was well before: an error, so that the version before is put back", async () => {
+    await expect(restart(true)).rejects.toThrow(RestartFailed);
+  });
+
+  test("and was not well before: told, and the new version stays", async () => {
+    expect(await restart(false)).toEqual({ kind: "start-failed", reason: "systemctl restart: it crashes" });
   });
 });
 
