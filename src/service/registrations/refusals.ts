@@ -1,6 +1,7 @@
 import { maskSecrets } from "../../platform/service-key.ts";
 import type { NewId } from "../ids.ts";
 import type { ServiceMachine } from "../machine.ts";
+import { redact } from "../redact.ts";
 import { boundRefusals, noteRefusal } from "../store/refusals.ts";
 import type { RefusalRow } from "../store/refusals.ts";
 import type { Store } from "../store/store.ts";
@@ -64,14 +65,14 @@ export function createRefusals({ store, newId, machine: { clock, log }, nudge }:
 
   return {
     note(refusal) {
-      const robot = refusal.robot.length <= NAME_LENGTH ? maskSecrets(refusal.robot) : "";
+      const robot = refusal.robot.length <= NAME_LENGTH ? withoutSecrets(refusal.robot) : "";
       const { organization_id, status, actor, address } = refusal;
       const key = JSON.stringify([organization_id, robot, status, actor, address]);
       const known = noted.get(key);
       if (known === undefined && !hasRoom(organization_id)) return;
       const at = new Date(clock.wall_ms()).toISOString();
       const { id, first_at, count } = known ?? { id: newId("ref"), first_at: at, count: 0 };
-      const detail = maskSecrets(refusal.detail).slice(0, DETAIL_LENGTH);
+      const detail = withoutSecrets(refusal.detail).slice(0, DETAIL_LENGTH);
       noted.set(key, { ...refusal, id, robot, detail, first_at, last_at: at, count: count + 1 });
       if (noted.size === 1) nudge();
     },
@@ -92,4 +93,9 @@ export function createRefusals({ store, newId, machine: { clock, log }, nudge }:
       }
     },
   };
+}
+
+/** Keys, and tokens of sessions, that a person pasted in the wrong place. */
+function withoutSecrets(text: string): string {
+  return redact(maskSecrets(text));
 }

@@ -115,15 +115,17 @@ describeOnEachStore("refused registrations", (newStore) => {
     expect(await told("cell-5")).toMatchObject([{ robot: "cell-5" }]);
   });
 
-  it("hold no key, nor a name or reason of any length", async () => {
+  it("hold no key and no token of a session, nor a name or reason of any length", async () => {
     const { note, run, told } = await collector(newStore);
     const key = "sk_rps_0123456789abcdefghij";
     note({ robot: key, detail: `labels.${key}: ${"x".repeat(5000)}` });
+    const tokens = ["session", "console", "code"].map((kind) => `rps_${kind}_0123456789abcdefghijklmnop`);
+    for (const token of tokens) note({ robot: token, detail: `labels.${token}` });
     note({ robot: "y".repeat(100_000) });
     note({ robot: "\u0000", status: 400 });
     await run();
     const text = JSON.stringify(await told());
-    expect(text).not.toContain(key);
+    for (const secret of [key, ...tokens]) expect(text).not.toContain(secret);
     expect(text.length).toBeLessThan(2000);
   });
 
