@@ -8,6 +8,9 @@
  * Attackers have a lower priority than the service, its database and the honest organization, because on a machine of one's own they would
  * be elsewhere; this needs root. Exits 0 when every goal is kept: p99 of the honest organization at most 250 ms, none of its requests
  * failed, at most 400 MB. "turn" is the longest time for which the event loop of the service came to no timer.
+ *
+ * On a machine that does something else as well the figures tell of that. A lower `nice` alone does not help: each session has an equal
+ * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup).
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
