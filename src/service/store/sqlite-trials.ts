@@ -8,6 +8,9 @@ import type { WaitingClock } from "./sqlite-lock.ts";
 import { SqliteSession } from "./sqlite-session.ts";
 import type { StatementRequest } from "./sqlite-session.ts";
 
+/** Changed pages of a trial that stay in memory. Beyond them, which takes bodies of many megabytes, SQLite writes some to its log early. */
+const TRIAL_PAGES = 4000;
+/** What leaves no trace in the database. */
 const READING = /^(?:select|pragma)\b/i;
 
 /**
@@ -45,8 +48,7 @@ class TrialDriver extends NodeSqliteDriver {
 
   override async init(): Promise<void> {
     await super.init();
-    // Nothing of a trial is written: what SQLite moves to its log early would have to be synced there.
-    this.#database.exec("pragma cache_spill = off");
+    this.#database.exec(`pragma cache_spill = ${TRIAL_PAGES}`);
   }
 
   override async acquireConnection(): Promise<DatabaseConnection> {

@@ -128,6 +128,23 @@ describe("commitInThread", () => {
     expect(ids()).toEqual(["a", "b", "taken"]);
   });
 
+  it("a trial of which a part did not stay in memory leaves nothing of itself in the log", async () => {
+    const writer = writerWith(await commitInThread(path));
+    const large = Array.from({ length: 50 }, (_, index) => `${index}${"x".repeat(400_000)}`);
+    const refused = writer.write(async (transaction) => {
+      await transaction
+        .insertInto("organizations")
+        .values(large.map((id) => organization(id)))
+        .execute();
+      throw new Error("refused");
+    });
+    await expect(refused).rejects.toThrow("refused");
+    await add(writer, "before");
+    await add(writer, ...large);
+    expect(ids()).toEqual(["before", ...large].toSorted());
+    expect(other.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
+  });
+
   it("the thread that asks writes nothing to the disk, neither what is committed nor when the log is moved", async () => {
     const writer = writerWith(await commitInThread(path));
     const before = bytesWritten();
