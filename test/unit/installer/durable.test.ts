@@ -110,21 +110,30 @@ describe.runIf(isRoot)("durable (needs root): a name is on the disk when the cha
   });
 });
 
-describe("applySteps: a service that does not come up again", () => {
-  const restart = (was_well: boolean) => {
+describe("applySteps: a service that does not come up", () => {
+  const crash = () => Promise.reject(new ProgramFailed(["systemctl"], "it crashes"));
+  function apply(step: Step) {
     const system: Site["system"] = {
       ...site.system,
-      restart: () => Promise.reject(new ProgramFailed(["systemctl", "restart"], "it crashes")),
+      isConfigurationValid: async () => true,
+      start: crash,
+      restart: crash,
     };
-    return applySteps([{ kind: "restart", unit: "a.service", was_well }], { ...site, system }, never, () => {});
-  };
+    return applySteps([step], { ...site, system }, never, () => {});
+  }
+  const restart = (was_well: boolean) => apply({ kind: "restart", unit: "a.service", was_well });
+
+  test("at its first start: told, and the installation stays", async () => {
+    const outcome = await apply({ kind: "start", unit: "a.service" });
+    expect(outcome).toEqual({ kind: "start-failed", reason: "systemctl: it crashes" });
+  });
 
   test("though it was well before: an error, so that the version before is put back", async () => {
     await expect(restart(true)).rejects.toThrow(RestartFailed);
   });
 
   test("and was not well before: told, and the new version stays", async () => {
-    expect(await restart(false)).toEqual({ kind: "start-failed", reason: "systemctl restart: it crashes" });
+    expect(await restart(false)).toEqual({ kind: "start-failed", reason: "systemctl: it crashes" });
   });
 });
 
