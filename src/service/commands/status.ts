@@ -21,8 +21,9 @@ const LIMITS_SHOWN = 20;
 export async function status(flags: StatusFlags, { terminal }: CommandContext): Promise<ExitCode> {
   const machine = commandMachine();
   return withStore(flags, machine, terminal, async (store) => {
-    const organizations = await readBelongings(store.reader, new Date(machine.clock.wall_ms()).toISOString());
-    const limitsMet = await listLimitsMet(store.reader, LIMITS_SHOWN);
+    const now_ms = machine.clock.wall_ms();
+    const organizations = await readBelongings(store.reader, new Date(now_ms).toISOString());
+    const limitsMet = await listLimitsMet(store.reader, now_ms, LIMITS_SHOWN);
     if (flags.json === true) terminal.json({ organizations, limits_met: limitsMet });
     else show(organizations, limitsMet, terminal);
     return EXIT.ok;

@@ -27,8 +27,7 @@ export async function noteLimitMet(transaction: Transaction<Tables>, row: LimitM
 
 /** Lets go of parties that have not met their limit for long, and of too many of one limit. @param now_ms since the Unix epoch. */
 export async function boundLimitsMet(transaction: Transaction<Tables>, now_ms: number): Promise<void> {
-  const before = new Date(now_ms - KEPT_MS).toISOString();
-  await transaction.deleteFrom("limits_met").where("last_at", "<", before).execute();
+  await transaction.deleteFrom("limits_met").where("last_at", "<", keptSince(now_ms)).execute();
   const ranked = transaction
     .selectFrom("limits_met")
     .select(["limit_name", "party"])
@@ -59,20 +58,28 @@ export interface LimitMet extends LimitMetRow {
   readonly label: string | null;
 }
 
-/** Who met limits, most often first. */
-export function listLimitsMet(reader: Reader, rows: number): Promise<LimitMet[]> {
-  return reader
-    .selectFrom("limits_met")
-    .leftJoin("organizations", "organizations.id", "limits_met.organization_id")
-    .leftJoin("sessions", "sessions.id", "limits_met.party")
-    .leftJoin("api_keys", (join) =>
-      join.on((on) => on("api_keys.id", "=", on.fn.coalesce("sessions.created_by", "limits_met.party"))),
-    )
-    .selectAll("limits_met")
-    .select(["organizations.name as organization", "api_keys.label"])
-    .orderBy("count", "desc")
-    .orderBy("limit_name")
-    .orderBy("party")
-    .limit(rows)
-    .execute();
+/** Who met limits lately, most often first. @param now_ms since the Unix epoch. */
+export function listLimitsMet(reader: Reader, now_ms: number, rows: number): Promise<LimitMet[]> {
+  return (
+    reader
+      .selectFrom("limits_met")
+      .leftJoin("organizations", "organizations.id", "limits_met.organization_id")
+      .leftJoin("sessions", "sessions.id", "limits_met.party")
+      .leftJoin("api_keys", (join) =>
+        join.on((on) => on("api_keys.id", "=", on.fn.coalesce("sessions.created_by", "limits_met.party"))),
+      )
+      .selectAll("limits_met")
+      .select(["organizations.name as organization", "api_keys.label"])
+      // They are let go of when another is noted, which may never be.
+      .where("last_at", ">=", keptSince(now_ms))
+      .orderBy("count", "desc")
+      .orderBy("limit_name")
+      .orderBy("party")
+      .limit(rows)
+      .execute()
+  );
+}
+
+function keptSince(now_ms: number): string {
+  return new Date(now_ms - KEPT_MS).toISOString();
 }

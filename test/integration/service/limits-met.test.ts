@@ -37,7 +37,11 @@ async function recorder(newStore: NewStore) {
     metered: () => metered,
     pass: (duration_ms: number) => (now_ms += duration_ms),
     list: async () =>
-      (await listLimitsMet(store.reader, 1000)).map(({ limit_name, party, count }) => [limit_name, party, count]),
+      (await listLimitsMet(store.reader, now_ms, 1000)).map(({ limit_name, party, count }) => [
+        limit_name,
+        party,
+        count,
+      ]),
   };
 }
 
@@ -62,6 +66,8 @@ describeOnEachStore("limits that were met", (newStore) => {
       ["rate_limit.address", "192.0.2.1", 3],
       ["rate_limit.address", "192.0.2.2", 1],
     ]);
+    pass(8 * DAY_MS);
+    expect(await list()).toEqual([]);
   });
 
   it("a flood from many addresses takes little memory and few rows, and the metric counts all of it", async () => {
