@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 
 import type { Installed } from "../../../src/installer/installed.ts";
 import type { Seen } from "../../../src/installer/observation.ts";
-import { planItems } from "../../../src/installer/plan.ts";
+import { noteFolders, planItems } from "../../../src/installer/plan.ts";
+import type { Owner, Step } from "../../../src/installer/step.ts";
 import type { Item } from "../../../src/installer/wanted.ts";
 
 const PATH = "/etc/a";
@@ -104,5 +105,25 @@ describe("planItems: what is seen where an item belongs decides", () => {
     ],
   ])("%s", (_what, item, table) => {
     expect(table.map(([seen]) => [seen, planned(item, seen)])).toEqual(table);
+  });
+});
+
+describe("noteFolders: what uninstall may remove", () => {
+  const made = (path: string, owner: Owner = "root"): Step => ({ kind: "make-directory", path, mode: 0o755, owner });
+  const measureText = async (text: string) => ({ content: { kind: "text", text }, sha256: "", size_bytes: 0 }) as const;
+
+  /** The note; null where the one that is there will do. */
+  async function noted(madeFolders: readonly string[], ...steps: readonly Step[]): Promise<string | null> {
+    const [note] = await noteFolders(steps, { ...installed, madeFolders }, measureText);
+    return note?.kind === "write-file" && note.content.kind === "text" ? note.content.text : null;
+  }
+
+  test("every folder that is made for root, once, and none of the agent's", async () => {
+    const steps = [made("/etc/b"), made("/etc/a"), made("/var/lib/state", "service")];
+    expect(await noted(["/etc/a"], ...steps)).toBe("/etc/a\n/etc/b\n");
+  });
+
+  test("nothing where all of them are noted", async () => {
+    expect(await noted(["/etc/a"], made("/etc/a"), made("/var/lib/state", "service"))).toBeNull();
   });
 });
