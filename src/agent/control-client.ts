@@ -24,6 +24,10 @@ export function askDaemon(
 ): Promise<ControlAnswer> {
   const limitMs = method === "GET" ? QUESTION_TIMEOUT_MS : WORK_TIMEOUT_MS;
   return new Promise((resolve) => {
+    const conclude = (answer: ControlAnswer) => {
+      clearTimeout(limit);
+      resolve(answer);
+    };
     const request = httpRequest({ socketPath: socket_path, method, path, signal, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -32,12 +36,11 @@ export function askDaemon(
         if (length > ANSWER_LIMIT_BYTES) response.destroy(new Error("the daemon's answer is too long"));
         else chunks.push(chunk);
       });
-      response.on("end", () => resolve(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
-      response.on("error", (error) => resolve({ kind: "failed", detail: error.message }));
+      response.on("end", () => conclude(decode(response.statusCode ?? 0, Buffer.concat(chunks))));
+      response.on("error", (error) => conclude({ kind: "failed", detail: error.message }));
     });
     const limit = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
-    request.on("close", () => clearTimeout(limit));
-    request.on("error", (error) => resolve(describe(error, socket_path)));
+    request.on("error", (error) => conclude(describe(error, socket_path)));
     request.end();
   });
 }
