@@ -28,6 +28,9 @@ export const PENDING_WRITES_MAXIMUM = 1024;
 /** Writes of one commit, so that no request waits for all of them. */
 export const BATCH_MAXIMUM = 128;
 
+/** Writes that wait beside a commit for which a database that can begins another one. */
+const ANOTHER_BATCH = 32;
+
 /** How often a commit is put off because more writes have come. */
 const LOOKS_MAXIMUM = 8;
 
@@ -84,8 +87,8 @@ export function createWriter(runner: WriteRunner): Writer {
   }
 
   function start(): void {
-    // The next commit is the larger the longer it is put off; a full one gains nothing by that.
-    const is_worth_it = draining === 0 || pending.length >= BATCH_MAXIMUM;
+    // The next commit is the larger the longer it is put off, and those who wait for it are the more.
+    const is_worth_it = draining === 0 || pending.length >= ANOTHER_BATCH;
     if (!is_worth_it || draining >= runner.batches) return;
     draining += 1;
     track(batches, drain());
