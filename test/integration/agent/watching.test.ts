@@ -142,7 +142,8 @@ test(
       return configuration_digest !== before;
     });
     await expectOneRobot(scene, daemon);
-    expect(proxy.requests).toHaveLength(2);
+    // So much time may have passed that the agent asked, too, whether it is still registered.
+    expect(proxy.requests.filter(({ method }) => method === "POST")).toHaveLength(2);
   },
 );
 
