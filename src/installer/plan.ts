@@ -51,8 +51,8 @@ export function planItems(id: string, items: readonly Item[], machine: Machine):
 }
 
 /**
- * What earlier versions left and nobody needs: files elsewhere that this version does not ship any more, unless they were edited, and all
- * versions but this one and the one before, which stays for the way back. Pure.
+ * Removes what earlier versions left: files elsewhere that this version no longer ships, unless they were edited, and all versions but
+ * this one and the one before, which is kept to go back to. Pure.
  */
 export function planOutdated(
   { id, account, elsewhere }: Wanted,

@@ -104,11 +104,10 @@ export async function prepareInstallation(
     starts: wishes.starts,
     enablesFirstBoot: wishes.enablesFirstBoot,
     provisioned: await observeProvisioning(disk),
-    changesUnits: changesUnits(all),
+    changesUnits: changesUnits(all) || isCutShort(wanted.id, installed),
     changesService: installed.switching !== null || changesService(wanted.id, all),
   };
-  const start = planStart(question);
-  const noted: readonly Step[] =
+  const isSwitched: readonly Step[] =
     installed.switching !== null || files.switching.length > 0 ? [{ kind: "remove", path: SWITCHING_FILE }] : [];
   return {
     kind: "installation",
@@ -117,7 +116,14 @@ export async function prepareInstallation(
     node: wanted.node,
     image: wishes.isImage ? disk.root : null,
     copying: files.copying,
-    steps: [...files.before, ...planUnits(question), ...files.switching, ...start, ...files.outdated, ...noted],
+    steps: [
+      ...files.before,
+      ...planUnits(question),
+      ...files.switching,
+      ...planStart(question),
+      ...files.outdated,
+      ...isSwitched,
+    ],
     kept: files.kept,
     previous: files.previous,
     changesService: question.changesService,
@@ -167,6 +173,11 @@ async function planFiles(
     inTheWay: [notes, copying, user, elsewhere, link].flatMap((plan) => plan.inTheWay),
     previous,
   };
+}
+
+/** An earlier run installed this version but not to its end: systemd may not have read the units that it wrote. */
+function isCutShort(id: string, { current, versions, switching }: Installed): boolean {
+  return switching !== null || (current !== id && versions.some((version) => version.id === id));
 }
 
 /** The version that was in force before this one. */

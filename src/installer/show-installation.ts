@@ -102,10 +102,10 @@ function showNotes({ kept, warnings }: Installation, terminal: Terminal): void {
 
 function nextSteps(image: string | null, { outcome, service, provisioned }: Done): readonly string[] {
   const { hasConfiguration, hasManifest, hasKey } = provisioned;
-  const is_written = hasConfiguration && hasManifest;
+  const isWritten = hasConfiguration && hasManifest;
   const folder = image === null ? "" : ` --dir ${shellWord(join(image, CONFIGURATION_FOLDER))}`;
   const writing = [
-    ...(is_written ? [] : [`${NAME} init${folder}`]),
+    ...(isWritten ? [] : [`${NAME} init${folder}`]),
     ...(hasKey
       ? []
       : [image === null ? `${NAME} set-key` : `${NAME} install --root ${shellWord(image)} --key-file FILE`]),

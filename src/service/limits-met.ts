@@ -61,11 +61,11 @@ export function createLimitsMet({ store, machine: { clock, log }, metrics }: Lim
     );
     if (rows.length === 0) return;
     noted = new Map();
-    const now_ms = clock.wall_ms();
+    const nowMs = clock.wall_ms();
     await store.write(async (transaction) => {
       // Replicas that write down the same ones lock their rows in the same order.
       for (const row of rows.toSorted(inOrderOfKey)) await noteLimitMet(transaction, row);
-      await boundLimitsMet(transaction, now_ms);
+      await boundLimitsMet(transaction, nowMs);
     });
   }
 

@@ -21,9 +21,9 @@ const LIMITS_SHOWN = 20;
 export async function status(flags: StatusFlags, { terminal }: CommandContext): Promise<ExitCode> {
   const machine = commandMachine();
   return withStore(flags, machine, terminal, async (store) => {
-    const now_ms = machine.clock.wall_ms();
-    const organizations = await readBelongings(store.reader, new Date(now_ms).toISOString());
-    const limitsMet = await listLimitsMet(store.reader, now_ms, LIMITS_SHOWN);
+    const nowMs = machine.clock.wall_ms();
+    const organizations = await readBelongings(store.reader, new Date(nowMs).toISOString());
+    const limitsMet = await listLimitsMet(store.reader, nowMs, LIMITS_SHOWN);
     if (flags.json === true) terminal.json({ organizations, limits_met: limitsMet });
     else show(organizations, limitsMet, terminal);
     return EXIT.ok;

@@ -41,18 +41,18 @@ export function createHistoryBudget(limits: HistoryLimits, clock: Pick<Clock, "m
   const [keys, organizations] = [ofDay(limits.key), ofDay(limits.organization)];
   return {
     left({ key_id, organization_id }) {
-      const now_ms = clock.monotonic_ms();
-      const key = keys.look(key_id, now_ms).remaining;
-      const organization = organizations.look(organization_id, now_ms).remaining;
+      const nowMs = clock.monotonic_ms();
+      const key = keys.look(key_id, nowMs).remaining;
+      const organization = organizations.look(organization_id, nowMs).remaining;
       if (key <= 0) return { state: "none", limit: "limits.history_mib_per_day.key" };
       if (organization <= 0) return { state: "none", limit: "limits.history_mib_per_day.organization" };
       const isLittle = key < limits.key / 2 || organization < limits.organization / 2;
       return { state: isLittle ? "little" : "plenty" };
     },
     spend({ key_id, organization_id }, bytes) {
-      const now_ms = clock.monotonic_ms();
-      keys.spend(key_id, bytes, now_ms);
-      organizations.spend(organization_id, bytes, now_ms);
+      const nowMs = clock.monotonic_ms();
+      keys.spend(key_id, bytes, nowMs);
+      organizations.spend(organization_id, bytes, nowMs);
     },
   };
 }

@@ -25,9 +25,9 @@ export async function noteLimitMet(transaction: Transaction<Tables>, row: LimitM
     .execute();
 }
 
-/** Lets go of parties that have not met their limit for long, and of too many of one limit. @param now_ms since the Unix epoch. */
-export async function boundLimitsMet(transaction: Transaction<Tables>, now_ms: number): Promise<void> {
-  await transaction.deleteFrom("limits_met").where("last_at", "<", keptSince(now_ms)).execute();
+/** Lets go of parties that have not met their limit for long, and of too many of one limit. @param nowMs since the Unix epoch. */
+export async function boundLimitsMet(transaction: Transaction<Tables>, nowMs: number): Promise<void> {
+  await transaction.deleteFrom("limits_met").where("last_at", "<", keptSince(nowMs)).execute();
   const ranked = transaction
     .selectFrom("limits_met")
     .select(["limit_name", "party"])
@@ -58,8 +58,8 @@ export interface LimitMet extends LimitMetRow {
   readonly label: string | null;
 }
 
-/** Who met limits lately, most often first. @param now_ms since the Unix epoch. */
-export function listLimitsMet(reader: Reader, now_ms: number, rows: number): Promise<LimitMet[]> {
+/** Who met limits lately, most often first. @param nowMs since the Unix epoch. */
+export function listLimitsMet(reader: Reader, nowMs: number, rows: number): Promise<LimitMet[]> {
   return (
     reader
       .selectFrom("limits_met")
@@ -71,7 +71,7 @@ export function listLimitsMet(reader: Reader, now_ms: number, rows: number): Pro
       .selectAll("limits_met")
       .select(["organizations.name as organization", "api_keys.label"])
       // They are let go of when another is noted, which may never be.
-      .where("last_at", ">=", keptSince(now_ms))
+      .where("last_at", ">=", keptSince(nowMs))
       .orderBy("count", "desc")
       .orderBy("limit_name")
       .orderBy("party")
@@ -80,6 +80,6 @@ export function listLimitsMet(reader: Reader, now_ms: number, rows: number): Pro
   );
 }
 
-function keptSince(now_ms: number): string {
-  return new Date(now_ms - KEPT_MS).toISOString();
+function keptSince(nowMs: number): string {
+  return new Date(nowMs - KEPT_MS).toISOString();
 }

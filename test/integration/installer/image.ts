@@ -15,6 +15,10 @@ import { systemFiles } from "../../../src/platform/files.ts";
 import type { RunProgram } from "../../../src/platform/programs.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { memoryFolder } from "../../support/memory.ts";
+import { hasProgram, isRoot } from "../../support/programs.ts";
+
+/** What fills an image: systemd's own programs, which a container may lack. */
+export const canFillImages = isRoot && ["systemctl", "systemd-sysusers", "userdel", "chroot"].every(hasProgram);
 
 const sources = join(import.meta.dirname, "../../..");
 

@@ -3,16 +3,15 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { systemPrograms } from "../../../src/platform/programs.ts";
-import { isRoot } from "../../support/programs.ts";
 import type { Setting, Workshop } from "./image.ts";
-import { ARM64, describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
+import { canFillImages, ARM64, describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
 
 const UNIT = "usr/local/lib/systemd/system/robot-policy-agent.service";
 const CURRENT = "usr/local/lib/robot-policy-agent/current";
 const WANTS = "etc/systemd/system/multi-user.target.wants";
 const KEY = "sk_test_0123456789abcdef";
 
-describe.runIf(isRoot)("install --root (needs root)", () => {
+describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   let workshop: Workshop;
   let setting: Setting;
   beforeAll(async () => {
@@ -386,7 +385,7 @@ describe.runIf(isRoot)("install --root (needs root)", () => {
   });
 });
 
-describe.runIf(isRoot)("uninstall --root (needs root)", () => {
+describe.runIf(canFillImages)("uninstall --root (needs root and systemd)", () => {
   let workshop: Workshop;
   let setting: Setting;
   beforeAll(async () => {

@@ -5,12 +5,11 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { isRoot } from "../../support/programs.ts";
 import { isLong, times } from "../../support/tier.ts";
 import type { Break } from "./breaking-disk.ts";
 import { breakingDisk, Killed } from "./breaking-disk.ts";
 import type { Ran, Setting, Workshop } from "./image.ts";
-import { describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
+import { canFillImages, describeTree, openWorkshop, runInstall, runUninstall } from "./image.ts";
 
 const run = promisify(execFile);
 
@@ -27,8 +26,8 @@ const KEY = "sk_test_0123456789abcdef";
 const EDITED_UNIT = "usr/local/lib/systemd/system/robot-policy-agent-setup.service";
 
 // Scenario 34: a power cut at each write.
-describe.runIf(isRoot)(
-  "an installation that is cut short (needs root)",
+describe.runIf(canFillImages)(
+  "an installation that is cut short (needs root and systemd)",
   isLong ? { timeout: LONG_LIMIT_MS } : {},
   () => {
     let workshop: Workshop;

@@ -8,15 +8,15 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { startWords } from "../../support/command.ts";
 import { AGENT_PROGRAM } from "../../support/programs-built.ts";
-import { canMount, inShell, isRoot, withOwnMounts } from "../../support/programs.ts";
+import { canMount, inShell, withOwnMounts } from "../../support/programs.ts";
 import { eventually } from "../../support/robot.ts";
 import { times } from "../../support/tier.ts";
 import type { Workshop } from "./image.ts";
-import { describeTree, openWorkshop } from "./image.ts";
+import { canFillImages, describeTree, openWorkshop } from "./image.ts";
 
 const run = promisify(execFile);
 
-describe.runIf(isRoot)("robot-policy-agent install, as a process (needs root)", () => {
+describe.runIf(canFillImages)("robot-policy-agent install, as a process (needs root and systemd)", () => {
   let workshop: Workshop;
   let node: string;
   /** An image with a whole installation. */

@@ -176,6 +176,17 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     expect(systemd.done).toContain(`enable ${SERVICE}`);
   });
 
+  test("an upgrade cut short before systemd read the new units has it read them in the next run", async () => {
+    await configure();
+    await runInstall({}, here(first));
+    systemd.refusals.set("daemon-reload", "Access denied");
+    expect((await runInstall({}, here(second))).exit_code).toBe(1);
+    systemd.refusals.clear();
+    systemd.done.splice(0);
+    expect((await runInstall({}, here(second))).exit_code).toBe(0);
+    expect(systemd.done).toEqual(["daemon-reload", `restart ${SERVICE}`]);
+  });
+
   test("a start that fails leaves the installation, says so and fails", async () => {
     await configure();
     systemd.refusals.set(`start ${SERVICE}`, "Job failed.");

@@ -102,7 +102,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
           <div class="field-pair">
             <TextField
               label="Only this robot"
-              hint="The name it registers by. Empty: any."
+              hint="The name under which the robot registers. Leave it empty for any robot."
               value={robot}
               change={setRobot}
               error={errors.of("robots")}
