@@ -90,13 +90,12 @@ export const fleetDetailsSchema = z.object({
   created_at: moment,
   updated_at: moment.nullable(),
   operating_windows: z.array(z.object({ starts_at: moment, ends_at: moment })),
-  selection: fleetSelectionViewSchema.nullable(),
+  selection: fleetSelectionViewSchema,
   generations: z.array(fleetGenerationViewSchema),
   members: z.array(fleetMemberViewSchema),
   endpoints: z.array(fleetEndpointViewSchema),
-  // Earlier releases of the service do not answer these two.
-  needs: z.array(fleetNeedSchema).default([]),
-  waiting: waitingCountsSchema.nullish(),
+  needs: z.array(fleetNeedSchema),
+  waiting: waitingCountsSchema,
 });
 
 export type FleetDetails = z.output<typeof fleetDetailsSchema>;

@@ -51,13 +51,13 @@ export type RegistrationView = z.output<typeof registrationViewSchema>;
 
 export const registrationRecordSchema = z.object({
   at: moment,
-  configuration_digest: nullableText,
+  configuration_digest: z.string(),
   changed: z.array(z.string()).nullable(),
-  robot_type_id: nullableText,
-  region: nullableText,
+  robot_type_id: z.string(),
+  region: z.string(),
   site: nullableText,
   actor: actorSchema,
-  address: nullableText,
+  address: z.string(),
   contested: z.boolean(),
 });
 

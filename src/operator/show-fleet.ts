@@ -65,7 +65,6 @@ function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal
 }
 
 function selectionInWords(selection: FleetDetails["selection"]): string {
-  if (selection === null) return "";
   if (selection.selector === null) return "named one by one";
   const { labels, ...filters } = selection.selector;
   const told = [...Object.entries(filters), ...Object.entries(labels)].flatMap(([name, value]) =>

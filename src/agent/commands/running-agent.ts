@@ -36,7 +36,7 @@ export async function readRunningAgent(
 /**
  * What a person asks about one configuration must not be answered, or done, by an agent that has another one.
  *
- * @returns null where the agent has these folders, or is of a version that does not name them.
+ * @returns null where the agent has these folders, or none runs.
  */
 export async function findOtherFolders(
   { daemon }: StatusDocument,

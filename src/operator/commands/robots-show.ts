@@ -153,7 +153,7 @@ function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, n
       shortDigest(configuration_digest),
       `${changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" ")}${contested ? " (contested)" : ""}`,
       actor.label ?? actor.id,
-      address ?? "",
+      address,
     ]),
     ["changed", "by"],
   );

@@ -73,7 +73,7 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
     members: {
       updated_at: { description: "When its model was last changed; null where it has its first." },
       operating_windows: { description: "In their order, in UTC." },
-      selection: { description: "How its members were chosen; null for fleets created before this was kept." },
+      selection: { description: "How its members were chosen." },
       generations: { description: "Newest first, 100 at most; what the fleet works with is among them." },
       members: { description: "In the order they were registered." },
       endpoints: { description: "Of its model and of its update, in regions that it has robots in." },
@@ -201,7 +201,7 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
     },
   },
   RegistrationRecord: {
-    description: "One registration. Records of earlier versions of the service have null for what they did not keep.",
+    description: "One registration.",
     members: {
       changed: {
         description:
@@ -335,7 +335,7 @@ export const DESCRIPTIONS: Readonly<Record<string, Words>> = {
       key_last4: { description: "How it ends." },
       created_by: {
         description:
-          "Id of the key it was made with, by itself or through a session; command for the service's own command line. Null where that was not kept.",
+          "Id of the key it was made with, by itself or through a session; command for the service's own command line.",
       },
       parent_id: {
         description: "The key that it ends with: created_by, or null for one that goes on when that ends.",

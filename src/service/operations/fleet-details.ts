@@ -14,6 +14,6 @@ export function getFleetDetails({ store, machine }: OperationContext): Handler<n
     const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organization_id, id));
     if (facts === undefined) return UNKNOWN_FLEET;
     const details = deriveDetails(facts, machine.clock.wall_ms());
-    return answerJson(`${JSON.stringify(details).slice(0, -1)},"selection":${facts.selection ?? "null"}}`);
+    return answerJson(`${JSON.stringify(details).slice(0, -1)},"selection":${facts.selection}}`);
   };
 }

@@ -51,9 +51,7 @@ export function listOrganizationRegistrations({ store, machine }: OperationConte
 }
 
 function summary(row: RegistrationRow, now_ms: number): RegistrationSummary {
-  const { id: robot_id, name: robot, configuration_digest, updated_at: registered_at } = row;
-  // A replica of an earlier release that still runs beside this one enters none.
-  const changed_at = row.changed_at === "" ? registered_at : row.changed_at;
+  const { id: robot_id, name: robot, configuration_digest, changed_at, updated_at: registered_at } = row;
   const contested_since = currentContest(contestOf(row), now_ms)?.since ?? null;
   return { robot_id, robot, configuration_digest, changed_at, registered_at, contested_since };
 }

@@ -49,8 +49,8 @@ export interface Member extends MemberGroup {
 /** What a fleet's details are derived from. */
 export interface FleetDetailFacts extends FleetFacts {
   readonly created_at: string;
-  /** JSON text, see the table; null where nobody knows. */
-  readonly selection: string | null;
+  /** JSON text, see the table. */
+  readonly selection: string;
   /** Oldest registration first. */
   readonly members: readonly Member[];
   /** Newest first; what the fleet works with is always among them. */

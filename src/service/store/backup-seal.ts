@@ -10,8 +10,6 @@ import type { Tables } from "./tables.ts";
 
 /** In backups alone: one row with the digest of everything else. SQLite itself does not notice when content changes on a disk. */
 export const SEAL_TABLE = "backup_seal";
-/** The schema of the release whose backups had no seal. */
-const UNSEALED_SCHEMA = "0001-robots";
 
 /** Writes into a backup what its rows are, so that damage to any of them is noticed. */
 export async function sealBackup(
@@ -25,7 +23,7 @@ export async function sealBackup(
   await sql`insert into ${sql.table(SEAL_TABLE)} values (${digest})`.execute(backup);
 }
 
-/** Whether a backup is as it was made. One of the first release, which sealed none, is taken at its word. */
+/** Whether a backup is as it was made. */
 export async function isSealIntact(
   backup: Transaction<Tables>,
   shapes: readonly TableShape[],
@@ -33,7 +31,7 @@ export async function isSealIntact(
   signal: AbortSignal,
 ): Promise<boolean> {
   const tables = await sql`select 1 from sqlite_schema where type = 'table' and name = ${SEAL_TABLE}`.execute(backup);
-  if (tables.rows.length === 0) return schema === UNSEALED_SCHEMA;
+  if (tables.rows.length === 0) return false;
   const { rows } = await sql<{ readonly sha256: string }>`select sha256 from ${sql.table(SEAL_TABLE)}`.execute(backup);
   return rows[0]?.sha256 === (await digestOf(backup, shapes, schema, signal));
 }

@@ -109,7 +109,7 @@ async function copyInto(
       if (schema === null) return { state: "failed", problem: noStore(location) };
       const shapes = await tableShapes(schema);
       const rows = await to.transaction().execute(async (target) => {
-        await migrateWithin(target, at, schema);
+        await migrateWithin(target, at, { until: schema });
         const counts = await copyTables(source, target, shapes, options);
         await sealBackup(target, shapes, schema, options.signal);
         return counts;

@@ -2,10 +2,11 @@ import { sql } from "kysely";
 import type { Kysely, Transaction } from "kysely";
 
 import { MIGRATIONS } from "./migrations.ts";
+import type { Migrations } from "./migrations.ts";
 import type { Tables } from "./tables.ts";
 
-/** The table that remembers which steps a store has taken; the name is of the first releases, which used Kysely's migrator. */
-export const MIGRATION_TABLE = "kysely_migration";
+/** The table that remembers which steps a store has taken. */
+export const MIGRATION_TABLE = "migrations";
 
 /** The store was written by a program that knows steps this one does not: a schema never goes back. */
 export class NewerSchemaError extends Error {
@@ -21,9 +22,6 @@ export class NoStoreError extends Error {
   }
 }
 
-/** The last step there is; what is up to date has taken it. */
-export const LATEST_STEP = Object.keys(MIGRATIONS).at(-1) ?? "";
-
 /**
  * Brings the schema up to date, all steps in one transaction. Programs that start at the same time wait for each other, and
  * all but the first find nothing to do.
@@ -31,33 +29,37 @@ export const LATEST_STEP = Object.keys(MIGRATIONS).at(-1) ?? "";
  * @param at ISO 8601, when the steps it takes were taken.
  * @throws NewerSchemaError.
  */
-export async function migrate(database: Kysely<Tables>, at: string): Promise<void> {
-  await database.transaction().execute((transaction) => migrateWithin(transaction, at, LATEST_STEP));
+export async function migrate(database: Kysely<Tables>, at: string, migrations?: Migrations): Promise<void> {
+  await database.transaction().execute((transaction) => migrateWithin(transaction, at, { migrations }));
 }
 
 /** As `migrate`, for a store that must be there: where there is none, nothing is made. @throws NoStoreError, NewerSchemaError. */
 export async function migrateExisting(database: Kysely<Tables>, at: string): Promise<void> {
   await database.transaction().execute(async (transaction) => {
     if ((await lastStep(transaction)) === null) throw new NoStoreError();
-    await migrateWithin(transaction, at, LATEST_STEP);
+    await migrateWithin(transaction, at);
   });
 }
 
 /**
- * Takes the steps up to `until`, as part of a transaction.
+ * Takes the steps up to `until`, or all, as part of a transaction.
  *
  * @returns how many steps the store had taken before.
  * @throws NewerSchemaError.
  */
-export async function migrateWithin(transaction: Transaction<Tables>, at: string, until: string): Promise<number> {
+export async function migrateWithin(
+  transaction: Transaction<Tables>,
+  at: string,
+  { until, migrations = MIGRATIONS }: { readonly until?: string; readonly migrations?: Migrations | undefined } = {},
+): Promise<number> {
   const { adapter } = transaction.getExecutor();
   await adapter.acquireMigrationLock(transaction, { lockTable: MIGRATION_TABLE, lockRowId: "" });
   await sql`create table if not exists ${sql.table(MIGRATION_TABLE)}
-    (name varchar(255) not null primary key, timestamp varchar(255) not null)`.execute(transaction);
-  const taken = await takenSteps(transaction);
-  for (const [name, step] of Object.entries(MIGRATIONS)) {
+    (name varchar(255) not null primary key, taken_at varchar(255) not null)`.execute(transaction);
+  const taken = await takenSteps(transaction, migrations);
+  for (const [name, takeStep] of Object.entries(migrations)) {
     if (!taken.includes(name)) {
-      await step.up(transaction);
+      await takeStep(transaction);
       await sql`insert into ${sql.table(MIGRATION_TABLE)} values (${name}, ${at})`.execute(transaction);
     }
     if (name === until) break;
@@ -71,16 +73,16 @@ export async function migrateWithin(transaction: Transaction<Tables>, at: string
  * @throws NewerSchemaError.
  */
 export async function lastStep(database: Kysely<Tables>): Promise<string | null> {
-  const tables = await database.introspection.getTables({ withInternalKyselyTables: true });
+  const tables = await database.introspection.getTables();
   if (!tables.some(({ name }) => name === MIGRATION_TABLE)) return null;
-  return (await takenSteps(database)).at(-1) ?? null;
+  return (await takenSteps(database, MIGRATIONS)).at(-1) ?? null;
 }
 
 /** @throws NewerSchemaError where one of them is unknown here. */
-async function takenSteps(database: Kysely<Tables>): Promise<readonly string[]> {
+async function takenSteps(database: Kysely<Tables>, migrations: Migrations): Promise<readonly string[]> {
   const query = sql<{ readonly name: string }>`select name from ${sql.table(MIGRATION_TABLE)} order by name`;
   const { rows } = await query.execute(database);
-  const unknown = rows.findLast(({ name }) => !Object.hasOwn(MIGRATIONS, name));
+  const unknown = rows.findLast(({ name }) => !Object.hasOwn(migrations, name));
   if (unknown !== undefined) throw new NewerSchemaError(unknown.name);
   return rows.map(({ name }) => name);
 }

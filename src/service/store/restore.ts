@@ -9,7 +9,7 @@ import { backupUnreadable, copyProblem, notABackup, notEmpty } from "./copy-prob
 import { copyTables } from "./copy.ts";
 import type { CopyMachine, CopyOptions, CopyOutcome, RowCounts } from "./copy.ts";
 import { lockDirectory } from "./instance-lock.ts";
-import { lastStep, LATEST_STEP, migrateWithin, MIGRATION_TABLE, NewerSchemaError } from "./migrator.ts";
+import { lastStep, migrateWithin, MIGRATION_TABLE, NewerSchemaError } from "./migrator.ts";
 import { openSqliteFile, openSqliteWriter } from "./sqlite-store.ts";
 import { describeLocation } from "./store-problem.ts";
 import type { StoreLocation } from "./store.ts";
@@ -137,12 +137,12 @@ async function fill(
     // Before anything is touched; and under the lock of the schema, for a service that starts just now.
     const present = await lastStep(to);
     if (present !== null && !(await removeEmpty(to, await tableShapes(present), location))) return null;
-    if ((await migrateWithin(to, at, schema)) > 0) return null;
+    if ((await migrateWithin(to, at, { until: schema })) > 0) return null;
     const rows = await source
       .transaction()
       .setAccessMode("read only")
       .execute((from) => copyTables(from, to, shapes, options));
-    await migrateWithin(to, at, LATEST_STEP);
+    await migrateWithin(to, at);
     return rows;
   });
 }

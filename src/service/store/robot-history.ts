@@ -39,18 +39,15 @@ function sha256(text: string): string {
   return hash("sha256", text, "base64url");
 }
 
-const kept = z.string().nullish();
-
-/** Entries of earlier programs say less. */
 const detailsSchema = z.object({
-  address: kept,
-  contested: z.boolean().nullish(),
-  configuration_digest: kept,
-  robot_type_id: kept,
-  region: kept,
-  site: kept,
-  labels_sha256: kept,
-  contract_sha256: kept,
+  address: z.string(),
+  contested: z.boolean().default(false),
+  configuration_digest: z.string(),
+  robot_type_id: z.string(),
+  region: z.string(),
+  site: z.string().nullable(),
+  labels_sha256: z.string(),
+  contract_sha256: z.string().nullable(),
 } satisfies Readonly<Record<DetailName | "address" | "contested", z.ZodType>>);
 
 type ReadDetails = z.output<typeof detailsSchema>;
@@ -96,22 +93,18 @@ export async function readRobotHistory(
     .select(["at", "actor", "details", "label"])
     .orderBy("place")
     .execute();
-  const details = rows.map((row) => detailsSchema.parse(JSON.parse(row.details)));
-  return rows.slice(0, count).map(({ at, actor: id, label }, index) => {
-    const { configuration_digest = null, robot_type_id = null, region = null, site = null } = details[index] ?? {};
-    const { address = null, contested: isContested } = details[index] ?? {};
-    const changed = changedMembers(details[index + 1], details[index]);
-    const [actor, contested] = [{ id, label }, isContested === true];
+  const records = rows.map(({ at, actor, label, details }) => {
+    return { at, actor: { id: actor, label }, details: detailsSchema.parse(JSON.parse(details)) };
+  });
+  return records.slice(0, count).map(({ at, actor, details }, index) => {
+    const { configuration_digest, robot_type_id, region, site, address, contested } = details;
+    const changed = changedMembers(records[index + 1]?.details, details);
     return { at, configuration_digest, changed, robot_type_id, region, site, actor, address, contested };
   });
 }
 
-/** Null where either entry does not say enough to tell: part of a truth would read like the whole. */
-function changedMembers(before: ReadDetails | undefined, after: ReadDetails | undefined): Member[] | null {
-  if (before === undefined || after === undefined || !isWhole(before) || !isWhole(after)) return null;
+/** Null where the entry before is not there. */
+function changedMembers(before: ReadDetails | undefined, after: ReadDetails): Member[] | null {
+  if (before === undefined) return null;
   return REGISTRATION_MEMBERS.filter((member) => before[DETAIL_OF[member]] !== after[DETAIL_OF[member]]);
-}
-
-function isWhole(details: ReadDetails): boolean {
-  return Object.values(DETAIL_OF).every((name) => details[name] !== undefined);
 }

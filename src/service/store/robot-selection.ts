@@ -1,7 +1,6 @@
 import { hash } from "node:crypto";
 
-import { sql } from "kysely";
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 
 import { parseJson } from "../json/parse-json.ts";
 import type { Json } from "../json/parse-json.ts";
@@ -48,43 +47,6 @@ const insertLabel = prepare<Tables["robot_labels"], never>((database, parameter)
     robot_id: parameter("robot_id"),
   }),
 );
-
-interface OldRow {
-  readonly id: string;
-  readonly organization_id: string;
-  readonly labels: string;
-  readonly contract: string | null;
-}
-
-/** A contract may be large. */
-const ROWS_AT_ONCE = 100;
-
-/** Part of a migration: labels and equipment of the robots that are there. */
-export async function fillSelection(database: Pick<Kysely<unknown>, "getExecutor">): Promise<void> {
-  for (let after: string | undefined = ""; after !== undefined;) {
-    const { rows }: { readonly rows: readonly OldRow[] } = await sql<OldRow>`
-      select id, organization_id, labels, contract from robots
-      where id > ${after} and (labels <> '{}' or contract is not null) order by id limit ${ROWS_AT_ONCE}`.execute(
-      database,
-    );
-    for (const { id, organization_id, labels, contract } of rows) {
-      const { equipment, equipment_sha256 } = equipmentOf(contract);
-      await sql`update robots set equipment = ${equipment}, equipment_sha256 = ${equipment_sha256} where id = ${id}`.execute(
-        database,
-      );
-      for (const label of storedLabels(labels)) {
-        await sql`insert into robot_labels values (${organization_id}, ${labelHash(label)}, ${id})`.execute(database);
-      }
-    }
-    after = rows.at(-1)?.id;
-  }
-}
-
-function storedLabels(text: string): readonly Label[] {
-  const labels = parseStored(text);
-  if (!(labels instanceof Map)) return [];
-  return [...labels].flatMap(([name, value]): readonly Label[] => (typeof value === "string" ? [[name, value]] : []));
-}
 
 function parseStored(text: string): Json {
   const parsed = parseJson(text);

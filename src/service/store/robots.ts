@@ -213,8 +213,6 @@ const upsert = prepare<
         ]);
         const isSame = and([
           isFitted,
-          // Entered by an earlier release: it is entered now.
-          eb("robots.changed_at", "<>", ""),
           eb("robots.configuration_digest", "=", ref("excluded.configuration_digest")),
           eb("robots.labels", "=", ref("excluded.labels")),
           // No site is empty.

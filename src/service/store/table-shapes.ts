@@ -2,7 +2,7 @@ import { DatabaseSync } from "node:sqlite";
 
 import { Kysely, sql } from "kysely";
 
-import { migrateWithin } from "./migrator.ts";
+import { migrateWithin, MIGRATION_TABLE } from "./migrator.ts";
 import { NodeSqliteDialect } from "./sqlite-dialect.ts";
 import type { Tables } from "./tables.ts";
 
@@ -22,7 +22,7 @@ export async function tableShapes(step: string): Promise<readonly TableShape[]> 
   await using database = await emptyStore(step);
   const { rows } = await sql<{ readonly name: string }>`
     select name from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\\'
-    and name not like 'kysely\_%' escape '\\' order by name`.execute(database);
+    and name <> ${MIGRATION_TABLE} order by name`.execute(database);
   const shapes = await Promise.all(rows.map(({ name }) => readShape(database, name)));
   return inOrderOfReference(shapes);
 }
@@ -42,7 +42,7 @@ export async function hasSchemaOf(database: Kysely<Tables>, step: string, more: 
 
 async function emptyStore(step: string): Promise<Kysely<Tables>> {
   const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
-  await database.transaction().execute((transaction) => migrateWithin(transaction, "", step));
+  await database.transaction().execute((transaction) => migrateWithin(transaction, "", { until: step }));
   return database;
 }
 
@@ -50,7 +50,7 @@ async function emptyStore(step: string): Promise<Kysely<Tables>> {
 async function namesIn(database: Kysely<Tables>): Promise<readonly string[]> {
   const { rows } = await sql<{ readonly name: string }>`
     select type || ' ' || name as name from sqlite_schema where name not like 'sqlite\_%' escape '\\'
-    and name not like 'kysely\_%' escape '\\'`.execute(database);
+    and name <> ${MIGRATION_TABLE}`.execute(database);
   return rows.map(({ name }) => name);
 }
 

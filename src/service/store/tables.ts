@@ -25,8 +25,8 @@ export interface Tables {
     last_used_at: string | null;
     expires_at: string | null;
     revoked_at: string | null;
-    /** Id of the key it was made with, by itself or through a session, or `command`; null where that was not kept. */
-    created_by: string | null;
+    /** Id of the key it was made with, by itself or through a session, or `command`. */
+    created_by: string;
     /** The key that it ends with; null for one that goes on alone. */
     parent_id: string | null;
     /** JSON array of the names of the only robots it may set up; null for any. */
@@ -58,16 +58,16 @@ export interface Tables {
     refitted_at: string;
     /** When anything of its registration last became other than before. */
     changed_at: string;
-    /** Audit entries of its last registration and of the one before; null where there is none. */
-    audit_id: string | null;
+    /** Audit entries of its last registration and of the one before, null where there was none. */
+    audit_id: string;
     previous_audit_id: string | null;
     /** JSON array of changes, newest first, as registrations/contest.ts judges them. */
     recent_changes: string;
     /** Since when, and when last, two computers registered its name in turn; null where that was never seen. */
     contested_since: string | null;
     contested_at: string | null;
-    /** The key it was first registered with, by itself or through a session; null where that was not kept. */
-    made_by: string | null;
+    /** The key it was first registered with, by itself or through a session. */
+    made_by: string;
   };
 
   /** Each label of each robot, so that those with a label are found by an index. */
@@ -142,8 +142,8 @@ export interface Tables {
     peak_active_robots: number;
     /** JSON array of milliseconds since the epoch: start and end of each window, in their order. */
     operating_windows: string;
-    /** JSON object of kind and selector: how its members were chosen. Null for a fleet made before this was kept. */
-    selection: string | null;
+    /** JSON object of kind and selector: how its members were chosen. */
+    selection: string;
     /** Generation the fleet works with. */
     generation_id: string;
     /** Generation that is to replace it. */
@@ -219,10 +219,11 @@ export interface Tables {
     /** Lowercase hex SHA-256, as of every secret here. */
     verifier_sha256: string;
     callback_url: string;
-    /** Who started it: address and program. Null where that was not kept. */
-    client_address: string | null;
-    /** The address, or the /48 of an IPv6 address; empty where that was not kept. */
+    /** Who started it. */
+    client_address: string;
+    /** The address, or the /48 of an IPv6 address. */
     client_site: string;
+    /** As its User-Agent says; null without one. */
     client_program: string | null;
     /** How the token gets to the program, as the person who approved it said; null until then. */
     delivery: "redirect" | "poll" | null;

@@ -21,6 +21,7 @@ import { openBackstage } from "../../support/organizations.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import type { RunningService, ServiceOptions } from "../../support/service.ts";
 import { startService } from "../../support/service.ts";
+import { fleetRow, robotRow } from "../../support/rows.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 
 const FROM_CONSOLE = { "x-robot-policy-console": "1" };
@@ -329,14 +330,12 @@ describeOnEachStore("the change feed", (newStore) => {
     await insert(store, "endpoints", { ...endpoint, contrary_probes: 0, next_probe_at: at });
     const soon_ms = Date.now() + 100_000;
     const windows = JSON.stringify([soon_ms, soon_ms + 100_000]);
-    const fleet = { id: "f", organization_id, name: "f", readiness_mode: "scheduled", peak_active_robots: 1 };
-    await insert(store, "fleets", { ...fleet, operating_windows: windows, generation_id: "g", created_at: at });
+    const fleet = { id: "f", organization_id, name: "f", readiness_mode: "scheduled", generation_id: "g" } as const;
+    await insert(store, "fleets", fleetRow({ ...fleet, operating_windows: windows }));
     const window = { organization_id, fleet_id: "f", starts_ms: soon_ms, ends_ms: soon_ms + 100_000 };
     await insert(store, "fleet_windows", window);
     await insert(store, "generations", { id: "g", fleet_id: "f", subject: "m", checkpoint_id: "c", created_at: at });
-    const times = { created_at: at, updated_at: at, refitted_at: at, changed_at: at };
-    const robot = { id: "r", organization_id, name: "r", robot_type_id: "t", region: "eu", configuration_digest: "d" };
-    await insert(store, "robots", { ...robot, labels: "{}", view: "{}", ...times });
+    await insert(store, "robots", robotRow({ id: "r", organization_id, name: "r" }));
     const deployment = { id: "d", organization_id, robot_id: "r", model_slug: "m", checkpoint_id: "c", region: "eu" };
     await insert(store, "deployments", { ...deployment, status: "preparing", generation_id: "g2", created_at: at });
   }

@@ -13,6 +13,7 @@ import { openStore } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
+import { fleetRow, robotRow } from "../../support/rows.ts";
 
 const newId = createIds(testMachine.clock, testMachine.random);
 const NOW = "2026-06-01T12:00:00.000Z";
@@ -59,20 +60,17 @@ describeOnEachStore("fleets of robots that each have a large contract of their o
         .execute();
       for (const [index, id] of robots.entries()) {
         const contract = contractOf(index, index % 2 === 0 ? ["wrist"] : []);
-        const row = { id, organization_id, name: `r${index}`, robot_type_id: "t", region: "r", labels: "{}" };
         const judged = { contract, ...equipmentOf(contract) };
-        const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW, changed_at: NOW };
         await transaction
           .insertInto("robots")
-          .values({ ...row, ...judged, ...times, configuration_digest: "", recent_changes: "[]", view: "{}" })
+          .values(robotRow({ id, organization_id, name: `r${index}`, ...judged }))
           .execute();
       }
       for (let index = 0; index < FLEETS; index += 1) {
         const [id, generation_id] = [newId("fleet"), newId("gen")];
-        const fleet = { id, organization_id, name: `f${index}`, peak_active_robots: 1, operating_windows: "[]" };
         await transaction
           .insertInto("fleets")
-          .values({ ...fleet, readiness_mode: "always_ready", generation_id, created_at: NOW })
+          .values(fleetRow({ id, organization_id, name: `f${index}`, generation_id }))
           .execute();
         await transaction
           .insertInto("generations")

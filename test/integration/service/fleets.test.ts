@@ -30,6 +30,7 @@ import { memoryFolder } from "../../support/memory.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
 import { times } from "../../support/tier.ts";
+import { fleetRow } from "../../support/rows.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 const LATER_MS = NOW_MS + 42_000;
@@ -248,25 +249,15 @@ describeOnEachStore("fleets", (newStore) => {
   it("an organization has FLEETS_MAXIMUM of them and no more", async () => {
     await using site = await openSite(newStore);
     await site.addRobots(["a", "b"]);
-    const fleet = {
-      organization_id: ORGANIZATION,
-      readiness_mode: "on_demand" as const,
-      peak_active_robots: 1,
-      operating_windows: "[]",
-      generation_id: "gen_x",
-      update_generation_id: null,
-      created_at: iso(0),
-    };
+    const fleet = { organization_id: ORGANIZATION, generation_id: "gen_x" };
     const fill = (from: number, to: number) =>
       site.store.write((transaction) =>
         transaction
           .insertInto("fleets")
           .values(
-            Array.from({ length: to - from }, (_, index) => ({
-              ...fleet,
-              id: `f${from + index}`,
-              name: `f${from + index}`,
-            })),
+            Array.from({ length: to - from }, (_, index) =>
+              fleetRow({ ...fleet, id: `f${from + index}`, name: `f${from + index}` }),
+            ),
           )
           .execute(),
       );

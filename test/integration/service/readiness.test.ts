@@ -27,6 +27,7 @@ import { memoryFolder } from "../../support/memory.ts";
 import { QUICK } from "../../support/replicas.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
+import { fleetRow } from "../../support/rows.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 /** Where a probe that a busy machine is late with would be one too many. */
@@ -327,16 +328,10 @@ async function addFleet(store: Store, parts: Pick<Tables["fleets"], "readiness_m
   await store.write(async (transaction) => {
     const created_at = iso(0);
     await transaction.insertInto("organizations").values({ id: "org_1", name: "org_1", created_at }).execute();
-    const ids = {
-      id: "fleet_1",
-      organization_id: "org_1",
-      name: "f",
-      generation_id: "gen_1",
-      update_generation_id: null,
-    };
+    const ids = { id: "fleet_1", organization_id: "org_1", name: "f", generation_id: "gen_1" };
     await transaction
       .insertInto("fleets")
-      .values({ ...ids, ...parts, peak_active_robots: 1, created_at })
+      .values(fleetRow({ ...ids, ...parts, created_at }))
       .execute();
     const generation = { id: "gen_1", fleet_id: "fleet_1", subject: "pi", checkpoint_id: CHECKPOINT, created_at };
     await transaction

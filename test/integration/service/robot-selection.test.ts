@@ -8,6 +8,7 @@ import { makeFleet } from "../../../src/service/operations/fleet-changes.ts";
 import type { ServiceParts } from "../../support/service-parts.ts";
 import { openServiceParts } from "../../support/service-parts.ts";
 import { describeOnEachStore } from "../../support/stores.ts";
+import { robotRow } from "../../support/rows.ts";
 
 type Selector = NonNullable<FleetCreate["selection"]["selector"]>;
 
@@ -64,18 +65,11 @@ describeOnEachStore("selectors", (newStore) => {
 
   it("find those who match among many who do not, oldest first, and no more than one beyond the maximum", async () => {
     await using parts = await openServiceParts(await newStore());
-    const now = parts.at();
-    const row = { organization_id: "org_1", robot_type_id: "t", region: "r", configuration_digest: "", labels: "{}" };
-    const times = { created_at: now, updated_at: now, refitted_at: now, changed_at: now };
-    const robots = Array.from({ length: 4500 }, (_, index) => ({
-      ...row,
-      ...times,
-      id: `rob_${String(index).padStart(5, "0")}`,
-      name: `r${index}`,
-      site: index % 1500 === 1499 ? "rare" : null,
-      view: "{}",
-      recent_changes: "[]",
-    }));
+    const robots = Array.from({ length: 4500 }, (_, index) => {
+      const id = `rob_${String(index).padStart(5, "0")}`;
+      const site = index % 1500 === 1499 ? "rare" : null;
+      return robotRow({ id, organization_id: "org_1", name: `r${index}`, site });
+    });
     await parts.store.write(async (transaction) => {
       for (let start = 0; start < robots.length; start += 500) {
         await transaction

@@ -18,6 +18,7 @@ import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import { startService } from "../../support/service.ts";
+import { fleetRow, robotRow } from "../../support/rows.ts";
 
 /** Whoever sleeps lets others in anyway; here nobody does. */
 const machine = { ...testMachine, clock: { ...testMachine.clock, sleep: () => Promise.resolve() } };
@@ -56,12 +57,7 @@ async function open(): Promise<Store> {
         .execute();
     }
     for (const { id, name } of robots) {
-      const row = { id, name, organization_id, robot_type_id: "t", region: "r", labels: "{}", view: "{}" };
-      const times = { created_at: NOW, updated_at: NOW, refitted_at: NOW, changed_at: NOW };
-      await transaction
-        .insertInto("robots")
-        .values({ ...row, ...times, configuration_digest: "", recent_changes: "[]" })
-        .execute();
+      await transaction.insertInto("robots").values(robotRow({ id, name, organization_id })).execute();
       const deployment = { id: newId("dep"), organization_id, robot_id: id, region: "r", status: "active" } as const;
       const model = { model_slug: "a", checkpoint_id: "ckpt_a", generation_id: newId("gen") };
       await transaction
@@ -71,17 +67,8 @@ async function open(): Promise<Store> {
     }
     for (let index = 0; index < FLEETS; index += 1) {
       const [fleet_id, generation_id, update_generation_id] = [newId("fleet"), newId("gen"), newId("gen")];
-      const fleet = {
-        id: fleet_id,
-        organization_id,
-        name: `f${index}`,
-        peak_active_robots: 1,
-        operating_windows: "[]",
-      };
-      await transaction
-        .insertInto("fleets")
-        .values({ ...fleet, readiness_mode: "always_ready", generation_id, update_generation_id, created_at: NOW })
-        .execute();
+      const fleet = { id: fleet_id, organization_id, name: `f${index}`, generation_id, update_generation_id };
+      await transaction.insertInto("fleets").values(fleetRow(fleet)).execute();
       await transaction
         .insertInto("generations")
         .values([

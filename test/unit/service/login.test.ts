@@ -28,7 +28,7 @@ const pending: LoginRow = {
   id: "login_1",
   verifier_sha256: hashSecret(VERIFIER),
   callback_url: "http://127.0.0.1:1/",
-  client_address: null,
+  client_address: "198.51.100.1",
   client_site: "198.51.100.1",
   client_program: null,
   delivery: null,

@@ -552,7 +552,7 @@ describe("deriveFleet: whatever the store holds", () => {
       ...fleet({ peak_active_robots: peak }),
       members,
       created_at: at(0),
-      selection: null,
+      selection: "{}",
       generations: [],
     };
     expect(deriveDetails(given, NOW_MS).members.at(-1)).toMatchObject({
@@ -572,7 +572,7 @@ describe("deriveFleet: whatever the store holds", () => {
           robot_type_id: "arm",
           site: null,
         }));
-        const whole = { ...given, members, created_at: at(0), selection: null, generations: [] };
+        const whole = { ...given, members, created_at: at(0), selection: "{}", generations: [] };
         const { registered: _registered, ...counts } = deriveFleet(whole, NOW_MS).robots;
         const told = deriveDetails(whole, NOW_MS).members;
         for (const [state, count] of Object.entries(counts)) {

@@ -76,7 +76,7 @@ describe("openStore", () => {
     await rm(join(directory, "service.db"));
     await (await open())[Symbol.asyncDispose]();
     const newer = new DatabaseSync(join(directory, "service.db"));
-    newer.exec("insert into kysely_migration values ('9999-later', '2030')");
+    newer.exec("insert into migrations values ('9999-later', '2030')");
     newer.close();
     await expect(open()).rejects.toThrow("a newer robot-policy-service wrote it (schema 9999-later)");
   });

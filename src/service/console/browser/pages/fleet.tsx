@@ -174,7 +174,6 @@ function noteOf(fleet: FleetView): string {
 }
 
 function selectionText(selection: FleetDetails["selection"]): string | null {
-  if (selection === null) return null;
   if (selection.selector === null) return "name";
   const { site, region, robot_type_id, labels = {} } = selection.selector;
   const parts = [["site", site], ["region", region], ["type", robot_type_id], ...Object.entries(labels)].flatMap(

@@ -15,8 +15,7 @@ export interface WaitingLogin {
   /** Shown by the terminal too. */
   readonly user_code: string;
   readonly callback_url: string;
-  /** Who started it; null where that was not kept. */
-  readonly client_address: string | null;
+  readonly client_address: string;
   readonly client_program: string | null;
   /** Whether this browser has the same address, as the service sees it. */
   readonly is_own_address: boolean;
@@ -119,8 +118,7 @@ export function Question({ login, is_busy, problem, exchange, decide }: Question
 function Asker({ login: { client_address, client_program, is_own_address } }: Pick<QuestionProps, "login">) {
   return (
     <>
-      <span class="mono">{visible(client_program ?? "a program")}</span> at{" "}
-      <span class="mono">{client_address ?? "an unknown address"}</span>
+      <span class="mono">{visible(client_program ?? "a program")}</span> at <span class="mono">{client_address}</span>
       {is_own_address ? ", the address that you have too" : ", which is not the address that you have"}
     </>
   );

@@ -200,14 +200,10 @@ function History({ records }: { readonly records: readonly RegistrationRecord[] 
             {record.contested ? " (contested)" : null}
           </td>
           <td>
-            {record.configuration_digest === null ? (
-              <span class="muted">–</span>
-            ) : (
-              <DigestChip digest={record.configuration_digest} />
-            )}
+            <DigestChip digest={record.configuration_digest} />
           </td>
           <td title={record.actor.id}>{record.actor.label ?? record.actor.id}</td>
-          <td>{record.address ?? <span class="muted">–</span>}</td>
+          <td>{record.address}</td>
         </tr>
       ))}
     </SmallTable>
