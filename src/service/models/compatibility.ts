@@ -1,14 +1,13 @@
 import { shown } from "../../manifest/shown.ts";
-import type { Json } from "../json/parse-json.ts";
 import type { AxesRequirement, Requirements } from "./requirements.ts";
-import type { Axis } from "./robot-equipment.ts";
-import { catalogEquipment, contractEquipment } from "./robot-equipment.ts";
+import type { Axis, Equipment } from "./robot-equipment.ts";
+import { catalogEquipment } from "./robot-equipment.ts";
 
 /** A robot as far as a checkpoint cares. */
 export interface RobotTraits {
   readonly robot_type_id: string;
-  /** What the robot said of itself, parsed; null for a robot that registered by its type alone. */
-  readonly contract: Json | null;
+  /** What its contract says; null for a robot that registered by its type alone. */
+  readonly equipment: Equipment | null;
 }
 
 /** Names a sentence lists before it says how many more there are. */
@@ -24,8 +23,8 @@ const LISTED_NAMES = 8;
  * contract holds.
  */
 export function incompatibility(robot: RobotTraits, requirements: Requirements): string | null {
-  const { robot_type_id, contract } = robot;
-  const equipment = contract === null ? catalogEquipment(robot_type_id) : contractEquipment(contract);
+  const { robot_type_id } = robot;
+  const equipment = robot.equipment ?? catalogEquipment(robot_type_id);
   return (
     lackOfType(robot_type_id, requirements.robot_types) ??
     lackOfCameras(equipment.camera_roles, requirements.camera_roles) ??

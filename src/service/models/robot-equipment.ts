@@ -1,15 +1,24 @@
+import * as z from "zod";
+
 import type { CatalogRow } from "../../manifest/catalog.ts";
 import { catalogAxes } from "../../manifest/catalog-axes.ts";
 import { CATALOG_ROWS } from "../../manifest/catalog-rows.ts";
-import type { Json, JsonObject } from "../json/parse-json.ts";
+
+const axisSchema = z.object({
+  /** `group.element.quantity`. */
+  name: z.string(),
+  /** Canonical, such as `rad/s`; null where a contract does not say. */
+  unit: z.string().nullable(),
+});
+
+const equipmentSchema = z.object({
+  camera_roles: z.array(z.string()).nullable(),
+  state_axes: z.array(axisSchema).nullable(),
+  action_axes: z.array(axisSchema).nullable(),
+});
 
 /** One element of a state or action vector. */
-export interface Axis {
-  /** `group.element.quantity`. */
-  readonly name: string;
-  /** Canonical, such as `rad/s`; null where a contract does not say. */
-  readonly unit: string | null;
-}
+export type Axis = Readonly<z.output<typeof axisSchema>>;
 
 /** What a robot has to see, feel and act with. Null is unknown, not none. */
 export interface Equipment {
@@ -28,44 +37,38 @@ export function catalogEquipment(robot_type_id: string): Equipment {
 /**
  * What a contract says. It speaks for the whole robot: what it does not name is not there.
  *
- * @param contract any JSON; members that are not of a contract's shape are passed over.
+ * @param contract any JSON; members and items that are not of a contract's shape are passed over.
  */
-export function contractEquipment(contract: Json): Equipment {
-  return {
-    camera_roles: objectsIn(contract, "cameras").flatMap((camera) => textsOf(camera.get("role"))),
-    state_axes: axesIn(contract, "state_axes"),
-    action_axes: axesIn(contract, "action_axes"),
-  };
+export function contractEquipment(contract: unknown): Equipment {
+  const { cameras, state_axes, action_axes } = contractSchema.parse(contract);
+  return { camera_roles: cameras.map(({ role }) => role), state_axes, action_axes };
 }
 
 /**
- * The part of a contract that checkpoints judge a robot by: itself a contract, which `contractEquipment` reads like the whole one. Robots
- * that differ in nothing else, such as serial numbers, have the same.
+ * Equipment as the store keeps it.
+ *
+ * @throws where the text was not made of an `Equipment`.
  */
-export function judgedPart(contract: Json): string {
-  const { camera_roles, state_axes, action_axes } = contractEquipment(contract);
-  return JSON.stringify({ cameras: camera_roles?.map((role) => ({ role })), state_axes, action_axes });
+export function parseEquipment(text: string): Equipment {
+  return equipmentSchema.parse(JSON.parse(text));
 }
 
-function axesIn(contract: Json, member: string): readonly Axis[] {
-  return objectsIn(contract, member).flatMap((axis) => {
-    const [unit = null] = textsOf(axis.get("unit"));
-    return textsOf(axis.get("name")).map((name) => ({ name, unit }));
-  });
+/** A list of the items that are of this shape. */
+function itemsOf<Item>(item: z.ZodType<Item>) {
+  const items = z.array(z.unknown()).transform((given) =>
+    given.flatMap((each) => {
+      const read = item.safeParse(each);
+      return read.success ? [read.data] : [];
+    }),
+  );
+  return items.catch([]);
 }
 
-function objectsIn(value: Json, member: string): readonly JsonObject[] {
-  const items = isObject(value) ? value.get(member) : undefined;
-  return Array.isArray(items) ? items.filter(isObject) : [];
-}
+const axes = itemsOf(axisSchema.extend({ unit: axisSchema.shape.unit.catch(null) }));
 
-function textsOf(value: Json | undefined): readonly string[] {
-  return typeof value === "string" ? [value] : [];
-}
-
-function isObject(value: Json): value is JsonObject {
-  return value instanceof Map;
-}
+const contractSchema = z
+  .object({ cameras: itemsOf(z.object({ role: z.string() })), state_axes: axes, action_axes: axes })
+  .catch({ cameras: [], state_axes: [], action_axes: [] });
 
 function equipmentOf(row: CatalogRow): Equipment {
   const { state, action } = catalogAxes(row);

@@ -1,8 +1,8 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
-import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "../readiness/fleet-facts.ts";
+import type { FleetDetailFacts, FleetFacts, GenerationFacts, GenerationRow, Member } from "../readiness/fleet-facts.ts";
 import { deploymentOf } from "./fleet-facts.ts";
 import { findFleetFacts } from "./fleets.ts";
-import { loadObstacles } from "./obstacles.ts";
+import { findObstacles } from "./obstacles.ts";
 import type { Reader } from "./store.ts";
 
 /** What the details of one fleet are derived from; undefined for one of another organization too. */
@@ -49,18 +49,11 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     .where("fleet_id", "=", id)
     .orderBy("robots.id")
     .execute();
-  const requirements = await loadRequirements(
-    reader,
-    [active, ...(update === null ? [] : [update])].map(({ checkpoint_id }) => checkpoint_id),
-  );
-  const asked = [...new Set(requirements.values())];
-  const obstacleOf = await loadObstacles(
-    reader,
-    rows.flatMap((row) => asked.map((each) => [row, each] as const)),
-  );
-  const judge = (row: (typeof rows)[number], checkpoint_id: string) =>
-    obstacleOf(row, requirements.get(checkpoint_id) ?? "");
-  return rows.map((row) => ({
+  const obstaclesOf = async ({ checkpoint_id }: GenerationFacts) =>
+    findObstacles(reader, rows, await findRequirements(reader, checkpoint_id));
+  const obstacles = await obstaclesOf(active);
+  const update_obstacles = update === null ? [] : await obstaclesOf(update);
+  return rows.map((row, index) => ({
     robot_id: row.robot_id,
     robot_type_id: row.robot_type_id,
     site: row.site,
@@ -68,20 +61,17 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     example: row.name,
     region: row.region,
     deployment: deploymentOf(row, active),
-    obstacle: judge(row, active.checkpoint_id),
-    update_obstacle: update === null ? null : judge(row, update.checkpoint_id),
+    obstacle: obstacles[index] ?? null,
+    update_obstacle: update_obstacles[index] ?? null,
   }));
 }
 
-/** As the rows of the checkpoints have them. */
-async function loadRequirements(
-  reader: Reader,
-  checkpoint_ids: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  const rows = await reader
+/** As the row of the checkpoint has them. */
+async function findRequirements(reader: Reader, checkpoint_id: string): Promise<string> {
+  const { requirements } = await reader
     .selectFrom("checkpoints")
-    .select(["id", "requirements"])
-    .where("id", "in", checkpoint_ids)
-    .execute();
-  return new Map(rows.map(({ id, requirements }) => [id, requirements]));
+    .select("requirements")
+    .where("id", "=", checkpoint_id)
+    .executeTakeFirstOrThrow();
+  return requirements;
 }

@@ -3,8 +3,7 @@ import type { Transaction } from "kysely";
 import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "../readiness/fleet-facts.ts";
 import { letOthersIn } from "../let-others-in.ts";
 import { parseWindows } from "../readiness/windows.ts";
-import type { ObstacleOf } from "./obstacles.ts";
-import { loadObstacles } from "./obstacles.ts";
+import { findObstacles } from "./obstacles.ts";
 import { loadPreparations } from "./preparations.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
@@ -45,10 +44,8 @@ async function loadSome(
     const update = fleet.update_generation_id === null ? null : generationOf(generations, fleet.update_generation_id);
     const rows = members.get(fleet.id) ?? [];
     if (rows.length > LARGE_FLEET) await letOthersIn();
-    const questions = (update === null ? [active] : [active, update]).flatMap(({ requirements }) =>
-      rows.map((row) => [row, requirements] as const),
-    );
-    const obstacleOf = await loadObstacles(reader, questions);
+    const obstacles = await findObstacles(reader, rows, active.requirements);
+    const update_obstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
     facts.push({
       id: fleet.id,
       name: fleet.name,
@@ -57,7 +54,14 @@ async function loadSome(
       windows: parseWindows(fleet.operating_windows),
       active: active.facts,
       update: update?.facts ?? null,
-      members: rows.map((row) => memberGroup(row, active, update, obstacleOf)),
+      members: rows.map((row, index) => ({
+        count: row.count,
+        example: row.example,
+        region: row.region,
+        deployment: deploymentOf(row, active.facts),
+        obstacle: obstacles[index] ?? null,
+        update_obstacle: update_obstacles[index] ?? null,
+      })),
     });
   }
   return facts;
@@ -134,22 +138,6 @@ function selectMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly
     .groupBy(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status", "equipment_sha256"])
     .orderBy("example")
     .execute();
-}
-
-function memberGroup(
-  row: MemberRow,
-  active: Generation,
-  update: Generation | null,
-  obstacleOf: ObstacleOf,
-): MemberGroup {
-  return {
-    count: row.count,
-    example: row.example,
-    region: row.region,
-    deployment: deploymentOf(row, active.facts),
-    obstacle: obstacleOf(row, active.requirements),
-    update_obstacle: update === null ? null : obstacleOf(row, update.requirements),
-  };
 }
 
 /** What a robot's current deployment means to a fleet that works with this generation. */

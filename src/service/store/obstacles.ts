@@ -2,127 +2,88 @@ import { hash } from "node:crypto";
 
 import type { Transaction } from "kysely";
 
-import { parseJson } from "../json/parse-json.ts";
-import type { Json } from "../json/parse-json.ts";
 import { letOthersIn } from "../let-others-in.ts";
 import { incompatibility } from "../models/compatibility.ts";
 import { parseRequirements } from "../models/requirements.ts";
+import { contractEquipment, parseEquipment } from "../models/robot-equipment.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
-/** A robot as far as checkpoints judge it. */
-export interface JudgedRobot {
-  readonly robot_type_id: string;
-  /** Of what its contract says; null where its type says everything. */
-  readonly equipment_sha256: string | null;
-  /** A robot with this equipment. */
+/** The columns that checkpoints judge a robot by. @param contract JSON text. */
+export function equipmentOf(contract: string | null): Pick<Tables["robots"], "equipment" | "equipment_sha256"> {
+  if (contract === null) return { equipment: null, equipment_sha256: null };
+  const equipment = JSON.stringify(contractEquipment(JSON.parse(contract)));
+  return { equipment, equipment_sha256: hash("sha256", equipment) };
+}
+
+/** A robot to be judged, or one that stands for all of its type and equipment. */
+export interface JudgedRobot extends Pick<Tables["robots"], "robot_type_id" | "equipment_sha256"> {
   readonly robot_id: string;
 }
 
-/** Why a checkpoint with these requirements, as its row has them, cannot drive the robot; null when it can. */
-export type ObstacleOf = (robot: JudgedRobot, requirements: string) => string | null;
-
-type Question = readonly [robot: JudgedRobot, requirements: string];
-
-/** Equipment in memory at a time: what one contract says may be as large as a request. */
-const JUDGED_AT_A_TIME = 16;
 /** Characters of equipment that are judged before others are let in. */
 const LARGE_EQUIPMENT = 16_384;
 /** Verdicts that are remembered, of a few hundred bytes each; the oldest go. */
 const VERDICTS_MAXIMUM = 100_000;
 
-/** Of all stores of the process: a verdict follows from its key alone. */
+/**
+ * Of all stores of the process: a verdict follows from its key alone. A thousand robots that each say something else are judged in 0.2 s,
+ * and again in 1 ms; every look at fleets and deployments judges them.
+ */
 const remembered = new Map<string, string | null>();
 
 /**
- * What stands between these robots and checkpoints. What a contract says is read when the first robot that says so is judged: a thousand
- * robots of one kind are judged once.
+ * Why a checkpoint cannot drive these robots, in their order; null for each that it can.
+ *
+ * Robots of one type and equipment are judged once, and one at a time is read: what a contract says may be as large as a request.
+ *
+ * @param requirements as the row of the checkpoint has them.
  */
-export async function loadObstacles(
+export async function findObstacles(
   reader: Reader | Transaction<Tables>,
-  questions: readonly Question[],
-): Promise<ObstacleOf> {
-  const keyOf = createKeys();
-  const verdicts = new Map<string, string | null>();
-  const open = new Map<string, Question>();
-  for (const question of questions) {
-    const key = keyOf(...question);
-    const known = remembered.get(key);
-    if (known === undefined) open.set(key, question);
-    else verdicts.set(key, known);
-  }
-  const unjudged = [...open];
-  for (let start = 0; start < unjudged.length; start += JUDGED_AT_A_TIME) {
-    const some = unjudged.slice(start, start + JUDGED_AT_A_TIME);
-    const equipped = some.flatMap(([, [robot]]) => (robot.equipment_sha256 === null ? [] : [robot.robot_id]));
-    const equipments = await loadEquipments(reader, equipped);
-    for (const [key, [{ robot_type_id, robot_id, equipment_sha256 }, requirements]] of some) {
-      const row = equipment_sha256 === null ? undefined : equipments.get(robot_id);
-      const verdict = incompatibility(
-        { robot_type_id, contract: readEquipment(row?.equipment ?? null) },
-        parseRequirements(requirements),
-      );
-      verdicts.set(key, verdict);
-      // Else it registered as another kind since the question was put.
-      if (equipment_sha256 === (row?.equipment_sha256 ?? null)) remember(key, verdict);
+  robots: readonly JudgedRobot[],
+  requirements: string,
+): Promise<readonly (string | null)[]> {
+  const digest = hash("sha256", requirements, "base64");
+  const obstacles: (string | null)[] = [];
+  for (const { robot_id, robot_type_id, equipment_sha256 } of robots) {
+    const key = JSON.stringify([robot_type_id, equipment_sha256, digest]);
+    let obstacle = remembered.get(key);
+    if (obstacle === undefined) {
+      const row = equipment_sha256 === null ? null : await findEquipment(reader, robot_id);
+      const equipment = row === null || row.equipment === null ? null : parseEquipment(row.equipment);
+      obstacle = incompatibility({ robot_type_id, equipment }, parseRequirements(requirements));
+      // Else it registered with other equipment meanwhile.
+      if (equipment_sha256 === (row?.equipment_sha256 ?? null)) remember(key, obstacle);
       if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await letOthersIn();
     }
+    obstacles.push(obstacle);
   }
-  return (robot, requirements) => {
-    const verdict = verdicts.get(keyOf(robot, requirements));
-    if (verdict === undefined) throw new Error("Nobody asked before whether a checkpoint can drive this robot");
-    return verdict;
-  };
+  return obstacles;
 }
 
 /** The same of one robot. */
 export async function findObstacle(
   reader: Reader | Transaction<Tables>,
-  ...question: Question
+  robot: JudgedRobot,
+  requirements: string,
 ): Promise<string | null> {
-  const obstacleOf = await loadObstacles(reader, [question]);
-  return obstacleOf(...question);
+  const [obstacle = null] = await findObstacles(reader, [robot], requirements);
+  return obstacle;
 }
 
-/** Requirements are the same few texts again and again. */
-function createKeys(): (...question: Question) => string {
-  const digests = new Map<string, string>();
-  return ({ robot_type_id, equipment_sha256 }, requirements) => {
-    let digest = digests.get(requirements);
-    if (digest === undefined) {
-      digest = hash("sha256", requirements, "base64");
-      digests.set(requirements, digest);
-    }
-    return JSON.stringify([robot_type_id, equipment_sha256, digest]);
-  };
-}
-
-type EquipmentRow = Pick<Tables["robots"], "id" | "equipment" | "equipment_sha256">;
-
-async function loadEquipments(
-  reader: Reader | Transaction<Tables>,
-  robot_ids: readonly string[],
-): Promise<ReadonlyMap<string, EquipmentRow>> {
-  if (robot_ids.length === 0) return new Map();
-  const rows = await reader
+function findEquipment(reader: Reader | Transaction<Tables>, robot_id: string) {
+  return reader
     .selectFrom("robots")
-    .select(["id", "equipment", "equipment_sha256"])
-    .where("id", "in", robot_ids)
-    .execute();
-  return new Map(rows.map((row) => [row.id, row]));
+    .select(["equipment", "equipment_sha256"])
+    .where("id", "=", robot_id)
+    .executeTakeFirstOrThrow();
 }
 
-function readEquipment(text: string | null): Json | null {
-  if (text === null) return null;
-  const parsed = parseJson(text);
-  if (parsed.state !== "parsed") throw new Error("The store has equipment that is not JSON");
-  return parsed.value;
-}
-
-function remember(key: string, verdict: string | null): void {
+function remember(key: string, obstacle: string | null): void {
   for (const oldest of remembered.keys()) {
     if (remembered.size < VERDICTS_MAXIMUM) break;
     remembered.delete(oldest);
   }
-  remembered.set(key, verdict);
+  remembered.set(key, obstacle);
 }

@@ -1,5 +1,5 @@
 import type { GenerationFacts } from "../readiness/fleet-facts.ts";
-import { loadObstacles } from "./obstacles.ts";
+import { findObstacles } from "./obstacles.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -24,11 +24,8 @@ export async function loadPreviewedRobots(
     .where("organization_id", "=", organization_id)
     .where("id", "in", robot_ids)
     .execute();
-  const questions = requirements === null ? [] : rows.map((row) => [row, requirements] as const);
-  const obstacleOf = await loadObstacles(reader, questions);
-  return new Map(
-    rows.map((row) => [row.id, { ...row, obstacle: requirements === null ? null : obstacleOf(row, requirements) }]),
-  );
+  const obstacles = requirements === null ? [] : await findObstacles(reader, rows, requirements);
+  return new Map(rows.map((row, index) => [row.id, { ...row, obstacle: obstacles[index] ?? null }]));
 }
 
 /** What judges robots by a checkpoint: its requirements as its row has them, and its endpoints by region. */

@@ -3,10 +3,11 @@ import type { Kysely, Transaction } from "kysely";
 
 import type { RobotSetup } from "../../api/robots.ts";
 import { printJson } from "../json/print-json.ts";
+import { equipmentOf } from "./obstacles.ts";
 import type { PageRange } from "./page-range.ts";
 import { prepare } from "./prepared.ts";
 import type { RecentChangesRow } from "./recent-changes.ts";
-import { addLabels, equipmentOf, labelHash, removeLabels } from "./robot-selection.ts";
+import { addLabels, labelHash, removeLabels } from "./robot-selection.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 

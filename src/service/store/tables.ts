@@ -46,7 +46,7 @@ export interface Tables {
     labels: string;
     /** JSON object, or null where the robot's type is in the catalog. */
     contract: string | null;
-    /** What checkpoints judge it by: the part of the contract that `judgedPart` names, and its SHA-256 in hex. Null without a contract. */
+    /** What checkpoints judge it by: JSON object of what its contract says, and the SHA-256 of it in hex. Null without a contract. */
     equipment: string | null;
     equipment_sha256: string | null;
     /** The robot as answers show it, JSON text: written once with its row, so that a list is only put together. */

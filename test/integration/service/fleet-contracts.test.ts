@@ -8,7 +8,7 @@ import { createIds } from "../../../src/service/ids.ts";
 import { NO_REQUIREMENTS, printRequirements } from "../../../src/service/models/requirements.ts";
 import { listFleetFacts } from "../../../src/service/store/fleets.ts";
 import { ALL_ROWS } from "../../../src/service/store/page-range.ts";
-import { equipmentOf } from "../../../src/service/store/robot-selection.ts";
+import { equipmentOf } from "../../../src/service/store/obstacles.ts";
 import { openStore } from "../../../src/service/store/store.ts";
 import { testMachine } from "../../support/machine.ts";
 import { memoryFolder } from "../../support/memory.ts";
