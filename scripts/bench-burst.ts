@@ -18,7 +18,7 @@ export async function measureBurst(bench: Bench): Promise<readonly Row[]> {
   await using listener = await startListener();
   await using robot = await createRobot(bench.bundle, listener.url, smallFiles);
   await robot.register(listener);
-  await using _daemon = robot.start({ CACHE_DIRECTORY: robot.cache });
+  await using _daemon = robot.start({ NODE_COMPILE_CACHE: robot.cache });
   await sleep(1_000);
 
   const [path = ""] = robot.paths;

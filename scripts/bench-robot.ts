@@ -36,7 +36,7 @@ export interface Robot extends AsyncDisposable {
   readonly folder: string;
   /** Configuration files, in digest order. */
   readonly paths: readonly string[];
-  /** The compile cache's folder, for CACHE_DIRECTORY. */
+  /** For NODE_COMPILE_CACHE. */
   readonly cache: string;
   /** Starts the daemon; resolves at once. */
   start(environment?: Readonly<Record<string, string>>): Daemon;
@@ -120,7 +120,7 @@ export async function createRobot(
     cache: path("cache"),
     start: (environment = {}) => startDaemon([bundle, "run", ...flags], environment),
     forget: () => rm(join(state, "registration.json"), { force: true }),
-    async register(listener, environment = { CACHE_DIRECTORY: path("cache") }) {
+    async register(listener, environment = { NODE_COMPILE_CACHE: path("cache") }) {
       const count = listener.registrations.length + 1;
       await robot.forget();
       await using daemon = robot.start(environment);

@@ -6,8 +6,6 @@
  * The other one answers POST /v1/robots/setup and GET /v1/robots, keeps its data in the folder $BENCH_FOLDER, and is started anew for each
  * round, as ours is. Exits 0 when all budgets are kept.
  */
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import { parseArgs } from "node:util";
 
 import { POSTGRES_PROGRAMS, startPostgres } from "../test/support/postgres.ts";
@@ -17,7 +15,7 @@ import { drive, hasWrk, register } from "./bench-service-load.ts";
 import type { Target } from "./bench-service-load.ts";
 import { startOther, startOurs } from "./bench-service-start.ts";
 import type { Started } from "./bench-service-start.ts";
-import { scratchFolder } from "./end-of-script.ts";
+import { freshBuild } from "./fresh-build.ts";
 
 /** What one round of one service showed. */
 interface Figures {
@@ -69,7 +67,7 @@ if (!hasWrk()) fail("wrk is missing: apt-get install wrk");
 const rounds = options.quick ? 1 : 3;
 const duration_s = options.quick ? 2 : 8;
 
-const launcher = options.bundle ?? build(scratchFolder("robot-policy-bench-service-"));
+const launcher = options.bundle ?? freshBuild("robot-policy-service");
 const services = new Map<string, () => Promise<Started>>();
 const { beside, "beside-key": key, "beside-start": command } = options;
 if (beside !== undefined) services.set("beside", () => startOther({ url: beside, key }, command));
@@ -171,15 +169,6 @@ function verdictOf({ figure, at_least_times, at_most }: Line, results: ReadonlyM
   if (at_most !== undefined) return value <= at_most ? "ok" : "OVER";
   if (at_least_times === undefined || beside === undefined) return "";
   return value >= at_least_times * beside ? "ok" : "OVER";
-}
-
-function build(out: string): string {
-  const script = join(import.meta.dirname, "build.ts");
-  const { status } = spawnSync(process.execPath, [script, "--program", "robot-policy-service", "--out", out], {
-    stdio: ["ignore", 2, "inherit"],
-  });
-  if (status !== 0) fail("the build failed");
-  return join(out, "robot-policy-service.cjs");
 }
 
 function note(text: string): void {

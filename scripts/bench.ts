@@ -9,7 +9,7 @@ import { measureChange } from "./bench-change.ts";
 import { measureHashing } from "./bench-hashing.ts";
 import { measureIdle } from "./bench-idle.ts";
 import type { Bench, Row } from "./bench-row.ts";
-import { scratchFolder } from "./end-of-script.ts";
+import { freshBuild } from "./fresh-build.ts";
 
 const measurements = {
   boot: measureBoot,
@@ -45,7 +45,7 @@ for (const name of names) {
   if (!(name in measurements)) fail(`no measurement ${name}; there are ${Object.keys(measurements).join(", ")}`);
 }
 if (!options.json) console.log(lineOf(heading));
-const bundle = options.bundle ?? build(scratchFolder("robot-policy-bench-build-"));
+const bundle = options.bundle ?? freshBuild("robot-policy-agent");
 const bench: Bench = { bundle, quick: options.quick, note };
 const rows: Row[] = [];
 for (const [name, measure] of Object.entries(measurements)) {
@@ -58,15 +58,6 @@ for (const [name, measure] of Object.entries(measurements)) {
 if (options.json) console.log(JSON.stringify(rows, null, 2));
 const day_failed = options.day && !simulate();
 process.exitCode = day_failed || rows.some(({ verdict }) => verdict === "OVER") ? 1 : 0;
-
-function build(out: string): string {
-  const script = join(import.meta.dirname, "build.ts");
-  const { status } = spawnSync(process.execPath, [script, "--program", "robot-policy-agent", "--out", out], {
-    stdio: "inherit",
-  });
-  if (status !== 0) fail("the build failed");
-  return join(out, "robot-policy-agent.cjs");
-}
 
 function simulate(): boolean {
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "simulate.ts"), "--seeds", "50"], {

@@ -32,7 +32,7 @@ export interface Program {
 
 export async function buildProgram(folder: string, { version }: Release): Promise<Program> {
   const metafile = `${folder}.json`;
-  const build = ["scripts/build.ts", "--program", NAME, "--version", version, "--out", folder, "--metafile", metafile];
+  const build = ["scripts/build.ts", "--version", version, "--out", folder, "--metafile", metafile];
   await runProgram(process.execPath, build, { cwd: root });
   const outputs: Outputs = JSON.parse(await readFile(metafile, "utf8"));
   const parts = reachable(outputs, `${NAME}.cjs`);

@@ -12,7 +12,7 @@
  * On a machine that does something else as well the figures tell of that. A lower `nice` alone does not help: each session has an equal
  * share of the processors, and each process of PostgreSQL is a session (sched(7), autogroup).
  */
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { constants, getPriority, setPriority } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,8 @@ import { parseArgs } from "node:util";
 
 import { startPostgres } from "../test/support/postgres.ts";
 import { memoryOf } from "./bench-process.ts";
-import { endWithScript, scratchFolder } from "./end-of-script.ts";
+import { endWithScript } from "./end-of-script.ts";
+import { freshBuild } from "./fresh-build.ts";
 import { ATTACKS } from "./siege-attacks.ts";
 import type { Attack } from "./siege-attacks.ts";
 import { startBesieged } from "./siege-service.ts";
@@ -58,7 +59,7 @@ const { values: options } = parseArgs({
     json: { type: "boolean", default: false },
   },
 });
-const program = options.program ?? build();
+const program = options.program ?? freshBuild("robot-policy-service");
 const attacks = ATTACKS.filter(({ number }) => options.only === undefined || String(number) === options.only);
 const rows: Row[] = [];
 await using cluster = options.store === "sqlite" ? null : await startPostgres({ fsync: true });
@@ -139,13 +140,4 @@ function table(all: readonly Row[]): readonly string[] {
       .join("  ")
       .trimEnd(),
   );
-}
-
-function build(): string {
-  const out = scratchFolder("robot-policy-siege-");
-  const words = [join(import.meta.dirname, "build.ts"), "--program", "robot-policy-service", "--out", out];
-  if (spawnSync(process.execPath, words, { stdio: ["ignore", 2, "inherit"] }).status !== 0) {
-    throw new Error("the build failed");
-  }
-  return join(out, "robot-policy-service.cjs");
 }

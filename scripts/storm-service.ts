@@ -6,7 +6,6 @@
  *
  * Exits 0 when nothing was lost and nothing is there twice.
  */
-import { spawnSync } from "node:child_process";
 import type { ChildProcess } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,6 +16,7 @@ import { POSTGRES_PROGRAMS, startPostgres } from "../test/support/postgres.ts";
 import { endProcess } from "./bench-robot.ts";
 import { launch } from "./bench-service-start.ts";
 import { scratchFolder } from "./end-of-script.ts";
+import { freshBuild } from "./fresh-build.ts";
 import { robotsOf, startClient } from "./storm-service-client.ts";
 import type { Acknowledged, Client } from "./storm-service-client.ts";
 
@@ -62,7 +62,7 @@ const client_count = Number(options.clients);
 
 const folder = scratchFolder("robot-policy-storm-");
 const outcomes: Outcome[] = [];
-const launcher = options.bundle ?? build(folder);
+const launcher = options.bundle ?? freshBuild("robot-policy-service");
 if (options.only !== "postgresql") outcomes.push(await storm("sqlite", launcher, 1, []));
 if (options.only !== "sqlite" && POSTGRES_PROGRAMS !== null) {
   await using cluster = await startPostgres({ fsync: true });
@@ -132,13 +132,4 @@ function judge(
     doubled: Math.max(repeated, acknowledged.filter(isDoubled).length),
     cut_off: clients.reduce((sum, client) => sum + client.cutOff(), 0),
   };
-}
-
-function build(out: string): string {
-  const script = join(import.meta.dirname, "build.ts");
-  const { status } = spawnSync(process.execPath, [script, "--program", "robot-policy-service", "--out", out], {
-    stdio: ["ignore", 2, "inherit"],
-  });
-  if (status !== 0) throw new Error("the build failed");
-  return join(out, "robot-policy-service.cjs");
 }

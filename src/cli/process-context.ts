@@ -139,8 +139,6 @@ function hasHungWork(own: NodeJS.Process): boolean {
 function exitNow(own: NodeJS.Process, exit_code: number): void {
   try {
     if (hasHungWork(own)) {
-      // Node emits no "exit" when another program takes the place of this one; listeners such as that of code-cache.ts run here.
-      own.emit("exit", exit_code);
       own.execve?.("/bin/sh", ["sh", "-c", `exit ${exit_code}`], {});
     }
   } catch {

@@ -1,6 +1,6 @@
 /** How the daemon starts, stops, is killed and starts again: at every moment, and never with a second robot to show for it. */
 import { existsSync } from "node:fs";
-import { mkdir, readFile, readdir } from "node:fs/promises";
+import { readFile, readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 
@@ -44,14 +44,13 @@ test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as we
   await using scene = await createScene({ watch: "{settle_ms: 20000}" });
   const { proxy, robot } = scene;
   await proxy.refuse();
-  const compiled = { CACHE_DIRECTORY: robot.path("cache") };
-  await mkdir(compiled.CACHE_DIRECTORY);
+  const compiled = { NODE_COMPILE_CACHE: robot.path("cache") };
   await using settling = await robot.startProcess(compiled);
   await settling.until(({ state }) => state === "settling");
   const asked_ms = performance.now();
   expect(await settling.stop("SIGTERM")).toBe(0);
   expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
-  expect(await readdir(compiled.CACHE_DIRECTORY)).toContain("robot-policy-agent.cjs.code");
+  expect(await readdir(compiled.NODE_COMPILE_CACHE)).toHaveLength(1);
 
   await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("20000", "100"));
   await using backing_off = await robot.startProcess(compiled);

@@ -68,7 +68,7 @@ export async function openWorkshop(): Promise<Workshop> {
       );
       await writeFile(join(dist, "lib/robot-policy-agent.cjs"), `require("./zod.cjs"); // ${version}\n`);
       await writeFile(join(dist, "lib/zod.cjs"), `exports.version = "${version}";\n`);
-      await writeFile(join(dist, "lib/undici-whole.cjs"), "");
+      await writeFile(join(dist, "lib/sqlite-worker.cjs"), "");
       for (const part of [
         "robot-policy-agent.service",
         "robot-policy-agent-setup.service",

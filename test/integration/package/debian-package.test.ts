@@ -253,6 +253,7 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
         "safe-stable-stringify",
         "sonic-boom",
         "systemd-notify",
+        "thread-stream",
         "undici",
         "yaml",
         "zod",
