@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
+import { lstat, mkdir, open, readdir, readlink, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
-import { promisify } from "node:util";
 
 /** What the programs need to know of a path. Two equal stats mean: nothing replaced or wrote the file in between. */
 export interface FileStat {
@@ -73,39 +73,23 @@ export function errorCode(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** Not node:fs/promises: its file handles bring a line editor along, 1.2 MB for as long as the daemon lives. */
-const open = promisify(fs.open);
-const close = promisify(fs.close);
-const read = promisify(fs.read);
-const write = promisify(fs.writeFile);
-const sync = promisify(fs.fsync);
-const setMode = promisify(fs.fchmod);
-const setOwner = promisify(fs.fchown);
-const stat = promisify(fs.stat);
-const linkStat = promisify(fs.lstat);
-const openStat = promisify(fs.fstat);
-const readLink = promisify(fs.readlink);
-const rename = promisify(fs.rename);
-const remove = promisify(fs.unlink);
-const makeDirectory = promisify(fs.mkdir);
-const list = promisify(fs.readdir);
 const { O_RDONLY, O_NONBLOCK, O_NOCTTY, O_DIRECTORY } = fs.constants;
 
 export const systemFiles: Files = {
   stat: async (path) => describeStat(await stat(path, { bigint: true })),
-  linkStat: async (path) => describeStat(await linkStat(path, { bigint: true })),
+  linkStat: async (path) => describeStat(await lstat(path, { bigint: true })),
   statNow: (path) => describeStat(fs.statSync(path, { bigint: true })),
   linkStatNow: (path) => describeStat(fs.lstatSync(path, { bigint: true })),
   directoryId: async (path) => identify(await stat(path, { bigint: true })),
   directoryIdNow: (path) => identify(fs.statSync(path, { bigint: true })),
-  readLink: (path) => readLink(path),
+  readLink: (path) => readlink(path),
   readLinkNow: (path) => fs.readlinkSync(path),
   async openForReading(path) {
     const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     return {
-      stat: async () => describeStat(await openStat(file, { bigint: true })),
-      read: async (buffer, position) => (await read(file, buffer, 0, buffer.byteLength, position)).bytesRead,
-      close: () => close(file),
+      stat: async () => describeStat(await file.stat({ bigint: true })),
+      read: async (buffer, position) => (await file.read(buffer, 0, buffer.byteLength, position)).bytesRead,
+      close: () => file.close(),
     };
   },
   async createExclusive(path, mode, owner) {
@@ -113,32 +97,32 @@ export const systemFiles: Files = {
     try {
       await Promise.all([
         // open(2) masks the mode with the umask; the caller's word counts.
-        setMode(file, mode),
+        file.chmod(mode),
         // Only root may give a file away, and nobody else has to.
-        owner === undefined ? undefined : setOwner(file, owner.user_id, owner.group_id).catch(() => {}),
+        owner === undefined ? undefined : file.chown(owner.user_id, owner.group_id).catch(() => {}),
       ]);
     } catch (error) {
-      await close(file);
+      await file.close();
       throw error;
     }
     return {
-      write: (bytes) => write(file, bytes),
-      sync: () => sync(file),
-      close: () => close(file),
+      write: (bytes) => file.writeFile(bytes),
+      sync: () => file.sync(),
+      close: () => file.close(),
     };
   },
   rename: (from, to) => rename(from, to),
-  remove: (path) => remove(path),
+  remove: (path) => unlink(path),
   async syncDirectory(directory) {
     const file = await open(directory, O_RDONLY | O_DIRECTORY);
     try {
-      await sync(file);
+      await file.sync();
     } finally {
-      void close(file).catch(() => {});
+      void file.close().catch(() => {});
     }
   },
   makeDirectory: makeDirectories,
-  list: (directory) => list(directory),
+  list: (directory) => readdir(directory),
   mountsNow() {
     try {
       return fs.readFileSync("/proc/self/mountinfo", "utf8");
@@ -156,7 +140,7 @@ export const systemFiles: Files = {
 async function makeDirectories(directory: string, mode: number): Promise<void> {
   const make = async () => {
     try {
-      await makeDirectory(directory, { mode });
+      await mkdir(directory, { mode });
     } catch (error) {
       if (!(await isDirectory(directory))) throw error;
     }
