@@ -23,8 +23,13 @@ function countTurn(): void {
   if (turnsToQuiet > 0) setImmediate(countTurn);
 }
 
+export function areConnectionsComing(): boolean {
+  return turnsToQuiet > 0;
+}
+
+/** Whether work waits for them. */
 function isHeld(): boolean {
-  return turnsToQuiet > 0 && busyTurns % HELD_TURNS !== HELD_TURNS - 1;
+  return areConnectionsComing() && busyTurns % HELD_TURNS !== HELD_TURNS - 1;
 }
 
 /** A turn of the event loop later, when requests that have arrived were looked at, and connections that came are accepted. */

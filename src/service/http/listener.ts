@@ -7,9 +7,12 @@ import { connectionAccepted } from "../let-others-in.ts";
 import type { LimitsMet } from "../limits-met.ts";
 import { refuseUnreadable } from "./answers.ts";
 import type { HttpLimits } from "./limits.ts";
+import { paceConnections } from "./pace-connections.ts";
 import { shareConnections } from "./share-connections.ts";
 import { TLS_CIPHERS, TLS_MINIMUM } from "./tls.ts";
 import type { CertificatePair } from "./tls.ts";
+
+const FIRST_BYTES = 16 * 1024;
 
 /** The HTTP server beneath the web framework, plain or over TLS, within its limits. */
 export interface Listener {
@@ -33,6 +36,8 @@ export function createListener(
     maxHeaderSize: limits.header_bytes,
     // Node would refuse without a body; nothing here depends on the host.
     requireHostHeader: false,
+    // Of a request that waits to be looked at no more is read than what came first, up to 64 KiB.
+    highWaterMark: FIRST_BYTES,
   };
   let tls_server: TlsServer | null = null;
 
@@ -40,6 +45,7 @@ export function createListener(
     const connections = { all: limits.connections, ofAddress: limits.connectionsOfAddress };
     shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organization_id: null, party }));
     server.on("connection", connectionAccepted);
+    paceConnections(server, certificate === null ? "connection" : "secureConnection");
     server.setTimeout(limits.idle_timeout_ms);
     server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
       const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");
