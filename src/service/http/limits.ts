@@ -32,6 +32,8 @@ export interface HttpLimits {
   readonly keep_alive_timeout_ms: number;
   /** Without a byte in either direction, for instance while a client does not read its answer. */
   readonly idle_timeout_ms: number;
+  /** How long a client that is refused before its body was read has to read its answer: some retransmissions over a radio link. */
+  readonly lingerMs: number;
   /** How often the two request timeouts are looked at. */
   readonly check_interval_ms: number;
   readonly connections: number;
@@ -60,6 +62,7 @@ export const HTTP_LIMITS: HttpLimits = {
   request_timeout_ms: 30_000,
   keep_alive_timeout_ms: 75_000,
   idle_timeout_ms: 90_000,
+  lingerMs: 5000,
   check_interval_ms: 1000,
   // Each robot of such a site may hold one, and there is room for others.
   connections: 12_000,

@@ -22,6 +22,7 @@ import { createRequestId } from "./request-id.ts";
 import { loggedPath, methodLabel, pathOf, routeLabel } from "./request-labels.ts";
 import { methodsAt, routePath, shadowedPaths } from "./routing.ts";
 import { send } from "./send.ts";
+import { closeUnread, hasUnreadBody } from "./unread-body.ts";
 
 /** What the end of the service and its requests know of each other. */
 export interface Draining {
@@ -80,7 +81,11 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
     // Here, before a body is read: a path that is nobody's takes none.
     if (request.is404 || hasEmptyParameter(request)) return refusePath(request, reply);
   });
-  app.addHook("onSend", async (_request, reply) => {
+  app.addHook("onSend", async ({ raw }, reply) => {
+    if (hasUnreadBody(raw)) {
+      reply.header("connection", "close");
+      closeUnread(raw.socket, limits.lingerMs);
+    }
     // A connection kept alive would hold up the end until its client thinks of something to ask.
     if (draining.signal.aborted) reply.header("connection", "close");
   });

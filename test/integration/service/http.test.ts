@@ -112,6 +112,49 @@ describe("POST /v1/robots/setup", () => {
     },
   );
 
+  /** A request without a credential and with a large body. */
+  function sendLarge(url: string) {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
+    onTestFinished(() => void socket.destroy());
+    socket.on("error", () => {});
+    let answer = "";
+    socket.setEncoding("utf8").on("data", (chunk: string) => {
+      answer += chunk;
+    });
+    const body = Buffer.alloc(64 * 1024 * 1024);
+    socket.write(`POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.byteLength}\r\n\r\n`);
+    let isTaken = false;
+    socket.write(body, (error) => void (isTaken = error === undefined || error === null));
+    return { socket, answer: () => answer, isTaken: () => isTaken };
+  }
+
+  it("a large body that is refused is not read to its end", async () => {
+    const { url } = await service({ limits: { lingerMs: 100 } });
+    const { socket, answer, isTaken } = sendLarge(url);
+    await expect.poll(() => socket.closed).toBe(true);
+    expect(answer()).toMatch(/^HTTP\/1\.1 401 .*connection: close\r\n.*"code":"Unauthorized"\}$/s);
+    expect(isTaken()).toBe(false);
+  });
+
+  it("who is refused before a large body was read has time to read the answer before the connection is reset", async () => {
+    const { url } = await service({ limits: { lingerMs: 60_000 } });
+    const { socket, answer } = sendLarge(url);
+    await once(socket, "end");
+    expect(answer()).toMatch(/^HTTP\/1\.1 401 .*"code":"Unauthorized"\}$/s);
+    // Whatever the service did to the connection has arrived when it answers another one.
+    await fetch(`${url}/healthz`);
+    expect(socket.closed).toBe(false);
+  });
+
+  it("a small body that is refused is read, and its connection kept", async () => {
+    const { url } = await service();
+    const body = JSON.stringify(setup);
+    const head = `POST /v1/robots/setup HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n`;
+    const answers = await raw(url, `${head}\r\n`, body, `${head}connection: close\r\n\r\n`, body);
+    expect(answers.match(/HTTP\/1\.1 401 /g)).toHaveLength(2);
+  });
+
   it("looks at the credential before the body", async () => {
     const { url } = await service();
     const post = (body: string) => fetch(`${url}/v1/robots/setup`, { method: "POST", body });
