@@ -102,7 +102,8 @@ function createRunner(
       }
     },
     nudge() {
-      wake.abort();
+      // Each `abort` makes an error with a stack, and a flood of requests nudges thousands of times.
+      if (!wake.signal.aborted) wake.abort();
     },
   };
 }

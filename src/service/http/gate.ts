@@ -1,9 +1,10 @@
 import type { Operation } from "../../api/api.ts";
 import { authenticate, isAllowed } from "../auth/authenticate.ts";
-import type { Principal } from "../auth/authenticate.ts";
+import type { Authentication, Principal } from "../auth/authenticate.ts";
 import type { LimitsMet } from "../limits-met.ts";
 import type { Metrics } from "../metrics.ts";
 import type { OperationContext } from "../operations/operation.ts";
+import { createShared } from "../shared.ts";
 import { workingCredentials } from "../store/credentials.ts";
 import type { Answer } from "./answers.ts";
 import { refuse } from "./answers.ts";
@@ -49,6 +50,9 @@ export function createGate(
 ): Gate {
   /** Of credentials that worked, by their hash: whoever sends too much is turned away before the store is asked who it is. */
   const owners = new Map<string, Owner>();
+  /** A site whose robots have one key asks for it thousands of times at once. */
+  const identities = createShared<Authentication>();
+  const endings = createShared<boolean>();
   return {
     async admit(scopes, { credential: shown, address }) {
       if (scopes === "public") {
@@ -60,7 +64,9 @@ export function createGate(
       const client = limiter.identify(credential?.token, address);
       const arrival = limiter.onArrival(client);
       if (arrival.state === "limited") return turnAway(arrival, client, owners.get(client.credential ?? ""));
-      const authentication = await authenticate(store.lookup, machine.clock, credential);
+      const authentication = await identities(`${credential?.kind} ${client.credential}`, () =>
+        authenticate(store.lookup, machine.clock, credential),
+      );
       if (authentication.state === "unauthorized") {
         metrics.refusedCredential();
         const verdict = limiter.onAnonymous(client);
@@ -81,7 +87,10 @@ export function createGate(
     async hasEnded({ principal, since_ms }) {
       if (principal === null || machine.clock.monotonic_ms() - since_ms < PROMPT_MS) return false;
       const { credential_id: id } = principal;
-      return !(await workingCredentials(store.reader, [id], new Date(machine.clock.wall_ms()).toISOString())).has(id);
+      return endings(id, async () => {
+        const now = new Date(machine.clock.wall_ms()).toISOString();
+        return !(await workingCredentials(store.reader, [id], now)).has(id);
+      });
     },
   };
 

@@ -74,7 +74,7 @@ export function createRefusals({ store, newId, machine: { clock, log }, nudge }:
       const { id, first_at, count } = known ?? { id: newId("ref"), first_at: at, count: 0 };
       const detail = withoutSecrets(refusal.detail).slice(0, DETAIL_LENGTH);
       noted.set(key, { ...refusal, id, robot, detail, first_at, last_at: at, count: count + 1 });
-      if (noted.size === 1) nudge();
+      if (known === undefined && noted.size === 1) nudge();
     },
     task: {
       name: "note-refusals",
