@@ -15,7 +15,6 @@ export function robotRow(
     region: "r",
     configuration_digest: "",
     labels: "{}",
-    view: "{}",
     created_at: AT,
     updated_at: AT,
     refitted_at: AT,

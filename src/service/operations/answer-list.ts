@@ -4,10 +4,12 @@ import { answerJson } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { PageRange } from "../store/page-range.ts";
 import type { Call } from "./operation.ts";
-import { pageOf, readPage } from "./paging.ts";
+import { nextPage, readPage } from "./paging.ts";
 
-/** Rows that are held at once, where a list says nothing else; a longer list is sent piece by piece. */
-const PART_ROWS = 1000;
+/** Rows that are fetched at once. A robot with the longest labels takes 64 KiB. */
+const FETCHED_ROWS = 500;
+/** Characters after which a page ends, however many items were asked for; a longer list is sent in parts of so many. */
+export const PART_CHARACTERS = 1024 * 1024;
 
 /** Around the items of lists that are an object. */
 export const ITEMS = ['{"items":[', "]}"] as const;
@@ -18,7 +20,7 @@ export interface List<Row> {
   readonly prefix: IdPrefix;
   /** What stands around the items. */
   readonly around: readonly [before: string, after: string];
-  readonly part_rows?: number;
+  readonly fetchedRows?: number;
   readonly fetch: (range: PageRange) => Promise<readonly Row[]>;
   /** A row as an item of the list. */
   readonly view: (row: Row) => unknown;
@@ -34,31 +36,49 @@ export async function answerList<Row extends { readonly id: string }>(
 ): Promise<Answer | LongAnswer> {
   const page = readPage(query, list.prefix);
   if (page.state === "refused") return page.answer;
+  const { limit } = query;
+  const first = await readPart(list, page.after, limit);
   const [before, after] = list.around;
-  if (page.range.rows !== null) {
-    const { rows, headers } = pageOf(await list.fetch(page.range), query, url);
-    return { ...answerJson(before + print(list, rows) + after), headers };
-  }
-  const { part_rows = PART_ROWS } = list;
-  const first = await list.fetch({ after: page.range.after, rows: part_rows });
-  if (first.length < part_rows) return answerJson(before + print(list, first) + after);
-  return { status: 200, parts: listInParts(list, first, part_rows) };
+  if (first.next === null) return answerJson(before + first.items + after);
+  if (limit === undefined) return { status: 200, parts: listInParts(list, first) };
+  return { ...answerJson(before + first.items + after), headers: nextPage(url, limit, first.next) };
 }
 
-async function* listInParts<Row extends { readonly id: string }>(
-  list: List<Row>,
-  first: readonly Row[],
-  part_rows: number,
-): AsyncGenerator<string> {
+interface Part {
+  /** JSON, with commas in between. */
+  readonly items: string;
+  /** Id of its last item, where others follow; else null. */
+  readonly next: string | null;
+}
+
+async function readPart<Row extends { readonly id: string }>(
+  { fetchedRows = FETCHED_ROWS, fetch, view }: List<Row>,
+  from: string | null,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<Part> {
+  const items: string[] = [];
+  for (let after = from, characters = 0; ;) {
+    // One more than the page has tells whether others follow.
+    const rows = Math.min(fetchedRows, limit + 1 - items.length);
+    const fetched = await fetch({ after, rows });
+    for (const row of fetched) {
+      if (items.length === limit || characters >= PART_CHARACTERS) return { items: items.join(","), next: after };
+      const item = JSON.stringify(view(row));
+      items.push(item);
+      characters += item.length;
+      after = row.id;
+    }
+    if (fetched.length < rows) return { items: items.join(","), next: null };
+  }
+}
+
+async function* listInParts<Row extends { readonly id: string }>(list: List<Row>, first: Part): AsyncGenerator<string> {
   const [before, after] = list.around;
-  yield before + print(list, first);
-  for (let part = first; part.length === part_rows;) {
-    part = await list.fetch({ after: part.at(-1)?.id ?? null, rows: part_rows });
-    if (part.length > 0) yield `,${print(list, part)}`;
+  yield before + first.items;
+  for (let { next } = first; next !== null;) {
+    const part = await readPart(list, next);
+    yield `,${part.items}`;
+    next = part.next;
   }
   yield after;
-}
-
-function print<Row>({ view }: List<Row>, rows: readonly Row[]): string {
-  return rows.map((row) => JSON.stringify(view(row))).join(",");
 }

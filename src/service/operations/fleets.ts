@@ -100,7 +100,7 @@ function answerFleets(
     answerList(call, {
       prefix: "fleet",
       around,
-      part_rows: LIST_PART_FLEETS,
+      fetchedRows: LIST_PART_FLEETS,
       fetch: (range) => fetch(call.principal.organization_id, range),
       view: ({ view }) => view,
     });

@@ -4,7 +4,7 @@ import type { PageQuery } from "../../api/pages.ts";
 import type { RobotSetup } from "../../api/robots.ts";
 import type { Principal } from "../auth/authenticate.ts";
 import type { PrincipalWrite } from "../auth/still-valid.ts";
-import type { Answer, LongAnswer } from "../http/answers.ts";
+import type { Answer } from "../http/answers.ts";
 import { answerJson, refuse } from "../http/answers.ts";
 import { HTTP_LIMITS } from "../http/limits.ts";
 import type { HttpLimits } from "../http/limits.ts";
@@ -20,23 +20,20 @@ import {
   countRobotsMadeBy,
   findRobot,
   isRobotName,
-  joinRobots,
+  listRobots,
   registrationOf,
   upsertRobot,
 } from "../store/robots.ts";
-import type { Registered, Registration, RobotPart } from "../store/robots.ts";
+import type { Registered, Registration, RobotRow } from "../store/robots.ts";
 import type { Reader } from "../store/store.ts";
 import type { Tables } from "../store/tables.ts";
+import { answerList } from "./answer-list.ts";
 import { createListCache } from "./list-cache.ts";
 import { authorship } from "./operation.ts";
 import type { Handler, OperationContext } from "./operation.ts";
-import { nextPage, readPage } from "./paging.ts";
 import type { RobotLimits } from "./robot-limits.ts";
 import { createRobotRoom } from "./robot-room.ts";
 import type { RobotRoom } from "./robot-room.ts";
-
-/** Robots of a list that are held at once; a longer list is sent piece by piece. */
-export const LIST_PART_ROWS = 2000;
 
 /** One text, so that both say it alike. */
 export const UNKNOWN_ROBOT = refuse("NotFound", "Robot not found");
@@ -159,7 +156,7 @@ async function register(
     const { since } = robot.contest;
     machine.log.warn("robot_contested", { request_id: author.request_id, robot_id: robot.id, name, address, since });
   }
-  return answerJson(`{"robot":${robot.view}}`);
+  return answerJson(JSON.stringify({ robot: viewOf(robot) }));
 }
 
 /** What is left of the limits. */
@@ -211,20 +208,17 @@ function fullKey(maximum: number): Full {
 /** `GET /v1/robots`: the robots of the organization, oldest first. */
 export function listOrganizationRobots({ store }: OperationContext): Handler<null, PageQuery> {
   const cache = createListCache(store);
-  return async ({ principal, query, url }) => {
-    const page = readPage(query, "rob");
-    if (page.state === "refused") return page.answer;
-    const { organization_id } = principal;
-    const { after } = page.range;
-    const { limit } = query;
-    const join = (from: string | null) =>
-      joinRobots(store.reader, organization_id, { after: from, rows: limit ?? LIST_PART_ROWS });
-    if (limit !== undefined) {
-      const { list, next_after } = await join(after);
-      return { ...answerJson(list), headers: next_after === null ? {} : nextPage(url, limit, next_after) };
-    }
-    if (after !== null) return wholeList(join, await join(after));
-    return cache.answer(organization_id, async () => wholeList(join, await join(null)));
+  return (call) => {
+    const { organization_id } = call.principal;
+    const read = () =>
+      answerList(call, {
+        prefix: "rob",
+        around: ["[", "]"],
+        fetch: (range) => listRobots(store.reader, organization_id, range),
+        view: viewOf,
+      });
+    const { limit, cursor } = call.query;
+    return limit === undefined && cursor === undefined ? cache.answer(organization_id, read) : read();
   };
 }
 
@@ -232,23 +226,12 @@ export function listOrganizationRobots({ store }: OperationContext): Handler<nul
 export function getRobot({ store }: OperationContext): Handler<null> {
   return async ({ principal, path }) => {
     const robot = await findRobot(store.reader, principal.organization_id, path["robot"] ?? "");
-    return robot === undefined ? UNKNOWN_ROBOT : answerJson(robot.view);
+    return robot === undefined ? UNKNOWN_ROBOT : answerJson(JSON.stringify(viewOf(robot)));
   };
 }
 
-type Join = (after: string | null) => Promise<RobotPart>;
-
-/** In one piece where it is short, else in parts, each as the store was when it was sent. */
-function wholeList(join: Join, first: RobotPart): Answer | LongAnswer {
-  if (first.next_after === null) return answerJson(first.list);
-  return { status: 200, parts: listInParts(join, first) };
-}
-
-async function* listInParts(join: Join, first: RobotPart): AsyncGenerator<string> {
-  yield first.list.slice(0, -1);
-  for (let part = first; part.next_after !== null;) {
-    part = await join(part.next_after);
-    yield `,${part.list.slice(1, -1)}`;
-  }
-  yield "]";
+/** A robot as answers show it. */
+function viewOf({ id, name, robot_type_id, region, created_at, site, labels }: RobotRow) {
+  const parsed: unknown = JSON.parse(labels);
+  return { id, name, robot_type_id, region, created_at, site, labels: parsed };
 }

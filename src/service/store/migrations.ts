@@ -75,7 +75,6 @@ async function createRobots({ schema }: AnyDatabase): Promise<void> {
     .addColumn("contract", "text")
     .addColumn("equipment", "text")
     .addColumn("equipment_sha256", "text")
-    .addColumn("view", "text", required)
     .addColumn("created_at", "text", required)
     .addColumn("updated_at", "text", required)
     .addColumn("refitted_at", "text", required)

@@ -12,7 +12,9 @@ import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
 /** A robot as lists show it. */
-export type RobotRow = Pick<Tables["robots"], "id" | "view">;
+export type RobotRow = Pick<Tables["robots"], (typeof COLUMNS)[number]>;
+
+const COLUMNS = ["id", "name", "robot_type_id", "region", "created_at", "site", "labels"] as const;
 
 /** What a setup made of a robot. */
 export interface Registered extends RobotRow, RecentChangesRow {
@@ -40,29 +42,21 @@ export interface Registration extends Pick<
   | "equipment_sha256"
 > {
   readonly label_hashes: readonly string[];
-  /** The robot view around its id and its created_at, which only the database knows; both are plain ASCII. */
-  readonly view_middle: string;
-  readonly view_end: string;
 }
 
 export function registrationOf(setup: RobotSetup): Registration {
   const { name, robot_type_id, region, configuration_digest } = setup;
-  const site = setup.site ?? null;
-  const labels = printJson(setup.labels ?? {});
   const contract = setup.contract === null || setup.contract === undefined ? null : printJson(setup.contract);
-  const middle = printJson({ name, robot_type_id, region }).slice(1, -1);
   return {
     name,
     robot_type_id,
     region,
     configuration_digest,
-    site,
-    labels,
+    site: setup.site ?? null,
+    labels: printJson(setup.labels ?? {}),
     contract,
     ...equipmentOf(contract),
     label_hashes: Object.entries(setup.labels ?? {}).map(labelHash),
-    view_middle: `",${middle},"created_at":"`,
-    view_end: `","site":${printJson(site)},"labels":${labels}}`,
   };
 }
 
@@ -137,31 +131,16 @@ export async function isRobotName(
   return robot !== undefined;
 }
 
-/** Part of a list, oldest first, put together by the database. */
-export interface RobotPart {
-  /** JSON array of views. */
-  readonly list: string;
-  /** Id of its last robot, where more of them follow; else null. */
-  readonly next_after: string | null;
-}
-
-/** What a part has at most, beside its last view. */
-export const ROBOT_PART_BYTES = 1024 * 1024;
-
-/** Robots of an organization after the id `after`, at most `rows` of them and about `ROBOT_PART_BYTES`. */
-export async function joinRobots(
-  database: Kysely<Tables>,
+/** Robots of an organization, oldest first. */
+export function listRobots(
+  reader: Reader,
   organization_id: string,
-  { after, rows }: PageRange & { readonly rows: number },
-): Promise<RobotPart> {
-  // Every id sorts after nothing.
-  const [part] = await joinAfter(database, { organization_id, after: after ?? "", rows, bytes: ROBOT_PART_BYTES });
-  if (part === undefined || part.last_id === null) return { list: "[]", next_after: null };
-  const { list, count, last_id } = part;
-  const isLast = count < rows && Buffer.byteLength(list) < ROBOT_PART_BYTES;
-  if (isLast) return { list, next_after: null };
-  const [next] = await findNext(database, { organization_id, after: last_id });
-  return { list, next_after: next === undefined ? null : last_id };
+  { after, rows }: PageRange,
+): Promise<readonly RobotRow[]> {
+  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organization_id);
+  if (after !== null) query = query.where("id", ">", after);
+  if (rows !== null) query = query.limit(rows);
+  return query.orderBy("id").execute();
 }
 
 /** The robot with this id, or else of this name. */
@@ -174,15 +153,11 @@ export async function findRobot(
   return found.find(({ id }) => id === robot) ?? found[0];
 }
 
-const VIEW_BEGIN = '{"id":"';
-
 const upsert = prepare<
   Registration & RobotIdentity & { readonly organization_id: string },
   RobotRow & RecentChangesRow & Pick<Tables["robots"], "refitted_at" | "changed_at" | "audit_id" | "previous_audit_id">
->((database, parameter) => {
-  const view = (id: unknown, created_at: unknown) =>
-    sql<string>`${sql.lit(VIEW_BEGIN)} || ${id} || ${parameter("view_middle")} || ${created_at} || ${parameter("view_end")}`;
-  return database
+>((database, parameter) =>
+  database
     .insertInto("robots")
     .values({
       id: parameter("id"),
@@ -196,7 +171,6 @@ const upsert = prepare<
       contract: parameter("contract"),
       equipment: parameter("equipment"),
       equipment_sha256: parameter("equipment_sha256"),
-      view: view(parameter("id"), parameter("now")),
       created_at: parameter("now"),
       updated_at: parameter("now"),
       refitted_at: parameter("now"),
@@ -229,7 +203,6 @@ const upsert = prepare<
           contract: ref("excluded.contract"),
           equipment: ref("excluded.equipment"),
           equipment_sha256: ref("excluded.equipment_sha256"),
-          view: view(ref("robots.id"), ref("robots.created_at")),
           updated_at: ref("excluded.updated_at"),
           refitted_at: when().when(isFitted).then(ref("robots.refitted_at")).else(ref("excluded.refitted_at")).end(),
           changed_at: when().when(isSame).then(ref("robots.changed_at")).else(ref("excluded.changed_at")).end(),
@@ -242,51 +215,16 @@ const upsert = prepare<
         };
       }),
     )
-    .returning(["id", "view", "refitted_at", "changed_at", "audit_id", "previous_audit_id"])
-    .returning(["recent_changes", "contested_since", "contested_at"]);
-});
-
-const joinAfter = prepare<
-  { readonly organization_id: string; readonly after: string; readonly rows: number; readonly bytes: number },
-  { readonly list: string; readonly count: number; readonly last_id: string | null }
->((database, parameter) => {
-  const candidates = database
-    .selectFrom("robots")
-    .select(["id", "view"])
-    .where("organization_id", "=", parameter("organization_id"))
-    .where("id", ">", parameter("after"))
-    .orderBy("id")
-    .limit(parameter("rows"));
-  const measured = database
-    .selectFrom(candidates.as("candidates"))
-    .select(["id", "view", sql<number>`sum(octet_length(view)) over (order by id) - octet_length(view)`.as("before")]);
-  return database
-    .selectFrom(measured.as("measured"))
-    .where("before", "<", parameter("bytes"))
-    .select(({ fn }) => [
-      // In the order of the rows it reads, in both databases. Whole, brackets and all: of a long text each further copy counts.
-      sql<string>`'[' || coalesce(string_agg(view, ','), '') || ']'`.as("list"),
-      fn.count<number>("id").as("count"),
-      fn.max<string | null>("id").as("last_id"),
-    ]);
-});
-
-const findNext = prepare<{ readonly organization_id: string; readonly after: string }, Pick<RobotRow, "id">>(
-  (database, parameter) =>
-    database
-      .selectFrom("robots")
-      .select("id")
-      .where("organization_id", "=", parameter("organization_id"))
-      .where("id", ">", parameter("after"))
-      .orderBy("id")
-      .limit(sql.lit(1)),
+    .returning(COLUMNS)
+    .returning(["refitted_at", "changed_at", "audit_id", "previous_audit_id"])
+    .returning(["recent_changes", "contested_since", "contested_at"]),
 );
 
 const selectByNameOrId = prepare<{ readonly organization_id: string; readonly robot: string }, RobotRow>(
   (database, parameter) =>
     database
       .selectFrom("robots")
-      .select(["id", "view"])
+      .select(COLUMNS)
       .where("organization_id", "=", parameter("organization_id"))
       .where((where) => where.or([where("id", "=", parameter("robot")), where("name", "=", parameter("robot"))])),
 );

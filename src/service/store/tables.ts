@@ -49,8 +49,6 @@ export interface Tables {
     /** What checkpoints judge it by: JSON object of what its contract says, and the SHA-256 of it in hex. Null without a contract. */
     equipment: string | null;
     equipment_sha256: string | null;
-    /** The robot as answers show it, JSON text: written once with its row, so that a list is only put together. */
-    view: string;
     created_at: string;
     /** When it last registered. */
     updated_at: string;

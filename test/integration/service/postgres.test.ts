@@ -256,8 +256,8 @@ describe.skipIf(WITHOUT_POSTGRES)("among many rows on PostgreSQL", () => {
     for (const id of ["org_1", "org_2"]) await add(store, id);
     const other = await someoneElse(url);
     await other.query(`
-      insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, view, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
-        select 'rob_' || n, 'org_1', 'arm-' || n, '', '', '', '{}', repeat('x', 400), '', '', '', '', '', '', '' from generate_series(1, 50000) as n;
+      insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
+        select 'rob_' || n, 'org_1', 'arm-' || n, '', '', '', repeat('x', 400), '', '', '', '', '', '', '' from generate_series(1, 50000) as n;
       insert into models (slug, display_name, default_checkpoint_id, created_at) values ('pi', '', 'ckpt', '');
       insert into checkpoints (id, model_slug, requirements, created_at) values ('ckpt', 'pi', '{}', '');
       insert into deployments (id, organization_id, robot_id, model_slug, checkpoint_id, region, status, generation_id, created_at, retired_at)

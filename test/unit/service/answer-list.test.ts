@@ -1,53 +1,88 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import * as z from "zod";
 
 import type { PageQuery } from "../../../src/api/pages.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 import { systemRandom } from "../../../src/platform/random.ts";
 import { createIds } from "../../../src/service/ids.ts";
-import { answerList, ITEMS } from "../../../src/service/operations/answer-list.ts";
+import { answerList, ITEMS, PART_CHARACTERS } from "../../../src/service/operations/answer-list.ts";
 import type { PageRange } from "../../../src/service/store/page-range.ts";
 
 const newId = createIds(systemClock, systemRandom);
 const ids = Array.from({ length: 40 }, () => newId("use"));
 
 /** The answer as a client puts it together, and the largest number of rows that was held for it. */
-async function ask(length: number, part_rows: number, query: PageQuery = {}) {
+async function ask(length: number, fetchedRows: number, query: PageQuery = {}, itemCharacters = 1) {
   let most = 0;
   const answer = await answerList(
     { query, url: "/v1/me/usage" },
     {
       prefix: "use",
       around: ITEMS,
-      part_rows,
+      fetchedRows,
       fetch: ({ after, rows }: PageRange) => {
         const following = ids.slice(0, length).filter((id) => after === null || id > after);
         const fetched = rows === null ? following : following.slice(0, rows);
         most = Math.max(most, fetched.length);
         return Promise.resolve(fetched.map((id) => ({ id })));
       },
-      view: ({ id }) => ({ id }),
+      view: ({ id }) => ({ id, text: "x".repeat(itemCharacters) }),
     },
   );
-  const json = "parts" in answer ? (await Array.fromAsync(answer.parts)).join("") : answer.json;
-  return { status: answer.status, items: JSON.parse(json) as unknown, most };
+  const parts = "parts" in answer ? await Array.fromAsync(answer.parts) : [answer.json];
+  const { items } = listSchema.parse(JSON.parse(parts.join("")));
+  const link = new URL(/^<(.*)>/.exec(answer.headers?.["link"] ?? "")?.[1] ?? "/", "http://service.test");
+  return { items: items.map(({ id }) => id), parts, most, cursor: link.searchParams.get("cursor") };
 }
 
+const listSchema = z.object({ items: z.array(z.object({ id: z.string() })) });
+
 describe("answerList", () => {
-  it("is the whole list, however long it is, and never holds more than a part of it", async () => {
+  const count = fc.nat({ max: ids.length });
+  const fetchedRows = fc.integer({ min: 1, max: 12 });
+
+  it("is the whole list, however long it is, and never holds more rows than it fetches at once", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.nat({ max: ids.length }), fc.integer({ min: 1, max: 12 }), async (length, part_rows) => {
-        const { status, items, most } = await ask(length, part_rows);
-        expect([status, items]).toEqual([200, { items: ids.slice(0, length).map((id) => ({ id })) }]);
-        expect(most).toBeLessThanOrEqual(part_rows);
+      fc.asyncProperty(count, fetchedRows, async (length, rows) => {
+        const { items, most } = await ask(length, rows);
+        expect(items).toEqual(ids.slice(0, length));
+        expect(most).toBeLessThanOrEqual(rows);
+      }),
+    );
+  });
+
+  it("in pages of any size, one after the other, is the list; only the last has no link", async () => {
+    await fc.assert(
+      fc.asyncProperty(count, fetchedRows, fc.integer({ min: 1, max: 45 }), async (length, rows, limit) => {
+        const seen: string[] = [];
+        for (let cursor: string | null | undefined; cursor !== null;) {
+          const page = await ask(length, rows, cursor === undefined ? { limit } : { limit, cursor });
+          seen.push(...page.items);
+          cursor = page.cursor;
+          if (cursor !== null) expect(page.items).toHaveLength(limit);
+        }
+        expect(seen).toEqual(ids.slice(0, length));
       }),
     );
   });
 
   it("begins after a cursor, with a limit and without", async () => {
     const cursor = Buffer.from(ids[9] ?? "").toString("base64url");
-    expect((await ask(40, 7, { cursor })).items).toEqual({ items: ids.slice(10).map((id) => ({ id })) });
-    expect((await ask(40, 7, { cursor, limit: 20 })).items).toEqual({ items: ids.slice(10, 30).map((id) => ({ id })) });
-    expect((await ask(40, 7, { cursor: "bm9uZQ" })).status).toBe(422);
+    expect((await ask(40, 7, { cursor })).items).toEqual(ids.slice(10));
+    expect((await ask(40, 7, { cursor, limit: 20 })).items).toEqual(ids.slice(10, 30));
+    await expect(ask(40, 7, { cursor: "bm9uZQ" })).rejects.toThrow();
+  });
+
+  it("of long items has shorter pages and parts, and leaves none out", async () => {
+    const third = Math.ceil(PART_CHARACTERS / 3);
+    const whole = await ask(7, 40, {}, third);
+    expect(whole.items).toEqual(ids.slice(0, 7));
+    expect(whole.parts.filter((part) => part.includes("id")).map((part) => part.split("id").length - 1)).toEqual([
+      3, 3, 1,
+    ]);
+    const page = await ask(7, 40, { limit: 5 }, third);
+    expect(page.items).toEqual(ids.slice(0, 3));
+    expect((await ask(7, 40, { limit: 5, cursor: page.cursor ?? "" }, third)).items).toEqual(ids.slice(3, 6));
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { createListCache, KEPT_BYTES_MAXIMUM } from "../../../src/service/operations/list-cache.ts";
+import { createListCache, KEPT_LISTS } from "../../../src/service/operations/list-cache.ts";
 
 /** A store whose version the test says, and a cache over it that counts what is read. */
 function scene() {
@@ -69,16 +69,14 @@ describe("createListCache", () => {
     expect(await list("org_1", "[1]")).toBe("[1]");
   });
 
-  it("keeps no more than its bound, and none that is larger by itself", async () => {
-    const { list } = scene();
-    const half = `[${"1".repeat(KEPT_BYTES_MAXIMUM / 2 - 2)}]`;
-    await list("org_1", half);
-    await list("org_2", half);
-    expect((await list("org_2", "[other]")).length).toBe(half.length);
-    await list("org_3", "[3]");
-    expect([await list("org_1", "[1]"), await list("org_3", "[]")]).toEqual(["[1]", "[3]"]);
-    await list("org_4", `${half}${half} `);
-    expect((await list("org_4", "[4]")).length).toBe("[4]".length);
+  it("keeps no more than KEPT_LISTS", async () => {
+    const { state, list } = scene();
+    const names = Array.from({ length: KEPT_LISTS + 1 }, (_, index) => `org_${index}`);
+    for (const name of names.slice(0, -1)) await list(name, "[1]");
+    for (const name of names.slice(0, -1)) expect(await list(name, "[2]")).toBe("[1]");
+    await list(names.at(-1) ?? "", "[1]");
+    expect(await list("org_0", "[2]")).toBe("[2]");
+    expect(state.reads).toBe(KEPT_LISTS + 2);
   });
 
   it("a list in parts is not kept", async () => {
