@@ -14,28 +14,26 @@ export function addStoreFigures(reader: Reader, metrics: Metrics, clock: Clock):
     name: "endpoints",
     help: "Inference endpoints of the catalog, by their health.",
     label: "health",
-    async count() {
-      const rows = await reader
+    count() {
+      return reader
         .selectFrom("endpoints")
         .where("withdrawn_at", "is", null)
         .groupBy("health")
-        .select(({ fn }) => ["health as kind", fn.countAll<number | string>().as("count")])
+        .select(({ fn }) => ["health as kind", fn.countAll<number>().as("count")])
         .execute();
-      return rows.map(({ kind, count }) => ({ kind, count: Number(count) }));
     },
   });
   add({
     name: "deployments",
     help: "Deployments that are not retired, by their status.",
     label: "status",
-    async count() {
-      const rows = await reader
+    count() {
+      return reader
         .selectFrom("deployments")
         .where("retired_at", "is", null)
         .groupBy("status")
-        .select(({ fn }) => ["status as kind", fn.countAll<number | string>().as("count")])
+        .select(({ fn }) => ["status as kind", fn.countAll<number>().as("count")])
         .execute();
-      return rows.map(({ kind, count }) => ({ kind, count: Number(count) }));
     },
   });
 }

@@ -85,7 +85,7 @@ async function move(context: Context, facts: DeploymentFacts): Promise<void> {
 }
 
 /** Whether the robot can run its checkpoint. */
-async function isCompatible(reader: Reader | Transaction<Tables>, facts: DeploymentFacts): Promise<boolean> {
+async function isCompatible(reader: Reader, facts: DeploymentFacts): Promise<boolean> {
   return (await findObstacle(reader, facts, facts.requirements)) === null;
 }
 

@@ -97,7 +97,7 @@ export async function updateModel(
 
 /** The members in the order they were named, null where a name is nobody's; or those a selector matches. */
 export async function selectMembers(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   organization_id: string,
   { robots, selector }: Pick<FleetCreate["selection"], "robots" | "selector">,
 ): Promise<readonly (string | null)[]> {

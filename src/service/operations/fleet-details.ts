@@ -13,7 +13,7 @@ export function getFleetDetails({ store, machine }: OperationContext): Handler<n
     const { organization_id } = principal;
     const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organization_id, id));
     if (facts === undefined) return UNKNOWN_FLEET;
-    const details = deriveDetails(facts, machine.clock.wall_ms());
-    return answerJson(`${JSON.stringify(details).slice(0, -1)},"selection":${facts.selection}}`);
+    const selection: unknown = JSON.parse(facts.selection);
+    return answerJson(JSON.stringify({ ...deriveDetails(facts, machine.clock.wall_ms()), selection }));
   };
 }

@@ -65,16 +65,20 @@ async function* printInParts(
 function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
   const { id: robot_id, name: robot, robot_type_id, region, site } = row;
   const lack = judgement === null ? null : (row.obstacle ?? endpointLack(region, judgement.offer.endpoints));
-  const view: Omit<PreviewedRobot, "labels"> = {
+  const labels: unknown = JSON.parse(row.labels);
+  const fits = judgement === null ? null : lack === null;
+  const reason = judgement === null ? null : reasonOf(region, judgement, lack);
+  const view: Record<keyof PreviewedRobot, unknown> = {
     robot_id,
     robot,
     robot_type_id,
     region,
     site,
-    fits: judgement === null ? null : lack === null,
-    reason: judgement === null ? null : reasonOf(region, judgement, lack),
+    labels,
+    fits,
+    reason,
   };
-  return `${JSON.stringify(view).slice(0, -1)},"labels":${row.labels}}`;
+  return JSON.stringify(view);
 }
 
 /** What the robot lacks, or else waits for. */

@@ -2,7 +2,10 @@ import type { Tables } from "../store/tables.ts";
 import type { Boundaries } from "./windows.ts";
 
 /** Everything a fleet's view is derived from, as the store had it at one time. */
-export interface FleetFacts extends Pick<Tables["fleets"], "id" | "name" | "readiness_mode" | "peak_active_robots"> {
+export interface FleetFacts extends Pick<
+  Tables["fleets"],
+  "id" | "name" | "readiness_mode" | "peak_active_robots" | "selection" | "created_at"
+> {
   readonly windows: Boundaries;
   /** What the fleet works with. */
   readonly active: GenerationFacts;
@@ -17,6 +20,8 @@ export interface GenerationFacts extends Pick<
   "id" | "subject" | "checkpoint_id" | "created_at" | "activated_at"
 > {
   readonly model_slug: string;
+  /** As the row of the checkpoint has them. */
+  readonly requirements: string;
   /** By region. Not those that had left the catalog before the generation began. */
   readonly endpoints: ReadonlyMap<string, EndpointFacts>;
   /** How long endpoints of the model took to become healthy, in seconds, shortest first. */
@@ -48,9 +53,6 @@ export interface Member extends MemberGroup {
 
 /** What a fleet's details are derived from. */
 export interface FleetDetailFacts extends FleetFacts {
-  readonly created_at: string;
-  /** JSON text, see the table. */
-  readonly selection: string;
   /** Oldest registration first. */
   readonly members: readonly Member[];
   /** Newest first; what the fleet works with is always among them. */

@@ -1,6 +1,5 @@
 import type { Transaction } from "kysely";
 
-import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { EndpointHealth, Tables } from "./tables.ts";
 
@@ -32,15 +31,12 @@ export const DEPLOYMENTS_AT_A_TIME = 500;
 
 /** Current deployments of all organizations, in the order of their ids, at most `DEPLOYMENTS_AT_A_TIME` after the id `after`. */
 export function listDeploymentFacts(reader: Reader, after: string): Promise<readonly DeploymentFacts[]> {
-  return selectAfter(reader, { after });
-}
-
-const selectAfter = prepare<{ readonly after: string }, DeploymentFacts>((database, parameter) =>
-  factsOf(database)
-    .where("deployments.id", ">", parameter("after"))
+  return factsOf(reader)
+    .where("deployments.id", ">", after)
     .orderBy("deployments.id")
-    .limit(DEPLOYMENTS_AT_A_TIME),
-);
+    .limit(DEPLOYMENTS_AT_A_TIME)
+    .execute();
+}
 
 /** The same of one deployment; undefined once it is retired. */
 export function findDeploymentFacts(
@@ -50,7 +46,7 @@ export function findDeploymentFacts(
   return factsOf(transaction).where("deployments.id", "=", id).executeTakeFirst();
 }
 
-function factsOf(reader: Reader | Transaction<Tables>) {
+function factsOf(reader: Reader) {
   return reader
     .selectFrom("deployments")
     .innerJoin("robots", "robots.id", "deployments.robot_id")

@@ -56,14 +56,14 @@ export function listCurrentDeployments(
 }
 
 export function findDeployment(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   organization_id: string,
   id: string,
 ): Promise<DeploymentViewRow | undefined> {
   return viewsOf(reader, organization_id).where("deployments.id", "=", id).executeTakeFirst();
 }
 
-function viewsOf(reader: Reader | Transaction<Tables>, organization_id: string) {
+function viewsOf(reader: Reader, organization_id: string) {
   return reader
     .selectFrom("deployments")
     .innerJoin("robots", "robots.id", "deployments.robot_id")

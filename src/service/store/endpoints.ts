@@ -1,7 +1,5 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 
-import { prepare } from "./prepared.ts";
-import type { Parameter } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { EndpointHealth, Tables } from "./tables.ts";
 
@@ -39,17 +37,15 @@ export async function listRegions(reader: Reader): Promise<readonly string[]> {
 
 /** Whether any endpoint is due. Cheap: it is asked all the time. */
 export async function isAnyEndpointDue(reader: Reader, claim: Claim): Promise<boolean> {
-  return (await selectDue(reader, timesOf(claim))).length > 0;
+  return (await dueEndpoints(reader, claim).execute()).length > 0;
 }
-
-const selectDue = prepare<DueTimes, ClaimedEndpoint>(dueEndpoints);
 
 /** Takes the endpoint that is due longest, unless others hold all that are. */
 export async function claimEndpoint(
   transaction: Transaction<Tables>,
   claim: Claim,
 ): Promise<ClaimedEndpoint | undefined> {
-  const [endpoint] = await lockDue(transaction, timesOf(claim));
+  const endpoint = await dueEndpoints(transaction, claim).forUpdate().skipLocked().executeTakeFirst();
   if (endpoint === undefined) return undefined;
   await transaction
     .updateTable("endpoints")
@@ -60,42 +56,27 @@ export async function claimEndpoint(
   return endpoint;
 }
 
-const lockDue = prepare<DueTimes, ClaimedEndpoint>((database, parameter) =>
-  dueEndpoints(database, parameter).forUpdate().skipLocked(),
-);
-
-/** The times of a claim that decide which endpoints are due, and the latest ones that a right clock can have written down. */
-interface DueTimes extends Pick<Claim, "now" | "probed_before" | "horizon"> {
-  readonly latest_now: string;
-  readonly latest_expiry: string;
-}
-
-function timesOf({ now, probed_before, horizon, expires_at }: Claim): DueTimes {
-  return { now, probed_before, horizon, latest_now: latest(now), latest_expiry: latest(expires_at) };
-}
-
 /**
  * One that left the catalog is of interest as long as somebody works with its checkpoint. What a clock that ran ahead wrote
  * down counts for nothing, or an endpoint would be left alone until that time has come.
  */
-function dueEndpoints(database: Kysely<Tables>, parameter: Parameter<DueTimes>) {
-  const now = parameter("now");
-  return database
+function dueEndpoints(reader: Reader, { now, probed_before, horizon, expires_at }: Claim) {
+  return reader
     .selectFrom("endpoints")
     .select(["checkpoint_id", "region", "health_url", "health", "contrary_probes"])
-    .where((where) => where.or([where("next_probe_at", "<=", now), where("next_probe_at", ">", parameter("horizon"))]))
+    .where((where) => where.or([where("next_probe_at", "<=", now), where("next_probe_at", ">", horizon)]))
     .where(({ or, eb }) =>
       or([
         eb("probe_expires_at", "is", null),
         eb("probe_expires_at", "<=", now),
-        eb("probe_expires_at", ">", parameter("latest_expiry")),
+        eb("probe_expires_at", ">", latest(expires_at)),
       ]),
     )
     .where(({ or, eb }) =>
       or([
         eb("last_probed_at", "is", null),
-        eb("last_probed_at", "<=", parameter("probed_before")),
-        eb("last_probed_at", ">", parameter("latest_now")),
+        eb("last_probed_at", "<=", probed_before),
+        eb("last_probed_at", ">", latest(now)),
       ]),
     )
     .where(({ or, eb, exists, selectFrom }) =>
@@ -202,15 +183,7 @@ export async function bringProbesForward(
 
 /** Checkpoints of which some endpoint is not due before `later_than`. */
 export async function checkpointsDueLaterThan(reader: Reader, later_than: string): Promise<readonly string[]> {
-  const rows = await selectDueLater(reader, { later_than });
+  const query = reader.selectFrom("endpoints").select("checkpoint_id").distinct();
+  const rows = await query.where("next_probe_at", ">", later_than).execute();
   return rows.map(({ checkpoint_id }) => checkpoint_id);
 }
-
-const selectDueLater = prepare<{ readonly later_than: string }, Pick<EndpointKey, "checkpoint_id">>(
-  (database, parameter) =>
-    database
-      .selectFrom("endpoints")
-      .select("checkpoint_id")
-      .distinct()
-      .where("next_probe_at", ">", parameter("later_than")),
-);

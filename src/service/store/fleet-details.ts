@@ -1,5 +1,5 @@
 import { GENERATIONS_SHOWN } from "../../api/fleet-details.ts";
-import type { FleetDetailFacts, FleetFacts, GenerationFacts, GenerationRow, Member } from "../readiness/fleet-facts.ts";
+import type { FleetDetailFacts, FleetFacts, GenerationRow, Member } from "../readiness/fleet-facts.ts";
 import { deploymentOf } from "./fleet-facts.ts";
 import { findFleetFacts } from "./fleets.ts";
 import { findObstacles } from "./obstacles.ts";
@@ -13,14 +13,8 @@ export async function findFleetDetails(
 ): Promise<FleetDetailFacts | undefined> {
   const facts = await findFleetFacts(reader, organization_id, fleet_id);
   if (facts === undefined) return undefined;
-  const { created_at, selection } = await reader
-    .selectFrom("fleets")
-    .select(["created_at", "selection"])
-    .where("organization_id", "=", organization_id)
-    .where("id", "=", fleet_id)
-    .executeTakeFirstOrThrow();
   const members = await loadMembers(reader, facts);
-  return { ...facts, created_at, selection, members, generations: await loadGenerations(reader, facts) };
+  return { ...facts, members, generations: await loadGenerations(reader, facts) };
 }
 
 async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Promise<readonly GenerationRow[]> {
@@ -49,10 +43,8 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     .where("fleet_id", "=", id)
     .orderBy("robots.id")
     .execute();
-  const obstaclesOf = async ({ checkpoint_id }: GenerationFacts) =>
-    findObstacles(reader, rows, await findRequirements(reader, checkpoint_id));
-  const obstacles = await obstaclesOf(active);
-  const update_obstacles = update === null ? [] : await obstaclesOf(update);
+  const obstacles = await findObstacles(reader, rows, active.requirements);
+  const update_obstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
   return rows.map((row, index) => ({
     robot_id: row.robot_id,
     robot_type_id: row.robot_type_id,
@@ -64,14 +56,4 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     obstacle: obstacles[index] ?? null,
     update_obstacle: update_obstacles[index] ?? null,
   }));
-}
-
-/** As the row of the checkpoint has them. */
-async function findRequirements(reader: Reader, checkpoint_id: string): Promise<string> {
-  const { requirements } = await reader
-    .selectFrom("checkpoints")
-    .select("requirements")
-    .where("id", "=", checkpoint_id)
-    .executeTakeFirstOrThrow();
-  return requirements;
 }

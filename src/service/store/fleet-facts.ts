@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import type { EndpointFacts, FleetFacts, GenerationFacts, MemberGroup } from "../readiness/fleet-facts.ts";
 import { letOthersIn } from "../let-others-in.ts";
 import { parseWindows } from "../readiness/windows.ts";
@@ -15,7 +13,7 @@ export const LARGE_FLEET = 100;
 
 /** What the views of these fleets are derived from, in their order. */
 export async function loadFleetFacts(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   fleets: readonly Tables["fleets"][],
 ): Promise<readonly FleetFacts[]> {
   const facts: FleetFacts[] = [];
@@ -26,10 +24,7 @@ export async function loadFleetFacts(
   return facts;
 }
 
-async function loadSome(
-  reader: Reader | Transaction<Tables>,
-  fleets: readonly Tables["fleets"][],
-): Promise<readonly FleetFacts[]> {
+async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Promise<readonly FleetFacts[]> {
   const generation_ids = fleets.flatMap(({ generation_id, update_generation_id }) =>
     update_generation_id === null ? [generation_id] : [generation_id, update_generation_id],
   );
@@ -51,14 +46,16 @@ async function loadSome(
       name: fleet.name,
       readiness_mode: fleet.readiness_mode,
       peak_active_robots: fleet.peak_active_robots,
+      selection: fleet.selection,
+      created_at: fleet.created_at,
       windows: parseWindows(fleet.operating_windows),
-      active: active.facts,
-      update: update?.facts ?? null,
+      active,
+      update,
       members: rows.map((row, index) => ({
         count: row.count,
         example: row.example,
         region: row.region,
-        deployment: deploymentOf(row, active.facts),
+        deployment: deploymentOf(row, active),
         obstacle: obstacles[index] ?? null,
         update_obstacle: update_obstacles[index] ?? null,
       })),
@@ -67,22 +64,13 @@ async function loadSome(
   return facts;
 }
 
-interface Generation {
-  readonly facts: GenerationFacts;
-  /** As the checkpoint's row has them. */
-  readonly requirements: string;
-}
-
-function generationOf(generations: ReadonlyMap<string, Generation>, id: string): Generation {
+function generationOf(generations: ReadonlyMap<string, GenerationFacts>, id: string): GenerationFacts {
   const generation = generations.get(id);
   if (generation === undefined) throw new Error(`The store has a fleet without its generation ${id}`);
   return generation;
 }
 
-async function loadGenerations(
-  reader: Reader | Transaction<Tables>,
-  ids: readonly string[],
-): Promise<ReadonlyMap<string, Generation>> {
+async function loadGenerations(reader: Reader, ids: readonly string[]): Promise<ReadonlyMap<string, GenerationFacts>> {
   const rows = await reader
     .selectFrom("generations")
     .innerJoin("checkpoints", "checkpoints.id", "generations.checkpoint_id")
@@ -93,18 +81,17 @@ async function loadGenerations(
   const endpoints = await loadEndpoints(reader, [...new Set(rows.map(({ checkpoint_id }) => checkpoint_id))]);
   const preparations = await loadPreparations(reader, [...new Set(rows.map(({ model_slug }) => model_slug))]);
   return new Map(
-    rows.map(({ requirements, ...row }) => {
+    rows.map((row) => {
       const offered = (endpoints.get(row.checkpoint_id) ?? []).filter(
         ({ withdrawn_at }) => withdrawn_at === null || row.created_at <= withdrawn_at,
       );
       const by_region = new Map(offered.map(({ region, ...endpoint }): [string, EndpointFacts] => [region, endpoint]));
-      const facts = { ...row, endpoints: by_region, preparations: preparations.get(row.model_slug) ?? [] };
-      return [row.id, { facts, requirements }];
+      return [row.id, { ...row, endpoints: by_region, preparations: preparations.get(row.model_slug) ?? [] }];
     }),
   );
 }
 
-async function loadEndpoints(reader: Reader | Transaction<Tables>, checkpoint_ids: readonly string[]) {
+async function loadEndpoints(reader: Reader, checkpoint_ids: readonly string[]) {
   const rows = await reader
     .selectFrom("endpoints")
     .select(["checkpoint_id", "region", "health", "health_since", "last_probed_at", "last_error", "withdrawn_at"])
@@ -115,12 +102,12 @@ async function loadEndpoints(reader: Reader | Transaction<Tables>, checkpoint_id
 
 type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
 
-async function loadMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly string[]) {
+async function loadMembers(reader: Reader, fleet_ids: readonly string[]) {
   return Map.groupBy(await selectMembers(reader, fleet_ids), ({ fleet_id }) => fleet_id);
 }
 
 /** Robots that are alike come as one row: a fleet of a thousand is usually a handful of them. */
-function selectMembers(reader: Reader | Transaction<Tables>, fleet_ids: readonly string[]) {
+function selectMembers(reader: Reader, fleet_ids: readonly string[]) {
   return reader
     .selectFrom("fleet_members")
     .innerJoin("robots", "robots.id", "fleet_members.robot_id")

@@ -1,18 +1,15 @@
 import { sql } from "kysely";
-import type { Transaction } from "kysely";
-
 import type { FleetCreate } from "../../api/fleets.ts";
 import { letOthersIn } from "../let-others-in.ts";
 import { labelHash } from "./robot-selection.ts";
 import type { Reader } from "./store.ts";
-import type { Tables } from "./tables.ts";
 
 /** Robots that one query looks at: it bounds how long the query takes, whoever matches. */
 const LOOKED_AT_ONCE = 2000;
 
 /** Robots by what a request calls them. Where one's name is the id of another, the id counts. */
 export async function findRobotIds(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   organization_id: string,
   names_or_ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -32,7 +29,7 @@ type RobotSelector = NonNullable<FleetCreate["selection"]["selector"]>;
 
 /** Ids of the robots a selector matches, oldest first: one more than `maximum` where there are more than that. */
 export async function selectRobotIds(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   organization_id: string,
   selector: RobotSelector,
   maximum: number,
@@ -60,7 +57,7 @@ interface SomeRobots {
 
 /** Looks at the next robots of the organization, or at the next of those that have the first label: at so many, whoever matches. */
 async function selectSome(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   organization_id: string,
   { site = null, region = null, robot_type_id = null }: RobotSelector,
   [first, ...others]: readonly string[],

@@ -3,7 +3,6 @@ import type { Transaction } from "kysely";
 import type { FleetFacts } from "../readiness/fleet-facts.ts";
 import { loadFleetFacts } from "./fleet-facts.ts";
 import type { PageRange } from "./page-range.ts";
-import { prepare } from "./prepared.ts";
 import { parseWindows, windowsOf } from "../readiness/windows.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
@@ -22,7 +21,7 @@ export async function listFleetFacts(
 
 /** One fleet; undefined for one of another organization too. */
 export async function findFleetFacts(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   organization_id: string,
   fleet_id: string,
 ): Promise<FleetFacts | undefined> {
@@ -48,11 +47,7 @@ export const FLEETS_AT_A_TIME = 100;
  * @param after id of the last fleet of the batch before; null for the first.
  */
 export function listFleetsToReconcile(reader: Reader, after: string | null): Promise<readonly FleetKey[]> {
-  return selectToReconcile(reader, { after: after ?? "" });
-}
-
-const selectToReconcile = prepare<{ readonly after: string }, FleetKey>((database, parameter) =>
-  database
+  return reader
     .selectFrom("fleets")
     .select(["fleets.id", "fleets.organization_id"])
     .where(({ exists, selectFrom }) =>
@@ -66,10 +61,11 @@ const selectToReconcile = prepare<{ readonly after: string }, FleetKey>((databas
           .where("endpoints.health", "=", "healthy"),
       ),
     )
-    .where("fleets.id", ">", parameter("after"))
+    .where("fleets.id", ">", after ?? "")
     .orderBy("fleets.id")
-    .limit(FLEETS_AT_A_TIME),
-);
+    .limit(FLEETS_AT_A_TIME)
+    .execute();
+}
 
 /** A fleet, locked for a change of its generations. */
 export function lockFleet(transaction: Transaction<Tables>, key: FleetKey): Promise<Tables["fleets"] | undefined> {

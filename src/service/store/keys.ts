@@ -172,13 +172,13 @@ export async function countEndingWith(
 
 /** How many keys of an organization are not revoked. */
 export async function countKeys(transaction: Transaction<Tables>, organization_id: string): Promise<number> {
-  const counted = await transaction
+  const { count } = await transaction
     .selectFrom("api_keys")
-    .select(({ fn }) => fn.countAll().as("count"))
+    .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("organization_id", "=", organization_id)
     .where("revoked_at", "is", null)
-    .executeTakeFirst();
-  return Number(counted?.count ?? 0);
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 /** Whether any key of an organization may still do everything at `now` (ISO 8601). */

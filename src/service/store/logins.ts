@@ -15,11 +15,11 @@ export const LOGINS_MAXIMUM = 10_000;
  * to keep others out pushes out their own.
  */
 export async function insertLogin(transaction: Transaction<Tables>, login: LoginRow): Promise<void> {
-  const counted = await transaction
+  const { count } = await transaction
     .selectFrom("login_exchanges")
-    .select(({ fn }) => fn.countAll().as("count"))
-    .executeTakeFirst();
-  const too_many = Number(counted?.count ?? 0) + 1 - LOGINS_MAXIMUM;
+    .select(({ fn }) => fn.countAll<number>().as("count"))
+    .executeTakeFirstOrThrow();
+  const too_many = count + 1 - LOGINS_MAXIMUM;
   if (too_many > 0) await deleteOldestLogins(transaction, too_many);
   await transaction.insertInto("login_exchanges").values(login).execute();
 }

@@ -41,7 +41,7 @@ async function lockCatalog(transaction: Transaction<Tables>): Promise<void> {
 }
 
 /** Everything the store ever took from a catalog, in no order. */
-export async function readStoredCatalog(reader: Reader | Transaction<Tables>): Promise<StoredCatalog> {
+export async function readStoredCatalog(reader: Reader): Promise<StoredCatalog> {
   const models = await reader.selectFrom("models").selectAll().execute();
   const checkpoints = await reader.selectFrom("checkpoints").selectAll().execute();
   const endpoints = await reader.selectFrom("endpoints").selectAll().execute();

@@ -1,5 +1,3 @@
-import type { Transaction } from "kysely";
-
 import { isCheckpointId, isSlug } from "../models/names.ts";
 import type { Requirements } from "../models/requirements.ts";
 import { parseRequirements } from "../models/requirements.ts";
@@ -17,10 +15,7 @@ export interface Subject {
  *
  * @returns undefined for what the catalog does not have, or has no more: nothing new begins with it.
  */
-export async function resolveSubject(
-  reader: Reader | Transaction<Tables>,
-  subject: string,
-): Promise<Subject | undefined> {
+export async function resolveSubject(reader: Reader, subject: string): Promise<Subject | undefined> {
   const offered = reader
     .selectFrom("models")
     .innerJoin("checkpoints", "checkpoints.model_slug", "models.slug")

@@ -1,7 +1,5 @@
 import { hash } from "node:crypto";
 
-import type { Transaction } from "kysely";
-
 import { letOthersIn } from "../let-others-in.ts";
 import { incompatibility } from "../models/compatibility.ts";
 import { parseRequirements } from "../models/requirements.ts";
@@ -40,7 +38,7 @@ const remembered = new Map<string, string | null>();
  * @param requirements as the row of the checkpoint has them.
  */
 export async function findObstacles(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   robots: readonly JudgedRobot[],
   requirements: string,
 ): Promise<readonly (string | null)[]> {
@@ -63,16 +61,12 @@ export async function findObstacles(
 }
 
 /** The same of one robot. */
-export async function findObstacle(
-  reader: Reader | Transaction<Tables>,
-  robot: JudgedRobot,
-  requirements: string,
-): Promise<string | null> {
+export async function findObstacle(reader: Reader, robot: JudgedRobot, requirements: string): Promise<string | null> {
   const [obstacle = null] = await findObstacles(reader, [robot], requirements);
   return obstacle;
 }
 
-function findEquipment(reader: Reader | Transaction<Tables>, robot_id: string) {
+function findEquipment(reader: Reader, robot_id: string) {
   return reader
     .selectFrom("robots")
     .select(["equipment", "equipment_sha256"])

@@ -43,10 +43,7 @@ export function listOrganizations(reader: Reader): Promise<OrganizationRow[]> {
 }
 
 /** An organization by its id, or else by its name. */
-export async function findOrganization(
-  reader: Reader | Transaction<Tables>,
-  name_or_id: string,
-): Promise<OrganizationRow | undefined> {
+export async function findOrganization(reader: Reader, name_or_id: string): Promise<OrganizationRow | undefined> {
   const found = await reader
     .selectFrom("organizations")
     .selectAll()
@@ -63,19 +60,18 @@ export async function countBelongings(
 ): Promise<{ readonly deployments: number; readonly api_keys: number }> {
   const deployments = await reader
     .selectFrom("deployments")
-    .select(({ fn }) => fn.countAll().as("count"))
+    .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("organization_id", "=", organization_id)
     .where("retired_at", "is", null)
-    .executeTakeFirst();
+    .executeTakeFirstOrThrow();
   const api_keys = await reader
     .selectFrom("api_keys")
-    .select(({ fn }) => fn.countAll().as("count"))
+    .select(({ fn }) => fn.countAll<number>().as("count"))
     .where("organization_id", "=", organization_id)
     .where("revoked_at", "is", null)
     .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
-    .executeTakeFirst();
-  // PostgreSQL counts in 64 bits, which its driver hands out as text.
-  return { deployments: Number(deployments?.count ?? 0), api_keys: Number(api_keys?.count ?? 0) };
+    .executeTakeFirstOrThrow();
+  return { deployments: deployments.count, api_keys: api_keys.count };
 }
 
 /** What an organization has. */
@@ -86,32 +82,28 @@ export interface Belongings extends OrganizationRow {
 }
 
 /** What each organization has at `now` (ISO 8601), oldest first. Looks at every robot, though only in an index. */
-export async function readBelongings(reader: Reader, now: string): Promise<readonly Belongings[]> {
-  const rows = await reader
+export function readBelongings(reader: Reader, now: string): Promise<readonly Belongings[]> {
+  return reader
     .selectFrom("organizations")
     .selectAll()
     .select((select) => [
       select
         .selectFrom("robots")
-        .select(({ fn }) => fn.countAll().as("count"))
+        .select(({ fn }) => fn.countAll<number>().as("count"))
         .whereRef("robots.organization_id", "=", "organizations.id")
+        .$asScalar()
+        .$notNull()
         .as("robots"),
       select
         .selectFrom("api_keys")
-        .select(({ fn }) => fn.countAll().as("count"))
+        .select(({ fn }) => fn.countAll<number>().as("count"))
         .whereRef("api_keys.organization_id", "=", "organizations.id")
         .where("revoked_at", "is", null)
         .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
+        .$asScalar()
+        .$notNull()
         .as("api_keys"),
     ])
     .orderBy("id")
     .execute();
-  // PostgreSQL counts in 64 bits, which its driver hands out as text.
-  return rows.map(({ id, name, created_at, robots, api_keys }) => ({
-    id,
-    name,
-    created_at,
-    robots: Number(robots),
-    api_keys: Number(api_keys),
-  }));
 }

@@ -10,7 +10,7 @@ export const PREPARATION_MAXIMUM_S = 6 * 3600;
 
 /** How long endpoints of each model took to become healthy once they were needed, in seconds, shortest first. */
 export async function loadPreparations(
-  reader: Reader | Transaction<Tables>,
+  reader: Reader,
   model_slugs: readonly string[],
 ): Promise<ReadonlyMap<string, readonly number[]>> {
   if (model_slugs.length === 0) return new Map();

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 
 import type { RobotSetup } from "../../api/robots.ts";
 import { printJson } from "../json/print-json.ts";
@@ -144,12 +144,13 @@ export function listRobots(
 }
 
 /** The robot with this id, or else of this name. */
-export async function findRobot(
-  database: Kysely<Tables>,
-  organization_id: string,
-  robot: string,
-): Promise<RobotRow | undefined> {
-  const found = await selectByNameOrId(database, { organization_id, robot });
+export async function findRobot(reader: Reader, organization_id: string, robot: string): Promise<RobotRow | undefined> {
+  const found = await reader
+    .selectFrom("robots")
+    .select(COLUMNS)
+    .where("organization_id", "=", organization_id)
+    .where((where) => where.or([where("id", "=", robot), where("name", "=", robot)]))
+    .execute();
   return found.find(({ id }) => id === robot) ?? found[0];
 }
 
@@ -218,13 +219,4 @@ const upsert = prepare<
     .returning(COLUMNS)
     .returning(["refitted_at", "changed_at", "audit_id", "previous_audit_id"])
     .returning(["recent_changes", "contested_since", "contested_at"]),
-);
-
-const selectByNameOrId = prepare<{ readonly organization_id: string; readonly robot: string }, RobotRow>(
-  (database, parameter) =>
-    database
-      .selectFrom("robots")
-      .select(COLUMNS)
-      .where("organization_id", "=", parameter("organization_id"))
-      .where((where) => where.or([where("id", "=", parameter("robot")), where("name", "=", parameter("robot"))])),
 );

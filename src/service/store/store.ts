@@ -5,7 +5,7 @@ import { migrate } from "./migrator.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 import type { Tables } from "./tables.ts";
 
-/** Queries outside a write: they see committed, durable state only, and cannot write. */
+/** For queries: of what is committed and durable, or within a transaction. */
 export type Reader = Kysely<Tables>;
 
 /**

@@ -5,7 +5,6 @@ import type { UsageTime } from "../usage/period.ts";
 import { periodEnd, periodSeconds, wholeSecond } from "../usage/period.ts";
 import { USUAL_PERIOD_S } from "./migrations.ts";
 import type { PageRange } from "./page-range.ts";
-import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -216,21 +215,14 @@ export function lockPeriods(
   transaction: Transaction<Tables>,
   [comparison, moment]: Began,
 ): Promise<readonly MeteredDeployment[]> {
-  return LOCKED_PERIODS[comparison](transaction, { moment });
-}
-
-const LOCKED_PERIODS = { "<": prepareLockedPeriods("<"), ">": prepareLockedPeriods(">") };
-
-function prepareLockedPeriods(comparison: Began[0]) {
-  return prepare<{ readonly moment: string }, MeteredDeployment>((database, parameter) =>
-    database
-      .selectFrom("deployments")
-      .select(["id", "organization_id", "robot_id", "model_slug", "usage_from", "usage_id", "usage_until"])
-      .where("usage_from", comparison, parameter("moment"))
-      .orderBy("usage_from")
-      .orderBy("id")
-      .limit(PERIODS_AT_A_TIME)
-      .forUpdate()
-      .skipLocked(),
-  );
+  return transaction
+    .selectFrom("deployments")
+    .select(["id", "organization_id", "robot_id", "model_slug", "usage_from", "usage_id", "usage_until"])
+    .where("usage_from", comparison, moment)
+    .orderBy("usage_from")
+    .orderBy("id")
+    .limit(PERIODS_AT_A_TIME)
+    .forUpdate()
+    .skipLocked()
+    .execute();
 }

@@ -41,6 +41,7 @@ function generation(parts: Partial<GenerationFacts> = {}): GenerationFacts {
     subject: "pi0.5",
     checkpoint_id: "ckpt_pi05",
     model_slug: "pi0.5",
+    requirements: "{}",
     created_at: at(-60_000),
     activated_at: at(-30_000),
     endpoints: new Map([["eu", healthy]]),
@@ -59,6 +60,8 @@ function fleet(parts: Partial<FleetFacts> = {}): FleetFacts {
     name: "night shift",
     readiness_mode: "always_ready",
     peak_active_robots: 3,
+    selection: "{}",
+    created_at: at(0),
     windows: [],
     active: generation(),
     update: null,
@@ -485,6 +488,7 @@ describe("deriveFleet: whatever the store holds", () => {
       subject: fc.constantFrom("pi0.5", "pi1"),
       checkpoint_id: fc.constantFrom("ckpt_a", "ckpt_b"),
       model_slug: fc.constant("pi"),
+      requirements: fc.constant("{}"),
       created_at: fc.constantFrom(at(-60_000), at(0), at(HOUR_MS)),
       activated_at: fc.option(fc.constant(at(-1000)), { nil: null }),
       endpoints: fc.array(fc.tuple(region, endpoint)).map((pairs) => new Map(pairs)),
@@ -507,6 +511,8 @@ describe("deriveFleet: whatever the store holds", () => {
     name: fc.string(),
     readiness_mode: fc.constantFrom("always_ready", "scheduled", "on_demand"),
     peak_active_robots: fc.integer({ min: 1, max: 60 }),
+    selection: fc.constant("{}"),
+    created_at: fc.constant(at(0)),
     windows: fc.constantFrom(within, later, past, [...past, ...later]),
     active: generations("gen_1"),
     update: fc.option(generations("gen_2"), { nil: null }),
@@ -551,8 +557,6 @@ describe("deriveFleet: whatever the store holds", () => {
     const given = {
       ...fleet({ peak_active_robots: peak }),
       members,
-      created_at: at(0),
-      selection: "{}",
       generations: [],
     };
     expect(deriveDetails(given, NOW_MS).members.at(-1)).toMatchObject({
@@ -572,7 +576,7 @@ describe("deriveFleet: whatever the store holds", () => {
           robot_type_id: "arm",
           site: null,
         }));
-        const whole = { ...given, members, created_at: at(0), selection: "{}", generations: [] };
+        const whole = { ...given, members, generations: [] };
         const { registered: _registered, ...counts } = deriveFleet(whole, NOW_MS).robots;
         const told = deriveDetails(whole, NOW_MS).members;
         for (const [state, count] of Object.entries(counts)) {
