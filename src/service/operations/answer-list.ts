@@ -1,18 +1,27 @@
 import type { PageQuery } from "../../api/pages.ts";
+import type { Principal } from "../auth/authenticate.ts";
 import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { PageRange } from "../store/page-range.ts";
+import { StoreUnavailableError } from "../store/unavailable.ts";
+import { createTurns } from "../turns.ts";
 import type { Call } from "./operation.ts";
 import { nextPage, readPage } from "./paging.ts";
 
-/** Rows that are fetched at once. A robot with the longest labels takes 64 KiB. */
-const FETCHED_ROWS = 500;
+/** Rows that are fetched at once: to read and print them holds the event loop for about a millisecond. A robot with the longest labels takes 64 KiB. */
+const FETCHED_ROWS = 200;
 /** Characters after which a page ends, however many items were asked for; a longer list is sent in parts of so many. */
 export const PART_CHARACTERS = 1024 * 1024;
+/** Of the whole process, because it has one event loop: a turn of it that reads the rows of many queries holds up everybody. */
+const turns = createTurns({ own: 256, all: 4096, allAtOnce: 4 });
 
 /** Around the items of lists that are an object. */
 export const ITEMS = ['{"items":[', "]}"] as const;
+
+type ListCall = Pick<Call<null, PageQuery>, "query" | "url"> & {
+  readonly principal: Pick<Principal, "organization_id">;
+};
 
 /** A list of rows that sort by their ids. */
 export interface List<Row> {
@@ -31,9 +40,10 @@ export interface List<Row> {
  * was sent, so that a list of any length costs no more memory than a short one, and lets others in between.
  */
 export async function answerList<Row extends { readonly id: string }>(
-  { query, url }: Pick<Call<null, PageQuery>, "query" | "url">,
-  list: List<Row>,
+  { query, url, principal }: ListCall,
+  asked: List<Row>,
 ): Promise<Answer | LongAnswer> {
+  const list = { ...asked, fetch: inTurns(principal.organization_id, asked.fetch) };
   const page = readPage(query, list.prefix);
   if (page.state === "refused") return page.answer;
   const { limit } = query;
@@ -81,4 +91,13 @@ async function* listInParts<Row extends { readonly id: string }>(list: List<Row>
     next = part.next;
   }
   yield after;
+}
+
+/** Organizations take turns, however many lists one of them asks for. */
+function inTurns<Row>(organizationId: string, fetch: List<Row>["fetch"]): List<Row>["fetch"] {
+  return async (range) => {
+    const rows = await turns.take(organizationId, () => fetch(range));
+    if (rows === null) throw new StoreUnavailableError("Too many lists wait");
+    return rows;
+  };
 }

@@ -1,3 +1,5 @@
+import { setImmediate } from "node:timers/promises";
+
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -16,7 +18,7 @@ const ids = Array.from({ length: 40 }, () => newId("use"));
 async function ask(length: number, fetchedRows: number, query: PageQuery = {}, itemCharacters = 1) {
   let most = 0;
   const answer = await answerList(
-    { query, url: "/v1/me/usage" },
+    { query, url: "/v1/me/usage", principal: { organization_id: "org_1" } },
     {
       prefix: "use",
       around: ITEMS,
@@ -85,4 +87,25 @@ describe("answerList", () => {
     expect(page.items).toEqual(ids.slice(0, 3));
     expect((await ask(7, 40, { limit: 5, cursor: page.cursor ?? "" }, third)).items).toEqual(ids.slice(3, 6));
   });
+});
+
+it("organizations take turns with lists, with one query at a time of each", async () => {
+  const order: string[] = [];
+  let underWay = 0;
+  const list = async (organization_id: string) => {
+    const fetch = async () => {
+      order.push(organization_id);
+      if (organization_id === "org_1") underWay += 1;
+      expect(underWay).toBeLessThanOrEqual(1);
+      await setImmediate();
+      if (organization_id === "org_1") underWay -= 1;
+      return [];
+    };
+    const call = { query: {}, url: "/v1/me/usage", principal: { organization_id } };
+    await answerList(call, { prefix: "use", around: ITEMS, fetch, view: (row) => row });
+  };
+  const lists = Array.from({ length: 20 }, () => list("org_1"));
+  await Promise.all([...lists, list("org_2")]);
+  expect(order.indexOf("org_2")).toBeLessThan(2);
+  expect(order).toHaveLength(21);
 });
