@@ -13,10 +13,9 @@ import { Lines } from "./lines.ts";
 import type { Path } from "./path.ts";
 import { below, parsePointer } from "./path.ts";
 import { shown } from "./shown.ts";
-import { MEMBER_LIMIT } from "./yaml/cursor.ts";
 import type { Entry, MappingNode, Node } from "./yaml/tree.ts";
-import type { YamlDocument, YamlFailure } from "./yaml/yaml.ts";
-import { readYaml } from "./yaml/yaml.ts";
+import type { YamlDocument } from "./yaml/yaml.ts";
+import { readYaml, TOKEN_LIMIT } from "./yaml/yaml.ts";
 
 /** What a document is called in messages. */
 export type Subject = "manifest" | "configuration" | "catalog" | "fleet" | "registration";
@@ -69,9 +68,7 @@ export function readDocument(bytes: Uint8Array, rules: DocumentRules): DocumentR
     case "syntax":
       return refuse("yaml_syntax", yaml.message, lines.position(yaml.offset));
     case "size":
-      return refuse("too_large", `${subject} holds more than ${MEMBER_LIMIT} list items and keys`);
-    case "nesting":
-      return refuseNesting(yaml, lines);
+      return refuse("too_large", `${subject} holds more than ${TOKEN_LIMIT} words and marks of YAML`);
     case "second-document":
       return refuse("yaml_documents", "one document per file; a second one starts here", lines.position(yaml.offset));
     case "document":
@@ -81,14 +78,6 @@ export function readDocument(bytes: Uint8Array, rules: DocumentRules): DocumentR
 
 function refuse(id: string, message: string, position: Position = { line: 1, column: 1 }): DocumentReading {
   return { kind: "refused", findings: [{ id, severity: "error", loc: "", message, ...position }] };
-}
-
-/** So deep that it was not read to its end: the trail still knows the way to the first level too many. */
-function refuseNesting({ trail }: YamlFailure, lines: Lines): DocumentReading {
-  const findings = new FindingList(lines);
-  const path = trail.slice(0, DEPTH_LIMIT + 1).reduce<Path>((parent, { step }) => below(parent, step), null);
-  reportDepth(findings, path, trail[DEPTH_LIMIT + 1]?.offset ?? 0);
-  return { kind: "refused", findings: findings.toFindings() };
 }
 
 function checkDocument(yaml: YamlDocument, text: string, lines: Lines, subject: string): DocumentReading {
@@ -114,7 +103,7 @@ interface Walk {
 function checkNode(walk: Walk, node: Node, path: Path, depth: number): void {
   if (depth > DEPTH_LIMIT && !walk.isTooDeep) {
     walk.isTooDeep = true;
-    reportDepth(walk.findings, path, node.offset);
+    walk.findings.error("too_deep", path, node.offset, `nested more than ${DEPTH_LIMIT} levels`);
   }
   if (!walk.isClean) reportConstructs(walk, node, path, node.offset);
   if (node.kind === "sequence") {
@@ -146,10 +135,6 @@ function reportConstructs(walk: Walk, owner: Node | Entry, path: Path, offset: n
   for (const construct of walk.yaml.constructs.get(owner) ?? []) {
     walk.findings.error("yaml_forbidden", path, offset, `${construct} is not allowed in a ${walk.subject}`);
   }
-}
-
-function reportDepth(findings: FindingList, path: Path, offset: number): void {
-  findings.error("too_deep", path, offset, `nested more than ${DEPTH_LIMIT} levels`);
 }
 
 function child(node: Node, step: string): Node | undefined {

@@ -1,15 +1,21 @@
 /**
- * A reader of YAML 1.2 for short documents that people write and strangers may have tampered with.
- *
- * Why not the `yaml` package: the agent reads two such files at every boot, and from a bundle that package adds 12 ms to the 17 ms of a
- * bare Node (this reader with all checks: 6 ms); and a hostile file of 1 MiB takes it up to 1.6 s and 970 MB before any limit of ours
- * could be looked at. This reader does one thing: syntax, with the place of everything. Anchors, aliases, tags and directives are
- * recognized and reported, never resolved. test/unit/manifest/yaml.test.ts compares it with the package.
+ * A reader of YAML 1.2 for short documents that people write and strangers may have tampered with, over the `yaml` package. Anchors,
+ * aliases, tags and directives are recognized and reported, never resolved.
  */
-import { rootNode } from "./block.ts";
-import type { Failure } from "./cursor.ts";
-import { Cursor, lineEnd } from "./cursor.ts";
-import type { Construct, Node } from "./tree.ts";
+import type { Document, ParsedNode, YAMLMap } from "yaml";
+import { Composer, isAlias, isMap, isScalar, isSeq, Lexer, Parser } from "yaml";
+
+import type { Construct, Entry, MappingNode, Node, ScalarNode } from "./tree.ts";
+
+/** Words and marks in one text: what a hostile text of 1 MiB becomes stays below 100 MB. */
+export const TOKEN_LIMIT = 50_000;
+/** Collections inside collections that are followed; documents may have fewer. What is deeper is cut off. */
+const NESTING_LIMIT = 128;
+/** Empty lines at the end that are read: a file may be padded with any number of them. */
+const PADDING_LIMIT = 100;
+/** Characters that no YAML text holds (YAML 1.2.2, section 5.1), and carriage returns that end no line for other readers. */
+// oxlint-disable-next-line no-control-regex
+const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f]|\r(?!\n)/;
 
 export interface YamlDocument {
   readonly kind: "document";
@@ -21,74 +27,131 @@ export interface YamlDocument {
   readonly directives: readonly number[];
 }
 
-export interface YamlFailure extends Failure {
-  /** The collections around the place, outermost first, with the key or index that was read in each. */
-  readonly trail: readonly { readonly offset: number; readonly step: string | number }[];
+/** Why a text cannot be read to its end. */
+export type YamlFailure =
+  | { readonly kind: "syntax"; readonly offset: number; readonly message: string }
+  /** More than `TOKEN_LIMIT`. */
+  | { readonly kind: "size" }
+  /** One more document than one file may hold starts at `offset`. */
+  | { readonly kind: "second-document"; readonly offset: number };
+
+export function readYaml(text: string): YamlDocument | YamlFailure {
+  const unprintable = UNPRINTABLE.exec(text);
+  if (unprintable !== null) {
+    const code = unprintable[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+    return { kind: "syntax", offset: unprintable.index, message: `a control character (U+${code})` };
+  }
+  const parsed = parse(text);
+  if (parsed === null) return { kind: "size" };
+  const { documents, directives, isCut } = parsed;
+  // Tags are reported whether or not they mean something.
+  const error = documents.flatMap(({ errors }) => errors).find(({ code }) => code !== "TAG_RESOLVE_FAILED");
+  if (error !== undefined && !isCut)
+    return { kind: "syntax", offset: error.pos[0], message: withoutSource(error.message) };
+  const [first, second] = documents;
+  if (second !== undefined) return { kind: "second-document", offset: second.range[0] };
+  const constructs = new Map<object, readonly Construct[]>();
+  return { kind: "document", root: nodeOf(first?.contents ?? null, 0, constructs), constructs, directives };
 }
 
-/** One more document than one file may hold starts at `offset`. */
-export interface SecondDocument {
-  readonly kind: "second-document";
-  readonly offset: number;
+const LINE_FEED = 10;
+
+interface Parsed {
+  readonly documents: readonly Document.Parsed[];
+  readonly directives: readonly number[];
+  /** Nested so deep that it was not read to its end. */
+  readonly isCut: boolean;
 }
 
-/** Reads a text to its end. */
-export function readYaml(text: string): YamlDocument | YamlFailure | SecondDocument {
-  const cursor = new Cursor(text);
-  checkCharacters(cursor);
+/** Null for more than `TOKEN_LIMIT`. Token by token, so that a hostile text is given up before it has become large. */
+function parse(text: string): Parsed | null {
+  const parser = new Parser();
+  const composer = new Composer({ schema: "failsafe", uniqueKeys: false, logLevel: "silent", prettyErrors: false });
+  const documents: Document.Parsed[] = [];
   const directives: number[] = [];
-  let root: Node | null = null;
-  let second: number | null = null;
-  for (let start = nextDocument(cursor, directives); start !== null; start = nextDocument(cursor, directives)) {
-    const node = rootNode(cursor);
-    cursor.skip();
-    if (!cursor.isAtEnd) cursor.fail(cursor.offset, "nothing may follow here; is the line indented as its neighbours?");
-    if (root === null) root = node;
-    else second ??= start;
+  const take = (tokens: ReturnType<Parser["next"]>) => {
+    for (const token of tokens) {
+      if (token.type === "directive") directives.push(token.offset);
+      else documents.push(...composer.next(token));
+    }
+  };
+  let count = 0;
+  let isCut = false;
+  for (const word of new Lexer().lex(withoutPadding(text))) {
+    count += 1;
+    if (count > TOKEN_LIMIT) return null;
+    take(parser.next(word));
+    isCut = parser.stack.length > NESTING_LIMIT;
+    if (isCut) break;
   }
-  if (cursor.failure !== null) return { ...cursor.failure, trail: cursor.trail };
-  if (second !== null) return { kind: "second-document", offset: second };
-  root ??= { kind: "scalar", offset: 0, plain: true, text: "" };
-  return { kind: "document", root, constructs: cursor.constructs, directives };
+  take(parser.end());
+  documents.push(...composer.end(true, text.length));
+  return { documents, directives, isCut };
 }
 
-/** Moves to the content of the next document. @returns where the line starts that starts the document, or null at the end. */
-function nextDocument(cursor: Cursor, directives: number[]): number | null {
-  let start: number | null = null;
-  for (;;) {
-    cursor.skip();
-    const { offset, text } = cursor;
-    if (offset >= text.length) {
-      if (start !== null) cursor.fail(start, "a directive stands before no document");
-      return null;
-    }
-    if (cursor.column === 0 && cursor.character === "%") {
-      start ??= offset;
-      directives.push(offset);
-      cursor.offset = lineEnd(text, offset);
-    } else if (cursor.isAtEnd && text.startsWith("---", offset)) {
-      cursor.offset += 3;
-      return start ?? offset;
-    } else if (cursor.isAtEnd && start === null) {
-      cursor.offset += 3;
-      cursor.skip();
-      if (!cursor.isFirstOnLine && cursor.offset < text.length)
-        cursor.fail(cursor.offset, "nothing may follow ... on its line");
-    } else {
-      if (start !== null) cursor.fail(offset, "--- is missing between the directives and the document");
-      return cursor.line_start;
-    }
-  }
+/** After a colon some messages repeat what they are about, which may be a secret, and as long as the text. */
+function withoutSource(message: string): string {
+  return message.replace(/(?<=\w): .*/s, "");
 }
 
-/** Characters that no YAML text holds (YAML 1.2.2, section 5.1), and carriage returns that end no line for other readers. */
-function checkCharacters(cursor: Cursor): void {
-  const { text } = cursor;
-  for (let offset = 0; offset < text.length; offset += 1) {
-    const unit = text.charCodeAt(offset);
-    if (unit >= 32 || unit === 9 || unit === 10) continue;
-    if (unit !== 13) cursor.fail(offset, `a control character (U+${unit.toString(16).toUpperCase().padStart(4, "0")})`);
-    else if (text.charCodeAt(offset + 1) !== 10) cursor.fail(offset, "a carriage return without a line feed");
-    if (cursor.failure !== null) return;
+function withoutPadding(text: string): string {
+  let end = text.length;
+  while (text.charCodeAt(end - 1) === LINE_FEED) end -= 1;
+  return text.slice(0, end + PADDING_LIMIT);
+}
+
+type Constructs = Map<object, readonly Construct[]>;
+
+/** @param owner where a value that is not written is found: at its key or list. */
+function nodeOf(node: ParsedNode | null, owner: number, constructs: Constructs): Node {
+  const read = unmarked(node, owner, constructs);
+  const found = constructsOf(node);
+  if (found.length > 0) constructs.set(read, found);
+  return read;
+}
+
+function unmarked(node: ParsedNode | null, owner: number, constructs: Constructs): Node {
+  if (isMap(node)) return mappingOf(node, constructs);
+  if (isSeq(node)) {
+    const [offset] = node.range;
+    return { kind: "sequence", offset, items: node.items.map((item) => nodeOf(item, offset, constructs)) };
   }
+  return scalarOf(node, owner);
+}
+
+function scalarOf(node: ParsedNode | null, owner: number): ScalarNode {
+  const text = textOf(node);
+  const plain = node === null || (isScalar(node) && node.type === "PLAIN");
+  return { kind: "scalar", offset: node === null || (plain && text === "") ? owner : node.range[0], plain, text };
+}
+
+function mappingOf(node: YAMLMap.Parsed, constructs: Constructs): MappingNode {
+  const entries = node.items.map(({ key, value }) => {
+    const key_offset = key.range[0];
+    const entry: Entry = { key: textOf(key), key_offset, value: nodeOf(value, key_offset, constructs) };
+    const found = keyConstructsOf(key);
+    if (found.length > 0) constructs.set(entry, found);
+    return entry;
+  });
+  return { kind: "mapping", offset: node.flow === true ? node.range[0] : (entries[0]?.key_offset ?? 0), entries };
+}
+
+/** Of a collection, nothing. */
+function textOf(node: ParsedNode | null): string {
+  if (isAlias(node)) return `*${node.source}`;
+  return isScalar(node) ? String(node.value ?? "") : "";
+}
+
+function keyConstructsOf(key: ParsedNode): readonly Construct[] {
+  const found = constructsOf(key);
+  if (isMap(key) || isSeq(key)) return [...found, "a key that is not a scalar"];
+  return isScalar(key) && key.type === "PLAIN" && key.value === "<<" ? [...found, "a merge key"] : found;
+}
+
+function constructsOf(node: ParsedNode | null): readonly Construct[] {
+  if (isAlias(node)) return ["an alias"];
+  const found: Construct[] = [];
+  if (node?.anchor !== undefined) found.push("an anchor");
+  if (node?.tag !== undefined) found.push("a tag");
+  return found;
 }

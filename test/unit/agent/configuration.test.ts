@@ -116,7 +116,7 @@ x-note: whatever
     ["no robot", SERVICE, "missing /robot", "1:1"],
     ["an empty section", `${MINIMAL}watch:\n`, "wrong_type /watch", "3:1"],
     ["the same key twice", `${MINIMAL}robot: {}\n`, "yaml_duplicate_key /robot", "3:1"],
-    ["a syntax error", `${MINIMAL}log: [\n`, "yaml_syntax ", "3:6"],
+    ["a syntax error", `${MINIMAL}log: [\n`, "yaml_syntax ", "4:1"],
     ["a number that is too small", `${MINIMAL}watch: {resync_s: 4}\n`, "out_of_range /watch/resync_s", "3:19"],
     ["a number that is too large", `${MINIMAL}watch: {settle_ms: 60001}\n`, "out_of_range /watch/settle_ms", "3:20"],
     ["a fraction", `${MINIMAL}watch: {settle_ms: 0.5}\n`, "wrong_type /watch/settle_ms", "3:20"],

@@ -139,7 +139,7 @@ modles: []
     ["models: []\n---\nmodels: []", ["2:1 yaml_documents"]],
     ["models: &a []", ["1:12 yaml_forbidden"]],
     ["models: []\nmodels: []", ["2:1 yaml_duplicate_key"]],
-    ["models: [", ["1:9 yaml_syntax"]],
+    ["models: [", ["1:10 yaml_syntax"]],
     ["models: [{}]", ["1:10 missing", "1:10 missing"]],
     ["models: [{slug: m, checkpoints: [{}]}]", ["1:34 missing", "1:34 missing", "1:34 missing"]],
     ["models: []\nx-note: {any: [thing]}", []],
