@@ -12,8 +12,8 @@ export type Parameter<Parameters> = <Name extends keyof Parameters & string>(
 ) => RawBuilder<Parameters[Name]>;
 
 /**
- * A query whose text is made once: for what every request asks, because Kysely takes longer to write such a query than
- * SQLite to answer it.
+ * A query whose text is made once: for what every registration asks, because Kysely takes longer to write such a query than
+ * SQLite to answer it. Without it there are 30 % fewer registrations a second (750 instead of 1,090 beside a service that makes 511).
  *
  * @param write makes the query; it is called once for each database.
  */

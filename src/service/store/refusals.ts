@@ -1,7 +1,6 @@
 import type { Transaction } from "kysely";
 
 import { REFUSALS_SHOWN } from "../../api/audit.ts";
-import { prepare } from "./prepared.ts";
 import type { Reader } from "./store.ts";
 import type { Tables } from "./tables.ts";
 
@@ -12,7 +11,18 @@ export const REFUSALS_OF_ROBOT_MAXIMUM = 100;
 
 /** Adds a refusal to the entry of those it is alike, or makes that. */
 export async function noteRefusal(transaction: Transaction<Tables>, refusal: RefusalRow): Promise<void> {
-  await upsert(transaction, refusal);
+  await transaction
+    .insertInto("refusals")
+    .values(refusal)
+    .onConflict((conflict) =>
+      conflict.columns(["organization_id", "robot", "status", "actor", "address"]).doUpdateSet(({ ref, eb }) => ({
+        detail: ref("excluded.detail"),
+        request_id: ref("excluded.request_id"),
+        last_at: ref("excluded.last_at"),
+        count: eb("refusals.count", "+", ref("excluded.count")),
+      })),
+    )
+    .execute();
 }
 
 /** Keeps an organization's newest, and of each robot its newest. */
@@ -108,29 +118,3 @@ async function findRegistrant(reader: Reader, organization_id: string, robot: st
   const { name, actor } = found.find(({ id }) => id === robot) ?? found[0] ?? { name: robot, actor: null };
   return { name, actor: actor ?? "" };
 }
-
-const upsert = prepare<RefusalRow, never>((database, parameter) =>
-  database
-    .insertInto("refusals")
-    .values({
-      id: parameter("id"),
-      organization_id: parameter("organization_id"),
-      robot: parameter("robot"),
-      status: parameter("status"),
-      actor: parameter("actor"),
-      address: parameter("address"),
-      detail: parameter("detail"),
-      request_id: parameter("request_id"),
-      first_at: parameter("first_at"),
-      last_at: parameter("last_at"),
-      count: parameter("count"),
-    })
-    .onConflict((conflict) =>
-      conflict.columns(["organization_id", "robot", "status", "actor", "address"]).doUpdateSet(({ ref, eb }) => ({
-        detail: ref("excluded.detail"),
-        request_id: ref("excluded.request_id"),
-        last_at: ref("excluded.last_at"),
-        count: eb("refusals.count", "+", ref("excluded.count")),
-      })),
-    ),
-);

@@ -15,16 +15,15 @@ export interface TableShape {
 }
 
 /**
- * The tables of a store that has taken the steps up to `step`, each after those it refers to. They are read from an empty
- * store that takes these steps, so that no store on a disk has a say in it.
+ * The tables of a store that has taken the steps up to `step`, in the order in which they are made: each after those it refers to. They
+ * are read from an empty store that takes these steps, so that no store on a disk has a say in it.
  */
 export async function tableShapes(step: string): Promise<readonly TableShape[]> {
   await using database = await emptyStore(step);
   const { rows } = await sql<{ readonly name: string }>`
     select name from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\\'
-    and name <> ${MIGRATION_TABLE} order by name`.execute(database);
-  const shapes = await Promise.all(rows.map(({ name }) => readShape(database, name)));
-  return inOrderOfReference(shapes);
+    and name <> ${MIGRATION_TABLE} order by rowid`.execute(database);
+  return await Promise.all(rows.map(({ name }) => readShape(database, name)));
 }
 
 /**
@@ -54,36 +53,9 @@ async function namesIn(database: Kysely<Tables>): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
-interface ReferringShape extends TableShape {
-  readonly refers_to: ReadonlySet<string>;
-}
-
-async function readShape(database: Kysely<Tables>, name: string): Promise<ReferringShape> {
-  const columns = await sql<{ readonly name: string; readonly pk: number }>`
+async function readShape(database: Kysely<Tables>, name: string): Promise<TableShape> {
+  const { rows } = await sql<{ readonly name: string; readonly pk: number }>`
     select name, pk from pragma_table_info(${name}) order by cid`.execute(database);
-  const references = await sql<{ readonly name: string }>`
-    select "table" as name from pragma_foreign_key_list(${name})`.execute(database);
-  const key = columns.rows.filter(({ pk }) => pk > 0).toSorted((left, right) => left.pk - right.pk);
-  return {
-    name,
-    columns: columns.rows.map((column) => column.name),
-    key: key.map((column) => column.name),
-    refers_to: new Set(references.rows.map((reference) => reference.name).filter((table) => table !== name)),
-  };
-}
-
-function inOrderOfReference(shapes: readonly ReferringShape[]): readonly TableShape[] {
-  const ordered: TableShape[] = [];
-  const placed = new Set<string>();
-  let waiting = shapes;
-  while (waiting.length > 0) {
-    const ready = waiting.filter(({ refers_to }) => [...refers_to].every((table) => placed.has(table)));
-    if (ready.length === 0) throw new Error("Tables refer to each other in a ring");
-    for (const { name, columns, key } of ready) {
-      ordered.push({ name, columns, key });
-      placed.add(name);
-    }
-    waiting = waiting.filter(({ name }) => !placed.has(name));
-  }
-  return ordered;
+  const key = rows.filter(({ pk }) => pk > 0).toSorted((left, right) => left.pk - right.pk);
+  return { name, columns: rows.map((column) => column.name), key: key.map((column) => column.name) };
 }
