@@ -1,6 +1,7 @@
 import type { LookupFunction, Socket } from "node:net";
-import { connect, isIP } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { isIP } from "node:net";
+
+import { buildConnector } from "undici";
 
 import { errorCode } from "../platform/files.ts";
 import type { Proxy } from "./proxy.ts";
@@ -63,19 +64,18 @@ async function blamingProxy<T>(proxy: Proxy, signal: AbortSignal, work: () => Pr
 }
 
 async function openTcp(url: URL, signal: AbortSignal): Promise<Socket> {
-  signal.throwIfAborted();
   const host = hostOf(url);
-  const socket = connect({
-    host,
-    port: portOf(url),
+  const options = {
     ...(host === LOCALHOST ? { lookup: lookUpLoopback } : {}),
-    noDelay: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-  });
-  return ready(socket, "connect", signal, (error) => {
+  };
+  const to = { protocol: "http:", hostname: host, port: `${portOf(url)}` };
+  return connect(options, to, signal, (error) => {
     const code = errorCode(error) ?? null;
     if (isLookup(error)) return new TransportError("dns", code, `cannot find ${host} (${code})`);
-    if (code === "ETIMEDOUT") return new TransportError("timeout", code, `${url.host} does not answer (${code})`);
+    if (code === "ETIMEDOUT" || code === "UND_ERR_CONNECT_TIMEOUT") {
+      return new TransportError("timeout", "ETIMEDOUT", `${url.host} does not answer (ETIMEDOUT)`);
+    }
     return new TransportError("connect", code, `cannot connect to ${url.host} (${code})`);
   });
 }
@@ -106,16 +106,11 @@ async function secure(
   signal: AbortSignal,
 ): Promise<Socket> {
   const host = hostOf(url);
-  const socket = connectTls({
-    socket: tcp,
-    host,
-    // RFC 6066 section 3: an address is not a server name.
-    ...(isIP(host) === 0 ? { servername: host } : {}),
-    ...(certificates === undefined ? {} : { ca: [...certificates] }),
-    ALPNProtocols: ["http/1.1"],
-    rejectUnauthorized: true,
-  });
-  return ready(socket, "secureConnect", signal, (error) => {
+  const options = { ...(certificates === undefined ? {} : { ca: [...certificates] }), rejectUnauthorized: true };
+  // RFC 6066 section 3: an address is not a server name.
+  const server = isIP(host) === 0 ? { servername: host } : {};
+  const to = { protocol: "https:", hostname: host, port: `${portOf(url)}`, httpSocket: tcp, ...server };
+  return connect(options, to, signal, (error) => {
     const code = errorCode(error) ?? null;
     if (code === "ECONNRESET" || code === "EPIPE") {
       return new TransportError("reset", code, `${url.host} broke off the TLS handshake (${code})`);
@@ -136,30 +131,19 @@ function explain(code: string | null): string {
   return "the TLS handshake failed";
 }
 
-/** Waits for `event`; on an error or an abort the socket is gone. Later errors are for whoever reads from the socket. */
-function ready(
-  socket: Socket,
-  event: "connect" | "secureConnect",
+/** Opens a connection; an abort ends it, whatever it is used for by then. */
+function connect(
+  options: buildConnector.BuildOptions,
+  to: buildConnector.Options,
   signal: AbortSignal,
   describe: (error: Error) => TransportError,
 ): Promise<Socket> {
+  signal.throwIfAborted();
+  const open = buildConnector({ ...options, signal, allowH2: false, timeout: 0 });
   return new Promise((resolve, reject) => {
-    // Stays: an error between two owners of the socket must not end the process.
-    socket.on("error", () => {});
-    const settle = (act: () => void) => {
-      socket.off(event, onReady).off("error", onError).off("close", onClose);
-      signal.removeEventListener("abort", onAbort);
-      act();
-    };
-    const onReady = () => settle(() => resolve(socket));
-    const onError = (error: Error) => settle(() => reject(describe(error)));
-    const onClose = () => onError(Object.assign(new Error("closed"), { code: "ECONNRESET" }));
-    const onAbort = () => {
-      settle(() => reject(signal.reason));
-      socket.destroy();
-    };
-    socket.on(event, onReady).on("error", onError).on("close", onClose);
-    signal.addEventListener("abort", onAbort);
-    if (signal.aborted) onAbort();
+    open(to, (error, socket) => {
+      if (error === null) resolve(socket);
+      else reject(signal.aborted ? signal.reason : describe(error));
+    });
   });
 }

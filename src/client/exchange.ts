@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { errorCode } from "../platform/files.ts";
 import type { Limits } from "./limits.ts";
 import type { Proxy } from "./proxy.ts";
+import { proxyHeaders, refusal } from "./proxy.ts";
 import { clientOn } from "./single-use-client.ts";
 import type { HttpAnswer, HttpRequest } from "./transport.ts";
 import { TransportError } from "./transport.ts";
@@ -22,61 +23,42 @@ export async function exchange(
 ): Promise<HttpAnswer> {
   const url = new URL(request.url);
   const client = clientOn(socket, proxy?.url ?? url);
+  let isAnswered = false;
   try {
-    const answer = await new Promise<HttpAnswer>((resolve, reject) => {
-      const onAbort = () => reject(limits.signal.reason);
-      limits.signal.addEventListener("abort", onAbort, { once: true });
-      if (limits.signal.aborted) onAbort();
-
-      let start = { status: 0, headers: {} };
-      const body = new BoundedBody(request.answer_limit_bytes);
-      client.dispatch(
-        {
-          method: request.method,
-          path: proxy === null ? url.pathname + url.search : url.href,
-          headers: { ...request.headers, host: url.host, ...proxyHeaders(proxy) },
-          body: request.body,
-          reset: true,
-        },
-        {
-          onRequestStart() {},
-          onResponseStart(_controller, status, headers) {
-            // Early hints and the like; the answer itself is still to come.
-            if (status < 200) return;
-            limits.answered();
-            start = { status, headers: singleValues(headers) };
-          },
-          onResponseData(controller, chunk) {
-            if (body.take(chunk)) return;
-            resolve({ ...start, body: body.bytes(), complete: false });
-            controller.abort(new Error("the answer is larger than allowed"));
-          },
-          onResponseEnd() {
-            resolve({ ...start, body: body.bytes(), complete: true });
-          },
-          onResponseError(_controller, error) {
-            reject(describe(error, url, proxy, start.status !== 0));
-          },
-        },
-      );
+    const { statusCode, headers, body } = await client.request({
+      method: request.method,
+      path: proxy === null ? url.pathname + url.search : url.href,
+      headers: { ...request.headers, host: url.host, ...(proxy === null ? {} : proxyHeaders(proxy)) },
+      body: request.body,
+      reset: true,
+      signal: limits.signal,
     });
-    if (proxy !== null && answer.status === 407) {
-      throw new TransportError(
-        "proxy",
-        "HTTP_407",
-        `proxy ${proxy.url.host} wants a user name and password, or other ones (407)`,
-      );
-    }
-    return answer;
+    limits.answered();
+    isAnswered = true;
+    if (proxy !== null && statusCode === 407) throw refusal(proxy, statusCode);
+    const content = await readUpTo(request.answer_limit_bytes, body);
+    return { status: statusCode, headers: singleValues(headers), ...content };
+  } catch (error) {
+    throw error instanceof TransportError ? error : describe(error, url, proxy, isAnswered);
   } finally {
     socket.destroy();
     void client.destroy();
   }
 }
 
-function proxyHeaders(proxy: Proxy | null): Record<string, string> {
-  const authorization = proxy?.authorization ?? null;
-  return authorization === null ? {} : { "proxy-authorization": authorization.reveal() };
+/** The body, or as much of it as is allowed. */
+async function readUpTo(
+  limit_bytes: number,
+  body: AsyncIterable<Uint8Array>,
+): Promise<Pick<HttpAnswer, "body" | "complete">> {
+  const chunks: Uint8Array[] = [];
+  let free_bytes = limit_bytes;
+  for await (const chunk of body) {
+    chunks.push(chunk.subarray(0, free_bytes));
+    if (chunk.byteLength > free_bytes) return { body: Buffer.concat(chunks), complete: false };
+    free_bytes -= chunk.byteLength;
+  }
+  return { body: Buffer.concat(chunks), complete: true };
 }
 
 /** Repeated headers become one, as RFC 9110 section 5.3 allows. */
@@ -89,9 +71,9 @@ function singleValues(headers: Record<string, string | string[] | undefined>): R
 }
 
 /** Says what broke in our own words: undici's errors carry the bytes they stumbled over. */
-function describe(error: Error, url: URL, proxy: Proxy | null, in_body: boolean): Error {
+function describe(error: unknown, url: URL, proxy: Proxy | null, in_body: boolean): unknown {
   // undici leaves out the code of some of its parser's errors.
-  const code = errorCode(error) ?? (error.name === "HTTPParserError" ? "HPE_INVALID" : null);
+  const code = errorCode(error) ?? (error instanceof Error && error.name === "HTTPParserError" ? "HPE_INVALID" : null);
   // Without a code it is no failure of the network but a bug; let it be seen as one.
   if (code === null) return error;
   // To plain HTTP a TLS port answers with an alert, or not at all.
@@ -101,27 +83,4 @@ function describe(error: Error, url: URL, proxy: Proxy | null, in_body: boolean)
   }
   const when = in_body ? "in the middle of its answer" : "without an answer";
   return new TransportError("reset", code, `${url.host} broke off ${when} (${code})${hint}`);
-}
-
-class BoundedBody {
-  readonly #limit_bytes: number;
-  readonly #chunks: Uint8Array[] = [];
-  #size_bytes = 0;
-
-  constructor(limit_bytes: number) {
-    this.#limit_bytes = limit_bytes;
-  }
-
-  /** False when the chunk does not fit any more; what fits of it is kept. */
-  take(chunk: Uint8Array): boolean {
-    const free_bytes = this.#limit_bytes - this.#size_bytes;
-    const kept = chunk.subarray(0, free_bytes);
-    this.#chunks.push(kept);
-    this.#size_bytes += kept.byteLength;
-    return chunk.byteLength <= free_bytes;
-  }
-
-  bytes(): Uint8Array {
-    return Buffer.concat(this.#chunks);
-  }
 }

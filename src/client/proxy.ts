@@ -1,6 +1,7 @@
 import { isExempt } from "./no-proxy.ts";
 import { Secret } from "./secret.ts";
 import { hostOf, isLoopback, portOf } from "./service-url.ts";
+import { TransportError } from "./transport.ts";
 
 /** Written as `proxy` to say: none, whatever the environment says. */
 export const DIRECT = "none";
@@ -63,6 +64,22 @@ export function parseProxy(address: string): Proxy | ProxyProblem {
   url.username = "";
   url.password = "";
   return { kind: "proxy", url, authorization };
+}
+
+/** What a request brings along for the proxy itself. */
+export function proxyHeaders({ authorization }: Proxy): Readonly<Record<string, string>> {
+  return authorization === null ? {} : { "proxy-authorization": authorization.reveal() };
+}
+
+/** What a status that is not of the service means. */
+export function refusal({ url }: Proxy, status: number): TransportError {
+  return new TransportError("proxy", `HTTP_${status}`, `proxy ${url.host} ${explain(status)}`);
+}
+
+function explain(status: number): string {
+  if (status === 407) return "wants a user name and password, or other ones (407)";
+  if (status === 403) return "does not allow connections to this service (403)";
+  return `cannot reach the service (${status})`;
 }
 
 /** Lower case first, as curl does. */
