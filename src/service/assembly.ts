@@ -31,6 +31,8 @@ import type { ReadinessTimes } from "./readiness/times.ts";
 import { createRefusals } from "./registrations/refusals.ts";
 import { addStoreFigures } from "./store-figures.ts";
 import type { Store } from "./store/store.ts";
+import { StoreUnavailableError } from "./store/unavailable.ts";
+import type { Task } from "./task.ts";
 import type { TaskLoop } from "./task-loop.ts";
 import { createTaskLoop } from "./task-loop.ts";
 import { createTasks } from "./tasks.ts";
@@ -86,9 +88,9 @@ export async function assemble(
   addStoreFigures(store.reader, metrics, machine.clock);
 
   const lastUsed = createLastUsed(store, machine);
-  resources.defer(() => lastUsed.flush());
+  resources.defer(() => flushAtEnd(lastUsed, machine));
   const limitsMet = createLimitsMet({ store, machine, metrics });
-  resources.defer(() => limitsMet.flush());
+  resources.defer(() => flushAtEnd(limitsMet, machine));
   let loop: TaskLoop | null = null;
   const newId = createIds(machine.clock, machine.random);
   const usageClock = createUsageClock(machine);
@@ -107,7 +109,7 @@ export async function assemble(
   if (models_file !== null) reloads.push(() => reapplyModels(models_file, context));
 
   const refusals = createRefusals(context);
-  resources.defer(() => refusals.flush());
+  resources.defer(() => flushAtEnd(refusals, machine));
   const listener = createListener(limits, pair, limitsMet);
   const tasks = [
     ...createTasks(context, { ...configuration, health }, resources),
@@ -151,4 +153,17 @@ export async function assemble(
     await drain(app, draining.in_flight, machine, limits.drain_timeout_ms);
   });
   return { state: "assembled", app, loop, scheme: listener.scheme };
+}
+
+/** Writes down what a task noted since its last run. Without a database that is lost. */
+async function flushAtEnd(
+  { task, flush }: { readonly task: Task; flush(): Promise<void> },
+  { log }: Pick<ServiceMachine, "log">,
+): Promise<void> {
+  try {
+    await flush();
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    log.warn("notes_lost", { task: task.name, reason: error.message });
+  }
 }

@@ -3,7 +3,6 @@ import type { Metrics } from "./metrics.ts";
 import { boundLimitsMet, noteLimitMet } from "./store/limits-met.ts";
 import type { LimitMetRow } from "./store/limits-met.ts";
 import type { Store } from "./store/store.ts";
-import { StoreUnavailableError } from "./store/unavailable.ts";
 import type { Task } from "./task.ts";
 
 /** Limits of the service, called what the configuration calls them. */
@@ -36,13 +35,13 @@ export interface LimitsMet {
   note(limit: Limit, who: WhoMetLimit): void;
   /** Writes down what was noted, every few seconds at most. */
   readonly task: Task;
-  /** Writes down what was noted, for the end of the service. */
+  /** Writes down what was noted. @throws StoreUnavailableError. */
   flush(): Promise<void>;
 }
 
 export interface LimitsMetContext {
   readonly store: Store;
-  readonly machine: Pick<ServiceMachine, "clock" | "log">;
+  readonly machine: Pick<ServiceMachine, "clock">;
   readonly metrics: Pick<Metrics, "limitMet">;
 }
 
@@ -52,7 +51,7 @@ export const NOTED_MAXIMUM = 200;
 export const WRITTEN_MAXIMUM = 20;
 const PERIOD_MS = 10_000;
 
-export function createLimitsMet({ store, machine: { clock, log }, metrics }: LimitsMetContext): LimitsMet {
+export function createLimitsMet({ store, machine: { clock }, metrics }: LimitsMetContext): LimitsMet {
   let noted = new Map<Limit, Map<string, LimitMetRow>>();
 
   async function flush(): Promise<void> {
@@ -81,14 +80,7 @@ export function createLimitsMet({ store, machine: { clock, log }, metrics }: Lim
       parties.set(party, { limit_name: limit, party, organization_id, first_at, last_at: at, count: count + 1 });
     },
     task: { name: "note-limits-met", interval_ms: PERIOD_MS, ignoresNudges: true, run: flush },
-    async flush() {
-      try {
-        await flush();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
-        log.warn("limits_met_lost", { reason: error.message });
-      }
-    },
+    flush,
   };
 }
 

@@ -2,7 +2,6 @@ import type { ServiceMachine } from "../machine.ts";
 import { noteKeyUse } from "../store/keys.ts";
 import { noteSessionUse } from "../store/sessions.ts";
 import type { Store } from "../store/store.ts";
-import { StoreUnavailableError } from "../store/unavailable.ts";
 import type { Task } from "../task.ts";
 import type { Principal } from "./authenticate.ts";
 
@@ -12,14 +11,13 @@ export interface LastUsed {
   note(principal: Pick<Principal, "credential" | "credential_id">): void;
   /** Writes down what was noted, once a minute at most. */
   readonly task: Task;
-  /** Writes down what was noted, for the end of the service. */
+  /** Writes down what was noted. @throws StoreUnavailableError. */
   flush(): Promise<void>;
 }
 
 /** Credentials noted between two writes; the uses of others wait for their next one. */
 export const NOTED_CREDENTIALS_MAXIMUM = 10_000;
 const PERIOD_MS = 60_000;
-const LOOK_MS = 15_000;
 /** Rows of one write, so that no request waits for all of them. */
 const BATCH = 500;
 
@@ -29,12 +27,10 @@ interface Use {
   readonly at: string;
 }
 
-export function createLastUsed(store: Store, { clock, log }: Pick<ServiceMachine, "clock" | "log">): LastUsed {
+export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "clock">): LastUsed {
   let noted = new Map<string, Use>();
-  let flushed_ms = clock.monotonic_ms();
 
   async function flush(): Promise<void> {
-    flushed_ms = clock.monotonic_ms();
     // Replicas that write down the same credentials lock their rows in the same order.
     const uses = [...noted.values()].toSorted((left, right) => (left.id < right.id ? -1 : 1));
     noted = new Map();
@@ -52,21 +48,7 @@ export function createLastUsed(store: Store, { clock, log }: Pick<ServiceMachine
       const at = new Date(clock.wall_ms()).toISOString();
       noted.set(id, { note: credential === "api_key" ? noteKeyUse : noteSessionUse, id, at });
     },
-    task: {
-      name: "note-last-used",
-      interval_ms: LOOK_MS,
-      async run() {
-        // Tasks are nudged by anything that happens; this one has its own pace.
-        if (clock.monotonic_ms() - flushed_ms >= PERIOD_MS) await flush();
-      },
-    },
-    async flush() {
-      try {
-        await flush();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
-        log.warn("last_used_lost", { reason: error.message });
-      }
-    },
+    task: { name: "note-last-used", interval_ms: PERIOD_MS, ignoresNudges: true, run: flush },
+    flush,
   };
 }

@@ -5,7 +5,6 @@ import { redact } from "../redact.ts";
 import { boundRefusals, noteRefusal } from "../store/refusals.ts";
 import type { RefusalRow } from "../store/refusals.ts";
 import type { Store } from "../store/store.ts";
-import { StoreUnavailableError } from "../store/unavailable.ts";
 import type { Task } from "../task.ts";
 
 /** A registration that was refused, as far as it is known whose it was. */
@@ -19,29 +18,27 @@ export interface Refusals {
   note(refusal: Refusal): void;
   /** Writes down what was noted, every few seconds at most. */
   readonly task: Task;
-  /** Writes down what was noted, for the end of the service. */
+  /** Writes down what was noted. @throws StoreUnavailableError. */
   flush(): Promise<void>;
 }
 
 export interface RefusalsContext {
   readonly store: Store;
   readonly newId: NewId;
-  readonly machine: Pick<ServiceMachine, "clock" | "log">;
-  readonly nudge: () => void;
+  readonly machine: Pick<ServiceMachine, "clock">;
 }
 
 /** Different ones that are noted between two writes: of an organization, and of all. Others wait until they are refused again. */
 export const NOTED_MAXIMUM = { organization: 100, all: 1000 } as const;
-const PERIOD_MS = 5000;
+const PERIOD_MS = 2500;
 /** Rows of one write, so that no request waits for all of them. */
 const BATCH = 200;
 /** Longer names are no robot's. */
 const NAME_LENGTH = 256;
 const DETAIL_LENGTH = 500;
 
-export function createRefusals({ store, newId, machine: { clock, log }, nudge }: RefusalsContext): Refusals {
+export function createRefusals({ store, newId, machine: { clock } }: RefusalsContext): Refusals {
   let noted = new Map<string, RefusalRow>();
-  let flushedMs = Number.NEGATIVE_INFINITY;
 
   function hasRoom(organizationId: string): boolean {
     if (noted.size >= NOTED_MAXIMUM.all) return false;
@@ -50,7 +47,6 @@ export function createRefusals({ store, newId, machine: { clock, log }, nudge }:
   }
 
   async function flush(): Promise<void> {
-    flushedMs = clock.monotonic_ms();
     // Replicas that write down the same ones lock their rows in the same order.
     const rows = [...noted].toSorted(([left], [right]) => (left < right ? -1 : 1)).map(([, row]) => row);
     noted = new Map();
@@ -74,24 +70,9 @@ export function createRefusals({ store, newId, machine: { clock, log }, nudge }:
       const { id, first_at, count } = known ?? { id: newId("ref"), first_at: at, count: 0 };
       const detail = withoutSecrets(refusal.detail).slice(0, DETAIL_LENGTH);
       noted.set(key, { ...refusal, id, robot, detail, first_at, last_at: at, count: count + 1 });
-      if (known === undefined && noted.size === 1) nudge();
     },
-    task: {
-      name: "note-refusals",
-      interval_ms: PERIOD_MS,
-      async run() {
-        // Tasks are nudged by anything that happens; this one has its own pace.
-        if (noted.size > 0 && clock.monotonic_ms() - flushedMs >= PERIOD_MS / 2) await flush();
-      },
-    },
-    async flush() {
-      try {
-        await flush();
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
-        log.warn("refusals_lost", { reason: error.message });
-      }
-    },
+    task: { name: "note-refusals", interval_ms: PERIOD_MS, ignoresNudges: true, run: flush },
+    flush,
   };
 }
 
