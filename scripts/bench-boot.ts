@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 
 import { openNotifySocket } from "./bench-notify.ts";
-import { bareEnvironment, createRobot, now_ms, startListener } from "./bench-robot.ts";
+import { bareEnvironment, createRobot, nowMs, startListener } from "./bench-robot.ts";
 import type { Bench, Row } from "./bench-row.ts";
 import { compared, limited, median, skipped } from "./bench-row.ts";
 
@@ -19,49 +19,49 @@ export async function measureBoot(bench: Bench): Promise<readonly Row[]> {
   const bootToReady = async (environment: Readonly<Record<string, string>>) => {
     if (manager === null) return Number.NaN;
     const daemon = robot.start({ ...environment, NOTIFY_SOCKET: manager.path });
-    const { at_ms } = await manager.received("READY=1", daemon.started_ms);
+    const { at_ms: atMs } = await manager.received("READY=1", daemon.startedMs);
     await daemon.stop();
-    return at_ms - daemon.started_ms;
+    return atMs - daemon.startedMs;
   };
 
   const cached = { NODE_COMPILE_CACHE: robot.cache };
   for (let warmup = 0; warmup < 2; warmup++) await robot.register(listener, cached);
   const bare: number[] = [];
   const ready: number[] = [];
-  const ready_uncached: number[] = [];
-  const sent_before = listener.registrations.length;
+  const readyUncached: number[] = [];
+  const sentBefore = listener.registrations.length;
   for (let round = 0; round < rounds; round++) {
     bare.push(await bareNode());
     ready.push(await bootToReady(cached));
-    ready_uncached.push(await bootToReady({}));
+    readyUncached.push(await bootToReady({}));
   }
-  const sent = listener.registrations.length - sent_before;
+  const sent = listener.registrations.length - sentBefore;
 
-  const bare_beside_first: number[] = [];
+  const bareBesideFirst: number[] = [];
   const first: number[] = [];
-  const first_uncached: number[] = [];
+  const firstUncached: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    bare_beside_first.push(await bareNode());
+    bareBesideFirst.push(await bareNode());
     first.push(await robot.register(listener, cached));
-    first_uncached.push(await robot.register(listener, {}));
+    firstUncached.push(await robot.register(listener, {}));
   }
   const unit = "ms";
   const baseline = median(bare);
-  const first_baseline = median(bare_beside_first);
-  const ready_rows =
+  const firstBaseline = median(bareBesideFirst);
+  const readyRows =
     manager === null
       ? [skipped("unchanged boot: exec → READY=1", "needs python3")]
       : [
           compared("unchanged boot: exec → READY=1", { measured: median(ready), baseline, limit: READY_LIMIT, unit }),
-          compared("  without the compile cache", { measured: median(ready_uncached), baseline, limit: null, unit }),
+          compared("  without the compile cache", { measured: median(readyUncached), baseline, limit: null, unit }),
           limited("  requests", { measured: sent, limit: 0, unit: "" }),
         ];
   return [
-    ...ready_rows,
-    compared("first boot: exec → POST", { measured: median(first), baseline: first_baseline, limit: POST_LIMIT, unit }),
+    ...readyRows,
+    compared("first boot: exec → POST", { measured: median(first), baseline: firstBaseline, limit: POST_LIMIT, unit }),
     compared("  without the compile cache", {
-      measured: median(first_uncached),
-      baseline: first_baseline,
+      measured: median(firstUncached),
+      baseline: firstBaseline,
       limit: null,
       unit,
     }),
@@ -76,8 +76,8 @@ export const smallFiles = {
 
 /** What any Node program costs: `node -e ''` from exec to exit, in milliseconds. */
 async function bareNode(): Promise<number> {
-  const started_ms = now_ms();
+  const startedMs = nowMs();
   const child = spawn(process.execPath, ["-e", ""], { stdio: "ignore", env: bareEnvironment() });
   await once(child, "exit");
-  return now_ms() - started_ms;
+  return nowMs() - startedMs;
 }

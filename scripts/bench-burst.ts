@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { smallFiles } from "./bench-boot.ts";
-import { createRobot, now_ms, startListener } from "./bench-robot.ts";
+import { createRobot, nowMs, startListener } from "./bench-robot.ts";
 import type { Bench, Row } from "./bench-row.ts";
 import { limited } from "./bench-row.ts";
 
@@ -22,23 +22,23 @@ export async function measureBurst(bench: Bench): Promise<readonly Row[]> {
   await sleep(1_000);
 
   const [path = ""] = robot.paths;
-  const sent_before = listener.registrations.length;
+  const sentBefore = listener.registrations.length;
   const whole = new Set<string>();
   let last = "";
-  const began_ms = now_ms();
+  const beganMs = nowMs();
   for (let version = 0; version < REWRITES; version++) {
     const content = `version: ${version}\n${"offset: 0.125 # radians\n".repeat(200)}`;
     last = digestOf(content, smallFiles["right.yaml"]);
     whole.add(last);
     await writeFile(path, content);
-    await sleep(Math.max(0, began_ms + ((version + 1) * BURST_MS) / REWRITES - now_ms()));
+    await sleep(Math.max(0, beganMs + ((version + 1) * BURST_MS) / REWRITES - nowMs()));
   }
-  const took_ms = now_ms() - began_ms;
+  const tookMs = nowMs() - beganMs;
   await sleep(bench.quick ? 3_000 : AFTERMATH_MS);
-  const sent = listener.registrations.slice(sent_before).map(({ configuration_digest }) => configuration_digest);
+  const sent = listener.registrations.slice(sentBefore).map(({ configurationDigest }) => configurationDigest);
   const torn = sent.filter((digest) => !whole.has(digest)).length;
   return [
-    limited(`${REWRITES} rewrites in ${(took_ms / 1000).toFixed(1)} s: POSTs`, {
+    limited(`${REWRITES} rewrites in ${(tookMs / 1000).toFixed(1)} s: POSTs`, {
       measured: sent.length,
       limit: POSTS_LIMIT,
       unit: "",

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { smallFiles } from "./bench-boot.ts";
 import { transfersOf } from "./bench-process.ts";
 import type { Daemon, Listener, Robot } from "./bench-robot.ts";
-import { SETTLE_MS, createRobot, now_ms, startListener } from "./bench-robot.ts";
+import { SETTLE_MS, createRobot, nowMs, startListener } from "./bench-robot.ts";
 import type { Bench, Row } from "./bench-row.ts";
 import { limited, median } from "./bench-row.ts";
 
@@ -31,9 +31,9 @@ export async function measureChange(bench: Bench): Promise<readonly Row[]> {
     await using robot = await createRobot(bench.bundle, listener.url, smallFiles);
     await robot.register(listener);
     for (let start = 0; start < starts; start++) {
-      const beyond_ms = await editsAfterStart(robot, listener, start);
-      first.push(...beyond_ms.slice(0, 1));
-      later.push(...beyond_ms.slice(1));
+      const beyondMs = await editsAfterStart(robot, listener, start);
+      first.push(...beyondMs.slice(0, 1));
+      later.push(...beyondMs.slice(1));
     }
   }
   const unit = "ms";
@@ -47,27 +47,27 @@ export async function measureChange(bench: Bench): Promise<readonly Row[]> {
 
 async function editsAfterStart(robot: Robot, listener: Listener, start: number): Promise<readonly number[]> {
   const [path = ""] = robot.paths;
-  const beyond_ms: number[] = [];
+  const beyondMs: number[] = [];
   await using daemon = robot.start({ NODE_COMPILE_CACHE: robot.cache });
   await sleep(STARTED_MS);
   for (let edit = 0; edit < EDITS_PER_START; edit++) {
     const count = listener.registrations.length + 1;
     await writeFile(`${path}.new`, `${smallFiles["left.yaml"]}edit: ${start}.${edit}\n`);
-    const edited_ms = now_ms();
+    const editedMs = nowMs();
     await rename(`${path}.new`, path);
-    beyond_ms.push((await listener.arrived(count)).at_ms - edited_ms - SETTLE_MS);
+    beyondMs.push((await listener.arrived(count)).at_ms - editedMs - SETTLE_MS);
     await sleep(100);
   }
   await daemon.stop();
-  return beyond_ms;
+  return beyondMs;
 }
 
 /** Resolves when the agent has read again, slowly, what it took over from the process before it. */
-async function readingEnded({ process_id }: Daemon): Promise<void> {
+async function readingEnded({ processId }: Daemon): Promise<void> {
   for (let before = -1; ;) {
-    const { read_bytes } = transfersOf(process_id);
-    if (read_bytes === before) return;
-    before = read_bytes;
+    const { read_bytes: readBytes } = transfersOf(processId);
+    if (readBytes === before) return;
+    before = readBytes;
     await sleep(STILL_MS);
   }
 }
@@ -79,11 +79,11 @@ async function measureRead(bench: Bench, listener: Listener): Promise<Row> {
   await using daemon = robot.start({ NODE_COMPILE_CACHE: robot.cache });
   await sleep(STARTED_MS);
   const appendTo = async (path: string | undefined) => {
-    const { read_bytes } = transfersOf(daemon.process_id);
+    const { read_bytes: readBytes } = transfersOf(daemon.processId);
     const count = listener.registrations.length + 1;
     await appendFile(path ?? "", "x");
     await listener.arrived(count);
-    return (transfersOf(daemon.process_id).read_bytes - read_bytes) / 1024 ** 2;
+    return (transfersOf(daemon.processId).read_bytes - readBytes) / 1024 ** 2;
   };
   // The first request, and what is done with its answer, read the program's own files too, and all others if they were not read since
   // the start.

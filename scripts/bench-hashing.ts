@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { smallFiles } from "./bench-boot.ts";
 import { memoryOf } from "./bench-process.ts";
 import type { Listener, Robot } from "./bench-robot.ts";
-import { bareEnvironment, createRobot, now_ms, startListener } from "./bench-robot.ts";
+import { bareEnvironment, createRobot, nowMs, startListener } from "./bench-robot.ts";
 import type { Bench, Row } from "./bench-row.ts";
 import { compared, limited, median, skipped } from "./bench-row.ts";
 
@@ -39,38 +39,38 @@ async function measureSet(
 ): Promise<readonly Row[]> {
   await using robot = await createRobot(bench.bundle, listener.url, files);
   await firstStart(robot, listener);
-  const took_s: number[] = [];
-  const openssl_s: number[] = [];
-  let peak_mb = 0;
+  const tookS: number[] = [];
+  const opensslS: number[] = [];
+  let peakMb = 0;
   for (let round = 0; round < (bench.quick ? 2 : 5); round++) {
-    const start_s = (await firstStart(small, listener)).took_s;
+    const startS = (await firstStart(small, listener)).tookS;
     const openssl = await runOpenssl(robot.paths);
     if (openssl === null) return [skipped(what, "needs openssl")];
     const start = await firstStart(robot, listener);
-    took_s.push(start.took_s - start_s);
-    openssl_s.push(openssl);
-    peak_mb = Math.max(peak_mb, start.peak_mb);
+    tookS.push(start.tookS - startS);
+    opensslS.push(openssl);
+    peakMb = Math.max(peakMb, start.peakMb);
   }
   return [
-    compared(what, { measured: median(took_s), baseline: median(openssl_s), limit, unit: "s" }),
-    limited("  peak RSS", { measured: peak_mb, limit: PEAK_LIMIT_MB, unit: "MB" }),
+    compared(what, { measured: median(tookS), baseline: median(opensslS), limit, unit: "s" }),
+    limited("  peak RSS", { measured: peakMb, limit: PEAK_LIMIT_MB, unit: "MB" }),
   ];
 }
 
 async function firstStart(
   robot: Robot,
   listener: Listener,
-): Promise<{ readonly took_s: number; readonly peak_mb: number }> {
+): Promise<{ readonly tookS: number; readonly peakMb: number }> {
   const count = listener.registrations.length + 1;
   await robot.forget();
   await using daemon = robot.start({ NODE_COMPILE_CACHE: robot.cache });
-  const { at_ms } = await listener.arrived(count);
-  return { took_s: (at_ms - daemon.started_ms) / 1000, peak_mb: memoryOf(daemon.process_id).peak_mb };
+  const { at_ms: atMs } = await listener.arrived(count);
+  return { tookS: (atMs - daemon.startedMs) / 1000, peakMb: memoryOf(daemon.processId).peakMb };
 }
 
 async function runOpenssl(paths: readonly string[]): Promise<number | null> {
-  const started_ms = now_ms();
+  const startedMs = nowMs();
   const child = spawn("openssl", ["dgst", "-sha256", ...paths], { stdio: "ignore", env: bareEnvironment() });
-  const is_there = await Promise.race([once(child, "exit").then(() => true), once(child, "error").then(() => false)]);
-  return is_there ? (now_ms() - started_ms) / 1000 : null;
+  const isThere = await Promise.race([once(child, "exit").then(() => true), once(child, "error").then(() => false)]);
+  return isThere ? (nowMs() - startedMs) / 1000 : null;
 }

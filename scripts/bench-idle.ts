@@ -17,9 +17,9 @@ const MINUTE_MS = 60_000;
 /** The daemon while nothing happens, beside a Node that does nothing. */
 export async function measureIdle(bench: Bench): Promise<readonly Row[]> {
   // V8 comes to rest 12 s after a start.
-  const calm_ms = bench.quick ? 15_000 : 20_000;
-  const watched_ms = bench.quick ? 20_000 : 2 * MINUTE_MS;
-  const traced_ms = bench.quick ? 10_000 : MINUTE_MS + 5_000;
+  const calmMs = bench.quick ? 15_000 : 20_000;
+  const watchedMs = bench.quick ? 20_000 : 2 * MINUTE_MS;
+  const tracedMs = bench.quick ? 10_000 : MINUTE_MS + 5_000;
   await using listener = await startListener();
   await using before = await createRobot(bench.bundle, listener.url, smallFiles);
   await using after = await createRobot(bench.bundle, listener.url, smallFiles);
@@ -36,33 +36,33 @@ export async function measureIdle(bench: Bench): Promise<readonly Row[]> {
   await using unchanged = before.start({ NODE_COMPILE_CACHE: before.cache, ...notified });
   await using registered = after.start({ NODE_COMPILE_CACHE: after.cache, ...notified });
   try {
-    await sleep(calm_ms);
-    const baseline = memoryOf(bare.pid ?? 0).resident_mb;
-    const resident_before = memoryOf(unchanged.process_id).resident_mb;
-    const resident_after = memoryOf(registered.process_id).resident_mb;
+    await sleep(calmMs);
+    const baseline = memoryOf(bare.pid ?? 0).residentMb;
+    const residentBefore = memoryOf(unchanged.processId).residentMb;
+    const residentAfter = memoryOf(registered.processId).residentMb;
 
-    const switches = contextSwitchesOf(unchanged.process_id);
-    const bare_switches = contextSwitchesOf(bare.pid ?? 0);
-    const { written_bytes } = transfersOf(unchanged.process_id);
-    await sleep(watched_ms);
-    const perMinute = (count: number) => (count * MINUTE_MS) / watched_ms;
-    const switches_per_minute = perMinute(contextSwitchesOf(unchanged.process_id) - switches);
-    const bare_per_minute = perMinute(contextSwitchesOf(bare.pid ?? 0) - bare_switches);
-    const written = transfersOf(unchanged.process_id).written_bytes - written_bytes;
-    const disk_calls = await diskCallsOf(unchanged.process_id, traced_ms);
+    const switches = contextSwitchesOf(unchanged.processId);
+    const bareSwitches = contextSwitchesOf(bare.pid ?? 0);
+    const { written_bytes: writtenBytes } = transfersOf(unchanged.processId);
+    await sleep(watchedMs);
+    const perMinute = (count: number) => (count * MINUTE_MS) / watchedMs;
+    const switchesPerMinute = perMinute(contextSwitchesOf(unchanged.processId) - switches);
+    const barePerMinute = perMinute(contextSwitchesOf(bare.pid ?? 0) - bareSwitches);
+    const written = transfersOf(unchanged.processId).written_bytes - writtenBytes;
+    const diskCalls = await diskCallsOf(unchanged.processId, tracedMs);
     return [
-      compared("idle, no request yet: RSS", { measured: resident_before, baseline, limit: BEFORE_LIMIT, unit: "MB" }),
-      compared("idle, after a request: RSS", { measured: resident_after, baseline, limit: AFTER_LIMIT, unit: "MB" }),
+      compared("idle, no request yet: RSS", { measured: residentBefore, baseline, limit: BEFORE_LIMIT, unit: "MB" }),
+      compared("idle, after a request: RSS", { measured: residentAfter, baseline, limit: AFTER_LIMIT, unit: "MB" }),
       limited("idle: context switches", {
-        measured: switches_per_minute,
+        measured: switchesPerMinute,
         limit: SWITCHES_LIMIT,
         unit: "/min",
-        baseline: `${bare_per_minute.toFixed(0)} /min`,
+        baseline: `${barePerMinute.toFixed(0)} /min`,
       }),
       limited("idle: bytes to the disk", { measured: written, limit: 0, unit: "" }),
-      disk_calls === null
+      diskCalls === null
         ? skipped("idle: calls that write to files", "needs strace")
-        : limited("idle: calls that write to files", { measured: disk_calls, limit: 0, unit: "" }),
+        : limited("idle: calls that write to files", { measured: diskCalls, limit: 0, unit: "" }),
     ];
   } finally {
     await endProcess(bare);

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { endProcess, until } from "./bench-robot.ts";
 import { endWithScript } from "./end-of-script.ts";
 
-/** A datagram as the service manager gets it, stamped on the clock of `now_ms`. */
+/** A datagram as the service manager gets it, stamped on the clock of `nowMs`. */
 export interface Notification {
   readonly at_ms: number;
   readonly text: string;
@@ -16,8 +16,8 @@ export interface Notification {
 export interface NotifySocket extends AsyncDisposable {
   /** For NOTIFY_SOCKET. */
   readonly path: string;
-  /** Resolves with the first datagram after `since_ms` that holds the assignment. */
-  received(assignment: string, since_ms: number): Promise<Notification>;
+  /** Resolves with the first datagram after `sinceMs` that holds the assignment. */
+  received(assignment: string, sinceMs: number): Promise<Notification>;
 }
 
 const RECEIVER = `
@@ -35,8 +35,8 @@ export async function openNotifySocket(folder: string): Promise<NotifySocket | n
   const path = join(folder, "notify.sock");
   const child = spawn("python3", ["-c", RECEIVER, path], { stdio: ["ignore", "pipe", "inherit"] });
   endWithScript(child);
-  const is_there = await Promise.race([once(child, "spawn").then(() => true), once(child, "error").then(() => false)]);
-  if (!is_there) return null;
+  const isThere = await Promise.race([once(child, "spawn").then(() => true), once(child, "error").then(() => false)]);
+  if (!isThere) return null;
   const notifications: Notification[] = [];
   const lines = createInterface(child.stdout);
   const [greeting] = await once(lines, "line");
@@ -47,9 +47,9 @@ export async function openNotifySocket(folder: string): Promise<NotifySocket | n
   });
   return {
     path,
-    received: (assignment, since_ms) =>
+    received: (assignment, sinceMs) =>
       until(
-        () => notifications.find(({ at_ms, text }) => at_ms > since_ms && text.split(" ").includes(assignment)),
+        () => notifications.find(({ at_ms: atMs, text }) => atMs > sinceMs && text.split(" ").includes(assignment)),
         assignment,
       ),
     [Symbol.asyncDispose]: () => endProcess(child),

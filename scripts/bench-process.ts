@@ -11,18 +11,18 @@ import { endWithScript } from "./end-of-script.ts";
 const BYTES_PER_MB = 1024 * 1024;
 
 /** Memory in MiB: what is resident now, and the most that ever was. */
-export function memoryOf(process_id: number): { readonly resident_mb: number; readonly peak_mb: number } {
-  const status = readFileSync(`/proc/${process_id}/status`, "utf8");
+export function memoryOf(processId: number): { readonly residentMb: number; readonly peakMb: number } {
+  const status = readFileSync(`/proc/${processId}/status`, "utf8");
   return {
-    resident_mb: (numberIn(status, "VmRSS") * 1024) / BYTES_PER_MB,
-    peak_mb: (numberIn(status, "VmHWM") * 1024) / BYTES_PER_MB,
+    residentMb: (numberIn(status, "VmRSS") * 1024) / BYTES_PER_MB,
+    peakMb: (numberIn(status, "VmHWM") * 1024) / BYTES_PER_MB,
   };
 }
 
 /** Context switches of all threads since each began. */
-export function contextSwitchesOf(process_id: number): number {
-  return readdirSync(`/proc/${process_id}/task`)
-    .map((thread) => readFileSync(`/proc/${process_id}/task/${thread}/status`, "utf8"))
+export function contextSwitchesOf(processId: number): number {
+  return readdirSync(`/proc/${processId}/task`)
+    .map((thread) => readFileSync(`/proc/${processId}/task/${thread}/status`, "utf8"))
     .reduce(
       (sum, status) =>
         sum + numberIn(status, "voluntary_ctxt_switches") + numberIn(status, "nonvoluntary_ctxt_switches"),
@@ -31,26 +31,26 @@ export function contextSwitchesOf(process_id: number): number {
 }
 
 /** Bytes read by any means, and bytes sent to a disk. */
-export function transfersOf(process_id: number): { readonly read_bytes: number; readonly written_bytes: number } {
-  const io = readFileSync(`/proc/${process_id}/io`, "utf8");
+export function transfersOf(processId: number): { readonly read_bytes: number; readonly written_bytes: number } {
+  const io = readFileSync(`/proc/${processId}/io`, "utf8");
   return { read_bytes: numberIn(io, "rchar"), written_bytes: numberIn(io, "write_bytes") };
 }
 
 /**
- * Counts the system calls of `duration_ms` that write, sync or rename something that has a path.
+ * Counts the system calls of `durationMs` that write, sync or rename something that has a path.
  *
  * @returns null where strace is missing or may not look.
  */
-export async function diskCallsOf(process_id: number, duration_ms: number): Promise<number | null> {
+export async function diskCallsOf(processId: number, durationMs: number): Promise<number | null> {
   const calls = "write,pwrite64,writev,pwritev,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,openat";
-  const tracer = spawn("strace", ["-f", "-y", "-qq", "-e", `trace=${calls}`, "-p", String(process_id)], {
+  const tracer = spawn("strace", ["-f", "-y", "-qq", "-e", `trace=${calls}`, "-p", String(processId)], {
     stdio: ["ignore", "ignore", "pipe"],
   });
   endWithScript(tracer);
   const lines: string[] = [];
   createInterface(tracer.stderr).on("line", (line) => lines.push(line));
   const ended = Promise.race([once(tracer, "error"), once(tracer, "exit")]).then(() => "ended");
-  const outcome = await Promise.race([ended, sleep(duration_ms).then(() => "traced")]);
+  const outcome = await Promise.race([ended, sleep(durationMs).then(() => "traced")]);
   if (outcome === "ended") return null;
   tracer.kill("SIGINT");
   await ended;

@@ -18,10 +18,10 @@ export const SETTLE_MS = 500;
 const QUIET_MS = SETTLE_MS + 250;
 const PATIENCE_MS = 60_000;
 
-/** A request for a registration, and when it arrived, on the clock of `now_ms`. */
+/** A request for a registration, and when it arrived, on the clock of `nowMs`. */
 export interface Registration {
   readonly at_ms: number;
-  readonly configuration_digest: string;
+  readonly configurationDigest: string;
 }
 
 /** Accepts every registration, and remembers when it came. */
@@ -47,25 +47,25 @@ export interface Robot extends AsyncDisposable {
 }
 
 export interface Daemon extends AsyncDisposable {
-  readonly process_id: number;
-  /** Right before the process was made, on the clock of `now_ms`. */
-  readonly started_ms: number;
+  readonly processId: number;
+  /** Right before the process was made, on the clock of `nowMs`. */
+  readonly startedMs: number;
   output(): string;
   stop(): Promise<void>;
 }
 
 /** CLOCK_MONOTONIC, which all programs of a machine share. */
-export function now_ms(): number {
+export function nowMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }
 
 export async function startListener(): Promise<Listener> {
   const registrations: Registration[] = [];
   const server = createServer((request, response) => {
-    const at_ms = now_ms();
+    const atMs = nowMs();
     void readAll(request).then((body) => {
-      const { configuration_digest, ...robot } = JSON.parse(body) as Record<string, string>;
-      registrations.push({ at_ms, configuration_digest: String(configuration_digest) });
+      const { configuration_digest: configurationDigest, ...robot } = JSON.parse(body) as Record<string, string>;
+      registrations.push({ at_ms: atMs, configurationDigest: String(configurationDigest) });
       const view = { id: "rob_0", site: null, labels: {}, ...robot, created_at: "2026-01-01T00:00:00Z" };
       response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ robot: view }));
     });
@@ -124,27 +124,27 @@ export async function createRobot(
       const count = listener.registrations.length + 1;
       await robot.forget();
       await using daemon = robot.start(environment);
-      const { at_ms } = await listener.arrived(count);
+      const { at_ms: atMs } = await listener.arrived(count);
       await until(() => (existsSync(join(state, "registration.json")) ? true : undefined), "the state");
       await daemon.stop();
-      return at_ms - daemon.started_ms;
+      return atMs - daemon.startedMs;
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
   return robot;
 }
 
-async function writeNoise(path: string, size_bytes: number): Promise<void> {
-  const block = randomBytes(Math.min(size_bytes, 1024 * 1024));
+async function writeNoise(path: string, sizeBytes: number): Promise<void> {
+  const block = randomBytes(Math.min(sizeBytes, 1024 * 1024));
   const file = await open(path, "w");
-  for (let written = 0; written < size_bytes; written += block.length) {
-    await file.write(block, 0, Math.min(block.length, size_bytes - written));
+  for (let written = 0; written < sizeBytes; written += block.length) {
+    await file.write(block, 0, Math.min(block.length, sizeBytes - written));
   }
   await file.close();
 }
 
 function startDaemon(args: readonly string[], environment: Readonly<Record<string, string>>): Daemon {
-  const started_ms = now_ms();
+  const startedMs = nowMs();
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "ignore", "pipe"],
     env: bareEnvironment(environment),
@@ -156,8 +156,8 @@ function startDaemon(args: readonly string[], environment: Readonly<Record<strin
     output += text;
   });
   const daemon: Daemon = {
-    process_id: child.pid ?? 0,
-    started_ms,
+    processId: child.pid ?? 0,
+    startedMs,
     output: () => output,
     async stop() {
       if (child.exitCode !== null) throw new Error(`the agent ended with ${child.exitCode}: ${output}`);
@@ -185,11 +185,11 @@ export async function endProcess(child: ChildProcess): Promise<void> {
 
 /** Resolves once there is something to see, looking again at short intervals. */
 export async function until<T>(look: () => T | undefined, awaited: string): Promise<T> {
-  const deadline_ms = now_ms() + PATIENCE_MS;
+  const deadlineMs = nowMs() + PATIENCE_MS;
   for (;;) {
     const found = look();
     if (found !== undefined) return found;
-    if (now_ms() > deadline_ms) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${awaited}`);
+    if (nowMs() > deadlineMs) throw new Error(`not within ${PATIENCE_MS / 1000} s: ${awaited}`);
     await sleep(5);
   }
 }

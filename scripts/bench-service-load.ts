@@ -15,8 +15,8 @@ export interface Target {
 export type Kind = "list" | "setups" | "mixed";
 
 export interface Load {
-  readonly per_s: number;
-  readonly p99_ms: number;
+  readonly perS: number;
+  readonly p99Ms: number;
 }
 
 const CONNECTIONS = 64;
@@ -51,18 +51,18 @@ export function hasWrk(): boolean {
 }
 
 /** @throws when a request was refused or a connection broke: such figures mean nothing. */
-export async function drive({ url, key }: Target, kind: Kind, duration_s: number): Promise<Load> {
+export async function drive({ url, key }: Target, kind: Kind, durationS: number): Promise<Load> {
   const folder = scratchFolder("wrk-");
   try {
     const script = join(folder, "load.lua");
     await writeFile(script, SCRIPT);
-    const flags = ["-t1", `-c${CONNECTIONS}`, `-d${duration_s}s`, "--timeout", "30s", "-s", script];
+    const flags = ["-t1", `-c${CONNECTIONS}`, `-d${durationS}s`, "--timeout", "30s", "-s", script];
     const output = await run("wrk", [...flags, url, "--", key, kind]);
     const line = output.split("\n").findLast((each) => each.startsWith("{")) ?? "{}";
     const sums = JSON.parse(line) as Record<string, number | undefined>;
-    const { requests = 0, duration_us = 0, p99_us = 0, broken = 0, refused = 0 } = sums;
+    const { requests = 0, duration_us: durationUs = 0, p99_us: p99Us = 0, broken = 0, refused = 0 } = sums;
     if (requests === 0 || broken + refused > 0) throw new Error(`${url}, ${kind}: ${line}`);
-    return { per_s: requests / (duration_us / 1e6), p99_ms: p99_us / 1000 };
+    return { perS: requests / (durationUs / 1e6), p99Ms: p99Us / 1000 };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

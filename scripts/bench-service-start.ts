@@ -14,7 +14,7 @@ import { endWithScript, scratchFolder } from "./end-of-script.ts";
 export interface Started extends AsyncDisposable {
   readonly target: Target;
   /** Null where we did not start it. */
-  readonly process_id: number | null;
+  readonly processId: number | null;
 }
 
 const PATIENCE_MS = 30_000;
@@ -27,7 +27,7 @@ export async function startOurs(launcher: string, flags: readonly string[]): Pro
     const { child, target } = await launch(launcher, folder, ["--listen", "127.0.0.1:0", ...flags]);
     return {
       target,
-      process_id: child.pid ?? null,
+      processId: child.pid ?? null,
       async [Symbol.asyncDispose]() {
         await endProcess(child);
         await remove();
@@ -46,8 +46,8 @@ export async function launch(
   flags: readonly string[],
 ): Promise<{ readonly child: ChildProcess; readonly target: Target }> {
   const store = flags.includes("--database") ? [] : ["--data", join(folder, "data")];
-  const key_file = join(folder, "api-key");
-  const words = ["serve", ...store, "--bootstrap-key-file", key_file, "--no-rate-limit", ...flags];
+  const keyFile = join(folder, "api-key");
+  const words = ["serve", ...store, "--bootstrap-key-file", keyFile, "--no-rate-limit", ...flags];
   // By its own first line, which names the flags of Node that it is shipped with.
   const child = spawn(launcher, words, {
     env: { PATH: `${dirname(process.execPath)}${delimiter}${process.env["PATH"] ?? ""}` },
@@ -55,7 +55,7 @@ export async function launch(
   });
   endWithScript(child);
   const url = await listening(child);
-  return { child, target: { url, key: (await readFile(key_file, "utf8")).trim() } };
+  return { child, target: { url, key: (await readFile(keyFile, "utf8")).trim() } };
 }
 
 /** Resolves with the URL that the service prints. */
@@ -74,7 +74,7 @@ export function listening(child: ChildProcess): Promise<string> {
 
 /** Another service, by a shell command that keeps its data in $BENCH_FOLDER; or one that runs already. */
 export async function startOther(target: Target, command: string | undefined): Promise<Started> {
-  if (command === undefined) return { target, process_id: null, [Symbol.asyncDispose]: () => Promise.resolve() };
+  if (command === undefined) return { target, processId: null, [Symbol.asyncDispose]: () => Promise.resolve() };
   const folder = scratchFolder("beside-");
   const child = spawn("sh", ["-c", command], {
     env: { ...process.env, BENCH_FOLDER: folder, BENCH_KEY: target.key },
@@ -83,7 +83,7 @@ export async function startOther(target: Target, command: string | undefined): P
   endWithScript(child);
   const service: Started = {
     target,
-    process_id: child.pid ?? null,
+    processId: child.pid ?? null,
     async [Symbol.asyncDispose]() {
       await endProcess(child);
       await rm(folder, { recursive: true, force: true });
@@ -99,11 +99,11 @@ export async function startOther(target: Target, command: string | undefined): P
 }
 
 async function answering({ url, key }: Target): Promise<void> {
-  const deadline_ms = Date.now() + PATIENCE_MS;
+  const deadlineMs = Date.now() + PATIENCE_MS;
   for (;;) {
     const answer = await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${key}` } }).catch(() => null);
     if (answer?.status === 200) return;
-    if (Date.now() > deadline_ms) throw new Error(`${url} does not answer with 200: ${answer?.status ?? "no answer"}`);
+    if (Date.now() > deadlineMs) throw new Error(`${url} does not answer with 200: ${answer?.status ?? "no answer"}`);
     await sleep(100);
   }
 }

@@ -35,20 +35,20 @@ interface Line {
   readonly figure: keyof Figures;
   readonly unit: string;
   /** Of SQLite: times the other service, or a number that it stays below. */
-  readonly at_least_times?: number;
-  readonly at_most?: number;
+  readonly atLeastTimes?: number;
+  readonly atMost?: number;
 }
 
 const LINES: readonly Line[] = [
-  { what: "durable setups", figure: "setups_per_s", unit: "/s", at_least_times: 3 },
+  { what: "durable setups", figure: "setups_per_s", unit: "/s", atLeastTimes: 3 },
   { what: "  99 % within", figure: "setups_p99_ms", unit: "ms" },
   { what: "list of 100 robots", figure: "list_100_per_s", unit: "/s" },
   { what: "  99 % within", figure: "list_100_p99_ms", unit: "ms" },
-  { what: "list of 1,000 robots", figure: "list_1000_per_s", unit: "/s", at_least_times: 6 },
+  { what: "list of 1,000 robots", figure: "list_1000_per_s", unit: "/s", atLeastTimes: 6 },
   { what: "  99 % within", figure: "list_1000_p99_ms", unit: "ms" },
   { what: "the same, a setup in ten", figure: "mixed_per_s", unit: "/s" },
   { what: "  99 % within", figure: "mixed_p99_ms", unit: "ms" },
-  { what: "most memory (RSS)", figure: "peak_mb", unit: "MB", at_most: 150 },
+  { what: "most memory (RSS)", figure: "peak_mb", unit: "MB", atMost: 150 },
 ];
 
 const { values: options } = parseArgs({
@@ -65,7 +65,7 @@ const { values: options } = parseArgs({
 });
 if (!hasWrk()) fail("wrk is missing: apt-get install wrk");
 const rounds = options.quick ? 1 : 3;
-const duration_s = options.quick ? 2 : 8;
+const durationS = options.quick ? 2 : 8;
 
 const launcher = options.bundle ?? freshBuild("robot-policy-service");
 const services = new Map<string, () => Promise<Started>>();
@@ -86,28 +86,29 @@ for (let round = 1; round <= rounds; round += 1) {
 }
 const results = new Map([...figures].map(([name, each]) => [name, medians(each)]));
 const over = LINES.filter((line) => verdictOf(line, results) === "OVER");
-if (options.json) console.log(JSON.stringify({ rounds, duration_s, ...Object.fromEntries(results) }, null, 2));
+if (options.json)
+  console.log(JSON.stringify({ rounds, duration_s: durationS, ...Object.fromEntries(results) }, null, 2));
 else for (const text of table(results)) console.log(text);
 process.exitCode = over.length === 0 ? 0 : 1;
 
-async function measure({ target, process_id }: Started): Promise<Figures> {
+async function measure({ target, processId }: Started): Promise<Figures> {
   await register(target, 100);
-  const list_100 = await drive(target, "list", duration_s);
+  const list100 = await drive(target, "list", durationS);
   await register(target, 1000);
-  const list_1000 = await drive(target, "list", duration_s);
-  const mixed = await drive(target, "mixed", duration_s);
-  const setups = await drive(target, "setups", duration_s);
+  const list1000 = await drive(target, "list", durationS);
+  const mixed = await drive(target, "mixed", durationS);
+  const setups = await drive(target, "setups", durationS);
   await assertCount(target, 1000);
   return {
-    setups_per_s: setups.per_s,
-    setups_p99_ms: setups.p99_ms,
-    list_100_per_s: list_100.per_s,
-    list_100_p99_ms: list_100.p99_ms,
-    list_1000_per_s: list_1000.per_s,
-    list_1000_p99_ms: list_1000.p99_ms,
-    mixed_per_s: mixed.per_s,
-    mixed_p99_ms: mixed.p99_ms,
-    peak_mb: process_id === null ? Number.NaN : memoryOf(process_id).peak_mb,
+    setups_per_s: setups.perS,
+    setups_p99_ms: setups.p99Ms,
+    list_100_per_s: list100.perS,
+    list_100_p99_ms: list100.p99Ms,
+    list_1000_per_s: list1000.perS,
+    list_1000_p99_ms: list1000.p99Ms,
+    mixed_per_s: mixed.perS,
+    mixed_p99_ms: mixed.p99Ms,
+    peak_mb: processId === null ? Number.NaN : memoryOf(processId).peakMb,
   };
 }
 
@@ -117,8 +118,8 @@ async function assertCount({ url, key }: Target, count: number): Promise<void> {
   if (robots.length !== count) fail(`${url} has ${robots.length} robots, not ${count}`);
 }
 
-function medians(rounds_of_one: readonly Figures[]): Figures {
-  const of = (figure: keyof Figures) => median(rounds_of_one.map((each) => each[figure]));
+function medians(roundsOfOne: readonly Figures[]): Figures {
+  const of = (figure: keyof Figures) => median(roundsOfOne.map((each) => each[figure]));
   return {
     setups_per_s: of("setups_per_s"),
     setups_p99_ms: of("setups_p99_ms"),
@@ -157,18 +158,18 @@ function cellsOf(name: string, { unit }: Line, value = Number.NaN, beside = Numb
   return [shown, Number.isNaN(beside) ? "" : (value / beside).toFixed(1)];
 }
 
-function budgetOf({ at_least_times, at_most, unit }: Line): string {
-  if (at_least_times !== undefined) return `≥ ${at_least_times} ×`;
-  return at_most === undefined ? "" : `≤ ${at_most} ${unit}`;
+function budgetOf({ atLeastTimes, atMost, unit }: Line): string {
+  if (atLeastTimes !== undefined) return `≥ ${atLeastTimes} ×`;
+  return atMost === undefined ? "" : `≤ ${atMost} ${unit}`;
 }
 
 /** Budgets are SQLite's, the store a service has by default. */
-function verdictOf({ figure, at_least_times, at_most }: Line, results: ReadonlyMap<string, Figures>): string {
+function verdictOf({ figure, atLeastTimes, atMost }: Line, results: ReadonlyMap<string, Figures>): string {
   const value = results.get("sqlite")?.[figure] ?? Number.NaN;
   const beside = results.get("beside")?.[figure];
-  if (at_most !== undefined) return value <= at_most ? "ok" : "OVER";
-  if (at_least_times === undefined || beside === undefined) return "";
-  return value >= at_least_times * beside ? "ok" : "OVER";
+  if (atMost !== undefined) return value <= atMost ? "ok" : "OVER";
+  if (atLeastTimes === undefined || beside === undefined) return "";
+  return value >= atLeastTimes * beside ? "ok" : "OVER";
 }
 
 function note(text: string): void {

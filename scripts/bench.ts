@@ -56,8 +56,8 @@ for (const [name, measure] of Object.entries(measurements)) {
   rows.push(...measured);
 }
 if (options.json) console.log(JSON.stringify(rows, null, 2));
-const day_failed = options.day && !simulate();
-process.exitCode = day_failed || rows.some(({ verdict }) => verdict === "OVER") ? 1 : 0;
+const dayFailed = options.day && !simulate();
+process.exitCode = dayFailed || rows.some(({ verdict }) => verdict === "OVER") ? 1 : 0;
 
 function simulate(): boolean {
   const { status } = spawnSync(process.execPath, [join(import.meta.dirname, "simulate.ts"), "--seeds", "50"], {

@@ -50,8 +50,8 @@ function readArguments() {
     });
     if (values.help === true) return null;
     for (const name of ["port", "robots", "fleets"] as const) {
-      const is_number = /^\d{1,5}$/.test(values[name]) && Number(values[name]) <= LIMITS[name];
-      if (!is_number) return `--${name} '${values[name]}' is no number from 0 to ${LIMITS[name]}`;
+      const isNumber = /^\d{1,5}$/.test(values[name]) && Number(values[name]) <= LIMITS[name];
+      if (!isNumber) return `--${name} '${values[name]}' is no number from 0 to ${LIMITS[name]}`;
     }
     return { port: Number(values.port), robots: Number(values.robots), fleets: Number(values.fleets) };
   } catch (error) {

@@ -80,24 +80,24 @@ async function prepare(): Promise<number> {
 }
 
 async function walk(): Promise<number> {
-  const started_at_ms = performance.now();
+  const startedAtMs = performance.now();
   const onCheck = (check: Check) => {
     if (!options.json) say(line(check));
   };
   const checks = await runChecks({ only: options.only, keeps: options.keep, onCheck });
-  const duration_ms = Math.round(performance.now() - started_at_ms);
+  const durationMs = Math.round(performance.now() - startedAtMs);
   const failed = checks.filter(({ state }) => state === "failed").length;
   const outcome = failed > 0 || checks.length === 0 ? "failed" : "passed";
-  if (options.json) say(JSON.stringify({ outcome, duration_ms, checks }, null, 2));
+  if (options.json) say(JSON.stringify({ outcome, duration_ms: durationMs, checks }, null, 2));
   else if (checks.length === 0) say(`failed: no check has ${options.only} in its name`);
-  else say(`${outcome}: ${checks.length} checks, ${failed} failed, in ${(duration_ms / 1000).toFixed(0)} s`);
+  else say(`${outcome}: ${checks.length} checks, ${failed} failed, in ${(durationMs / 1000).toFixed(0)} s`);
   return outcome === "passed" ? 0 : 1;
 }
 
-function line({ suite, check, state, duration_ms, notes, errors }: Check): string {
+function line({ suite, check, state, duration_ms: durationMs, notes, errors }: Check): string {
   const mark = state === "passed" ? "ok  " : "FAIL";
   const more = [...notes, ...errors].map((text) => `\n${text.replaceAll(/^/gm, " ".repeat(14))}`);
-  return `${mark} ${`${(duration_ms / 1000).toFixed(1)} s`.padStart(7)}  ${suite} › ${check}${more.join("")}`;
+  return `${mark} ${`${(durationMs / 1000).toFixed(1)} s`.padStart(7)}  ${suite} › ${check}${more.join("")}`;
 }
 
 function say(text: string): number {

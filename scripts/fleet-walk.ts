@@ -17,9 +17,9 @@ const store: StoreLocation =
   options.database === undefined
     ? { kind: "sqlite", data_directory: folder }
     : { kind: "postgres", url: options.database };
-const began_ms = performance.now();
+const beganMs = performance.now();
 for await (const { title, view } of walkFleet(store)) {
-  const elapsed = ((performance.now() - began_ms) / 1000).toFixed(1);
+  const elapsed = ((performance.now() - beganMs) / 1000).toFixed(1);
   console.log(`\n\u25B6 ${elapsed} s  ${title}: ${view.status}`);
   console.log(JSON.stringify(view, null, 2).replaceAll(/^/gm, "  "));
 }

@@ -20,9 +20,9 @@ export function describeKeys({ properties = {}, required = [] }: DocumentSchema)
   return Object.entries(properties).flatMap(([key, value]) => describeKey(key, value, required.includes(key)));
 }
 
-function describeKey(key: string, schema: DocumentSchema, is_required: boolean): readonly string[] {
+function describeKey(key: string, schema: DocumentSchema, isRequired: boolean): readonly string[] {
   const inner = innerObject(schema);
-  const own = term(bold(key), describeValue(schema, is_required));
+  const own = term(bold(key), describeValue(schema, isRequired));
   return inner === null ? own : [...own, ".RS", ...describeKeys(inner), ".RE"];
 }
 
@@ -32,14 +32,14 @@ function innerObject(schema: DocumentSchema): DocumentSchema | null {
   return candidates.find((each) => each?.properties !== undefined) ?? null;
 }
 
-function describeValue(schema: DocumentSchema, is_required: boolean): string {
+function describeValue(schema: DocumentSchema, isRequired: boolean): string {
   const { description = "", default: preset, enum: values } = schema;
   const sentences = [
     ...(description === "" ? [] : [prose(description)]),
     ...(values === undefined ? [] : [`One of ${values.map((value) => bold(String(value))).join(", ")}.`]),
     ...describeRange(schema),
     ...(preset === undefined || typeof preset === "object" ? [] : [`Default: ${bold(String(preset))}.`]),
-    ...(is_required ? ["Required."] : []),
+    ...(isRequired ? ["Required."] : []),
   ];
   return sentences.length === 0 ? "\\&" : sentences.join("\n");
 }

@@ -25,12 +25,12 @@ export interface ManPage {
 }
 
 export async function agentManPages(edition: PageEdition): Promise<readonly ManPage[]> {
-  const config_example = await readFile(join(CONFIG, "config.example.yaml"), "utf8");
-  const manifest_example = await readFile(join(CONFIG, "robot-manifest.example.yaml"), "utf8");
+  const configExample = await readFile(join(CONFIG, "config.example.yaml"), "utf8");
+  const manifestExample = await readFile(join(CONFIG, "robot-manifest.example.yaml"), "utf8");
   return [
     { file: `${NAME}.8`, text: programPage(edition) },
-    { file: `${NAME}-config.5`, text: configurationPage(edition, config_example) },
-    { file: "robot-manifest.5", text: manifestPage(edition, manifest_example, manifestSchema(await loadCatalog())) },
+    { file: `${NAME}-config.5`, text: configurationPage(edition, configExample) },
+    { file: "robot-manifest.5", text: manifestPage(edition, manifestExample, manifestSchema(await loadCatalog())) },
   ];
 }
 

@@ -10,12 +10,12 @@ export interface PageHead {
 export interface PageEdition {
   readonly version: string;
   /** Seconds since 1970. */
-  readonly epoch_s: number;
+  readonly epochS: number;
 }
 
 /** A whole page: its head, then `body` line by line. */
-export function page({ name, section, summary }: PageHead, { version, epoch_s }: PageEdition, body: string[]): string {
-  const date = new Date(epoch_s * 1000).toISOString().slice(0, 10);
+export function page({ name, section, summary }: PageHead, { version, epochS }: PageEdition, body: string[]): string {
+  const date = new Date(epochS * 1000).toISOString().slice(0, 10);
   const head = [
     // No hyphens that a person would copy. Groff's macros hyphenate again at each paragraph, whatever `.nh` said, unless this is 0.
     ".nr HY 0",

@@ -13,10 +13,10 @@ const { values: options } = parseArgs({ options: { raw: { type: "boolean" } } })
 for (const which of ["whole", "eleven"] as const) {
   console.log(`\n═══ ${which === "whole" ? "the whole service" : "a service that has only what is documented"}`);
   for await (const entry of runSession(which)) {
-    const { words, exit_code, out, err } = entry;
+    const { words, exit_code: exitCode, out, err } = entry;
     console.log(
       options.raw === true
-        ? `\n$ robot-policy ${words.join(" ")}\n${out}${err}→ ${exit_code}`
+        ? `\n$ robot-policy ${words.join(" ")}\n${out}${err}→ ${exitCode}`
         : `\n${steadyText(entry)}`,
     );
   }

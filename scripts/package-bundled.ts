@@ -36,16 +36,16 @@ export type Outputs = Readonly<
 /** The packages of which anything is in one of these files, by name. */
 export async function bundledPackages(outputs: Outputs, parts: readonly string[]): Promise<readonly BundledPackage[]> {
   const lockfile: Lockfile = JSON.parse(await readFile(join(root, "package-lock.json"), "utf8"));
-  const parts_by_folder = new Map<string, string[]>();
+  const partsByFolder = new Map<string, string[]>();
   for (const [path, { inputs }] of Object.entries(outputs)) {
     const part = basename(path);
     if (!parts.includes(part)) continue;
     const inside = Object.entries(inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0);
     const folders = new Set(inside.flatMap(([input]) => packageFolder(input) ?? []));
-    for (const folder of folders) parts_by_folder.set(folder, [...(parts_by_folder.get(folder) ?? []), part]);
+    for (const folder of folders) partsByFolder.set(folder, [...(partsByFolder.get(folder) ?? []), part]);
   }
   const packages = await Promise.all(
-    [...parts_by_folder].map(([folder, within]) => readPackage(folder, within.toSorted(), lockfile)),
+    [...partsByFolder].map(([folder, within]) => readPackage(folder, within.toSorted(), lockfile)),
   );
   return packages.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }

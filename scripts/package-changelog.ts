@@ -10,7 +10,7 @@ export interface Release {
   /** The package's changelog, newest entry first. */
   readonly changelog: string;
   /** Time of that entry in seconds since 1970; everything in the package has it (SOURCE_DATE_EPOCH). */
-  readonly epoch_s: number;
+  readonly epochS: number;
 }
 
 const CHANGELOG = join(import.meta.dirname, "../systemd/debian/changelog");
@@ -24,10 +24,10 @@ export async function readRelease(version: string = manifest.version): Promise<R
   if (!/^\d[\w.+~]*$/.test(version)) throw new Error(`'${version}' is no version of a Debian package`);
   const text = await readFile(CHANGELOG, "utf8");
   const [entry = "", described, date = ""] = /^robot-policy-agent \((.+)\) .+?^ -- .+? {2}(.+?)\n/ms.exec(text) ?? [];
-  const epoch_s = Date.parse(date) / 1000;
-  if (!Number.isSafeInteger(epoch_s) || described !== manifest.version) {
+  const epochS = Date.parse(date) / 1000;
+  if (!Number.isSafeInteger(epochS) || described !== manifest.version) {
     throw new Error(`${CHANGELOG}: the first entry must describe version ${manifest.version} and end with its date`);
   }
   const changelog = version === manifest.version ? text : `${entry.replace(described, version)}\n${text}`;
-  return { version, changelog, epoch_s };
+  return { version, changelog, epochS };
 }

@@ -22,7 +22,7 @@ export interface DebOptions {
   readonly release: Release;
   readonly architecture: Architecture;
   /** Not compressed. */
-  readonly is_fast: boolean;
+  readonly isFast: boolean;
 }
 
 /**
@@ -32,7 +32,7 @@ export interface DebOptions {
  *
  * @returns the path of the package.
  */
-export async function buildDeb({ tree, out, release, architecture, is_fast }: DebOptions): Promise<string> {
+export async function buildDeb({ tree, out, release, architecture, isFast }: DebOptions): Promise<string> {
   const files = await listFiles(tree);
   const deb = join(out, `robot-policy-agent_${release.version}_${architecture}.deb`);
   const control = await readFile(join(SOURCE, "control"), "utf8");
@@ -54,14 +54,14 @@ export async function buildDeb({ tree, out, release, architecture, is_fast }: De
     await writeFile(join(folder, name), fill(await readFile(join(SOURCE, name), "utf8")));
     await chmod(join(folder, name), 0o755);
   }
-  await normalize(tree, release.epoch_s);
-  const compression = is_fast ? ["-Znone"] : ["-Zxz", "-z9"];
+  await normalize(tree, release.epochS);
+  const compression = isFast ? ["-Znone"] : ["-Zxz", "-z9"];
   // Under another name until it is whole.
   const unfinished = `${deb}.new`;
   removeWithScript(unfinished);
   await runProgram("dpkg-deb", ["--root-owner-group", ...compression, "--build", tree, unfinished], {
     // One thread: with several xz splits what it packs, by their number.
-    env: { PATH: process.env["PATH"], SOURCE_DATE_EPOCH: String(release.epoch_s), DPKG_DEB_THREADS_MAX: "1" },
+    env: { PATH: process.env["PATH"], SOURCE_DATE_EPOCH: String(release.epochS), DPKG_DEB_THREADS_MAX: "1" },
   });
   await rename(unfinished, deb);
   return deb;
@@ -113,11 +113,11 @@ async function installedKibibytes(files: readonly string[]): Promise<number> {
 }
 
 /** What a package would otherwise tell of who packed it, and when: modes by the umask, times. */
-async function normalize(tree: string, epoch_s: number): Promise<void> {
+async function normalize(tree: string, epochS: number): Promise<void> {
   for (const entry of ["", ...(await readdir(tree, { recursive: true }))]) {
     const path = join(tree, entry);
     const found = await lstat(path);
     if (!found.isSymbolicLink()) await chmod(path, found.isDirectory() || (found.mode & 0o100) !== 0 ? 0o755 : 0o644);
-    await lutimes(path, epoch_s, epoch_s);
+    await lutimes(path, epochS, epochS);
   }
 }

@@ -40,7 +40,7 @@ export async function makePackages(
     const node = await findNode(architecture);
     const tree = join(work, architecture);
     await layOut({ tree, program, node, release, architecture });
-    const deb = await buildDeb({ tree, out: folder, release, architecture, is_fast: isFast });
+    const deb = await buildDeb({ tree, out: folder, release, architecture, isFast: isFast });
     const bill = await writeBillOfMaterials({ deb, bundled: program.bundled, node, release, architecture });
     packages.push(deb, bill);
     if (!isFast) console.log(`${await describeSize(deb, tree)}\n`);

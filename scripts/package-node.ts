@@ -44,8 +44,8 @@ export async function fetchNode(architecture: Architecture): Promise<NodeRuntime
   }
   const wanted = pinned[architecture];
   const tarball = join(CACHE, `${wanted.package}-${version}.tgz`);
-  const is_cached = await hasIntegrity(tarball, wanted.integrity);
-  if (!is_cached) await download(`${wanted.package}@${version}`, wanted.integrity, tarball);
+  const isCached = await hasIntegrity(tarball, wanted.integrity);
+  if (!isCached) await download(`${wanted.package}@${version}`, wanted.integrity, tarball);
   return {
     version,
     ...wanted,

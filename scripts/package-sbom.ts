@@ -48,7 +48,7 @@ function describeBill({ bundled, node, release, architecture }: BillOptions, sha
     serialNumber: `urn:uuid:${uuidOf(sha256)}`,
     version: 1,
     metadata: {
-      timestamp: new Date(release.epoch_s * 1000).toISOString(),
+      timestamp: new Date(release.epochS * 1000).toISOString(),
       component: {
         type: "application",
         "bom-ref": product,

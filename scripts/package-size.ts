@@ -29,9 +29,9 @@ export async function describeSize(deb: string, tree: string): Promise<string> {
     })),
   );
   const { size } = await stat(deb);
-  const of_others = others.reduce((sum, { packed }) => sum + packed, 0);
+  const ofOthers = others.reduce((sum, { packed }) => sum + packed, 0);
   const rows = [
-    ...(node === undefined ? [] : [{ ...node, packed: size - of_others }]),
+    ...(node === undefined ? [] : [{ ...node, packed: size - ofOthers }]),
     ...others,
     { what: basename(deb), installed: await installedBytes(tree, paths), packed: size },
   ];

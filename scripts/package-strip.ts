@@ -1,6 +1,6 @@
 /** ELF-64, little endian, as both architectures are (elf(5)). */
 const MAGIC = [0x7f, 0x45, 0x4c, 0x46, 2, 1];
-const HEADER = { section_offset: 0x28, section_size: 0x3a, section_count: 0x3c, names_index: 0x3e } as const;
+const HEADER = { sectionOffset: 0x28, sectionSize: 0x3a, sectionCount: 0x3c, namesIndex: 0x3e } as const;
 const SECTION = { type: 4, flags: 8, offset: 24, size: 32, link: 40, info: 44, bytes: 64 } as const;
 const IN_MEMORY = 0x2n;
 const NO_BYTES = 8;
@@ -31,21 +31,21 @@ export function stripProgram(program: Uint8Array): Uint8Array {
   headers.forEach((header, place) => header.writeUInt32LE(names.offsets[place] ?? 0, 0));
   headers.push(describeNames(names, end));
 
-  const table_offset = align(end + names.bytes.byteLength);
-  const stripped = Buffer.alloc(table_offset + headers.length * SECTION.bytes);
+  const tableOffset = align(end + names.bytes.byteLength);
+  const stripped = Buffer.alloc(tableOffset + headers.length * SECTION.bytes);
   file.copy(stripped, 0, 0, end);
   names.bytes.copy(stripped, end);
-  Buffer.concat(headers).copy(stripped, table_offset);
-  stripped.writeBigUInt64LE(BigInt(table_offset), HEADER.section_offset);
-  stripped.writeUInt16LE(headers.length, HEADER.section_count);
-  stripped.writeUInt16LE(headers.length - 1, HEADER.names_index);
+  Buffer.concat(headers).copy(stripped, tableOffset);
+  stripped.writeBigUInt64LE(BigInt(tableOffset), HEADER.sectionOffset);
+  stripped.writeUInt16LE(headers.length, HEADER.sectionCount);
+  stripped.writeUInt16LE(headers.length - 1, HEADER.namesIndex);
   return stripped;
 }
 
 function readSections(file: Buffer): readonly Section[] {
-  const offset = Number(file.readBigUInt64LE(HEADER.section_offset));
-  const count = file.readUInt16LE(HEADER.section_count);
-  if (file.readUInt16LE(HEADER.section_size) !== SECTION.bytes) throw new Error("an ELF program of another form");
+  const offset = Number(file.readBigUInt64LE(HEADER.sectionOffset));
+  const count = file.readUInt16LE(HEADER.sectionCount);
+  if (file.readUInt16LE(HEADER.sectionSize) !== SECTION.bytes) throw new Error("an ELF program of another form");
   return Array.from({ length: count }, (_, index) => {
     const start = offset + index * SECTION.bytes;
     return { index, header: Buffer.from(file.subarray(start, start + SECTION.bytes)) };
@@ -65,7 +65,7 @@ interface NameTable {
 
 function nameTable(file: Buffer, kept: readonly Section[]): NameTable {
   const sections = readSections(file);
-  const table = sections[file.readUInt16LE(HEADER.names_index)];
+  const table = sections[file.readUInt16LE(HEADER.namesIndex)];
   if (table === undefined) throw new Error("an ELF program without names of sections");
   const start = Number(table.header.readBigUInt64LE(SECTION.offset));
   const names = ["", ...kept.map(({ header }) => textAt(file, start + header.readUInt32LE(0))), ".shstrtab"];

@@ -92,8 +92,8 @@ export async function layOut({ tree, program, node, release }: Layout): Promise<
     await put(`usr/lib/systemd/system/${unit}`, await source(`systemd/${unit}`));
   }
   await put(`usr/lib/sysusers.d/${NAME}.conf`, await source(`systemd/${NAME}.sysusers`));
-  for (const drop_in of ["growing-delay.conf", "00-credential-store.conf"]) {
-    await put(`usr/share/${NAME}/${drop_in}`, await source(`systemd/${drop_in}`));
+  for (const dropIn of ["growing-delay.conf", "00-credential-store.conf"]) {
+    await put(`usr/share/${NAME}/${dropIn}`, await source(`systemd/${dropIn}`));
   }
   for (const example of ["config.example.yaml", "robot-manifest.example.yaml"]) {
     await put(`etc/${NAME}/${example}`, await source(`config/${example}`));

@@ -46,8 +46,8 @@ const paths = {
   data: join(folder, "service"),
   state: join(folder, "state"),
   runtime: join(folder, "run"),
-  service_log: join(folder, "service.log"),
-  agent_log: join(folder, "agent.log"),
+  serviceLog: join(folder, "service.log"),
+  agentLog: join(folder, "agent.log"),
 };
 const folders = ["--config", paths.config, "--state-dir", paths.state, "--runtime-dir", paths.runtime];
 
@@ -56,7 +56,7 @@ try {
   process.exit(0);
 } catch (error) {
   console.error(`error: ${error instanceof Error ? error.message : String(error)}`);
-  for (const path of [paths.agent_log, paths.service_log]) console.error(await readFile(path, "utf8").catch(() => ""));
+  for (const path of [paths.agentLog, paths.serviceLog]) console.error(await readFile(path, "utf8").catch(() => ""));
   process.exit(1);
 }
 
@@ -95,13 +95,13 @@ async function walkThrough(): Promise<void> {
   say(`watching; nothing changed, so nothing was sent (${before.daemon?.attempts} requests)`);
 
   step(`Edit ${paths.left} as an editor does: write a new file, rename it over the old one`);
-  const edited_at_ms = performance.now();
+  const editedAtMs = performance.now();
   await writeFile(`${paths.left}.swp`, `${await readFile(paths.left, "utf8")}home_offset_deg: 1.5 # recalibrated\n`);
   await rename(`${paths.left}.swp`, paths.left);
   const after = await until(({ state, registration }) => {
     return state === "registered" && registration?.configuration_digest !== before.registration?.configuration_digest;
   });
-  say(`re-registered ${Math.round(performance.now() - edited_at_ms)} ms later, settle time of 500 ms included`);
+  say(`re-registered ${Math.round(performance.now() - editedAtMs)} ms later, settle time of 500 ms included`);
   say(`before  ${before.registration?.configuration_digest}`);
   say(`after   ${after.registration?.configuration_digest}`);
 
@@ -118,7 +118,7 @@ async function walkThrough(): Promise<void> {
   say(`npm run --silent agent -- digest --explain ${folders.join(" ")}`);
   say(`npm run --silent operator -- robots list --url ${url} --key-file ${paths.key}`);
   say(`curl -H "Authorization: Bearer $(cat ${paths.key})" ${url}/v1/robots`);
-  say(`logs: ${paths.agent_log}, ${paths.service_log}`);
+  say(`logs: ${paths.agentLog}, ${paths.serviceLog}`);
   say("Ctrl-C stops everything and removes the folder.");
   await Promise.race([once(service, "exit"), once(agent, "exit")]);
   throw new Error("the service or the agent ended by itself");
@@ -188,7 +188,7 @@ async function until(isAwaited: (status: z.infer<typeof statusSchema>) => boolea
 }
 
 function start(program: "agent" | "service", ...args: string[]): ChildProcess {
-  const log = openSync(program === "agent" ? paths.agent_log : paths.service_log, "a");
+  const log = openSync(program === "agent" ? paths.agentLog : paths.serviceLog, "a");
   const child = spawnProgram(program, args, ["ignore", "pipe", log]);
   closeSync(log);
   return child;

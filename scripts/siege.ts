@@ -28,7 +28,7 @@ import type { Attack } from "./siege-attacks.ts";
 import { startBesieged } from "./siege-service.ts";
 import type { Besieged } from "./siege-service.ts";
 
-const GOAL = { p99_ms: 250, errors: 0, memory_mb: 400 } as const;
+const GOAL = { p99Ms: 250, errors: 0, memoryMb: 400 } as const;
 /** Until the honest organization has warmed up, and until what the attack left is done. */
 const SETTLE_MS = 2000;
 
@@ -89,7 +89,7 @@ async function measure(store: string, attack: Attack, flags: readonly string[]):
     store,
     attack: `${attack.number} ${attack.title}`,
     ...noticed,
-    memory_mb: memoryOf(service.processId).peak_mb,
+    memory_mb: memoryOf(service.processId).peakMb,
     longest_turn_ms: await service.longestTurnMs(),
     told,
   };
@@ -114,8 +114,8 @@ function startTenant({ url, honestKey }: Besieged, isSameAddress: boolean): { en
   };
 }
 
-function isKept({ p99_ms, errors, memory_mb }: Row): boolean {
-  return p99_ms <= GOAL.p99_ms && errors <= GOAL.errors && memory_mb <= GOAL.memory_mb;
+function isKept({ p99_ms: p99Ms, errors, memory_mb: memoryMb }: Row): boolean {
+  return p99Ms <= GOAL.p99Ms && errors <= GOAL.errors && memoryMb <= GOAL.memoryMb;
 }
 
 function table(all: readonly Row[]): readonly string[] {

@@ -45,8 +45,8 @@ const MISTAKE_SEEDS = 200;
 /** One seed, as it ended. */
 interface Ran {
   readonly steps: number;
-  readonly simulated_ms: number;
-  readonly trace_hash: string;
+  readonly simulatedMs: number;
+  readonly traceHash: string;
   readonly failure: string | null;
   readonly counts: Readonly<Record<string, number>>;
   describe(): string;
@@ -58,38 +58,50 @@ if (values.mistakes) {
 }
 const run = values.world ? runWorld : runRobot;
 const first = Number(values.seed ?? "1");
-const ends_ms = values.minutes === undefined ? Infinity : performance.now() + Number(values.minutes) * 60_000;
+const endsMs = values.minutes === undefined ? Infinity : performance.now() + Number(values.minutes) * 60_000;
 const seeds = values.minutes === undefined ? (values.seed === undefined ? "500" : "1") : "Infinity";
 const last = first - 1 + Number(values.seeds ?? seeds);
 const totals = { seeds: 0, steps: 0, failures: 0, simulated_hours: 0 };
 const counts: Record<string, number> = {};
-const began_ms = performance.now();
-for (let seed = first; seed <= last && performance.now() < ends_ms; seed += 1) {
+const beganMs = performance.now();
+for (let seed = first; seed <= last && performance.now() < endsMs; seed += 1) {
   const ran = await run(seed);
   totals.seeds += 1;
   totals.steps += ran.steps;
-  totals.simulated_hours += ran.simulated_ms / 3_600_000;
+  totals.simulated_hours += ran.simulatedMs / 3_600_000;
   for (const [name, count] of Object.entries(ran.counts)) counts[name] = (counts[name] ?? 0) + count;
-  if (first === last) console.log(`trace hash ${ran.trace_hash}`);
+  if (first === last) console.log(`trace hash ${ran.traceHash}`);
   if (ran.failure === null) continue;
   totals.failures += 1;
   console.error(values.all ? `seed ${seed}: ${ran.failure.split("\n")[0]}` : ran.describe());
   process.exitCode = 1;
   if (!values.all) break;
 }
-const seconds = Number(((performance.now() - began_ms) / 1000).toFixed(1));
+const seconds = Number(((performance.now() - beganMs) / 1000).toFixed(1));
 const { user, system } = process.cpuUsage();
-const processor_seconds = Number(((user + system) / 1e6).toFixed(1));
-const simulated_hours = Math.round(totals.simulated_hours);
+const processorSeconds = Number(((user + system) / 1e6).toFixed(1));
+const simulatedHours = Math.round(totals.simulated_hours);
 if (values.world) console.log(describeFaults());
-console.log(JSON.stringify({ ...totals, simulated_hours, ...counts, seconds, processor_seconds }));
+console.log(
+  JSON.stringify({
+    ...totals,
+    simulated_hours: simulatedHours,
+    ...counts,
+    seconds,
+    processor_seconds: processorSeconds,
+  }),
+);
 
 async function runRobot(seed: number): Promise<Ran> {
   const plant = PLANTS.find((name) => name === values.plant) ?? null;
   if (values.plant !== undefined && plant === null) throw new Error(`No such plant; there are ${PLANTS.join(" and ")}`);
   const report = await simulate({ seed, steps: Number(values.steps), plant });
-  const { posts, starts, kills, power_cuts } = report.counts;
-  return { ...report, counts: { posts, starts, kills, power_cuts }, describe: () => describeFailure(report) };
+  const { posts, starts, kills, power_cuts: powerCuts } = report.counts;
+  return {
+    ...report,
+    counts: { posts, starts, kills, power_cuts: powerCuts },
+    describe: () => describeFailure(report),
+  };
 }
 
 async function runWorld(seed: number): Promise<Ran> {

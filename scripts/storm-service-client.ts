@@ -33,14 +33,14 @@ const PATIENCE_MS = 60_000;
 /** @param target is read for every request, since a killed service may come back elsewhere. */
 export function startClient(client: string, target: Readonly<Target>): Client {
   const acknowledged = new Map<string, Acknowledged>();
-  let [setup, count, cut_off, names] = [0, 0, 0, 0];
+  let [setup, count, cutOff, names] = [0, 0, 0, 0];
   const stopping = new AbortController();
 
   async function register(): Promise<void> {
     setup += 1;
-    const is_new = setup % NEW_ROBOT_EVERY === 1;
-    if (is_new) names += 1;
-    const name = `${client}-${is_new ? names : 1 + Math.floor(Math.random() * names)}`;
+    const isNew = setup % NEW_ROBOT_EVERY === 1;
+    if (isNew) names += 1;
+    const name = `${client}-${isNew ? names : 1 + Math.floor(Math.random() * names)}`;
     const body = JSON.stringify({
       name,
       robot_type_id: "so101",
@@ -48,7 +48,7 @@ export function startClient(client: string, target: Readonly<Target>): Client {
       configuration_digest: `sha256:${setup.toString(16).padStart(64, "0")}`,
       labels: { setup: String(setup) },
     });
-    const deadline_ms = Date.now() + PATIENCE_MS;
+    const deadlineMs = Date.now() + PATIENCE_MS;
     for (let id: string | null = null; id === null;) {
       id = await send(target, body);
       if (id !== null) {
@@ -56,8 +56,8 @@ export function startClient(client: string, target: Readonly<Target>): Client {
         count += 1;
         return;
       }
-      cut_off += 1;
-      if (Date.now() > deadline_ms) throw new Error(`${client}: no answer within ${PATIENCE_MS / 1000} s`);
+      cutOff += 1;
+      if (Date.now() > deadlineMs) throw new Error(`${client}: no answer within ${PATIENCE_MS / 1000} s`);
       await sleep(RETRY_MS);
     }
   }
@@ -70,7 +70,7 @@ export function startClient(client: string, target: Readonly<Target>): Client {
   return {
     acknowledged,
     count: () => count,
-    cutOff: () => cut_off,
+    cutOff: () => cutOff,
     stop() {
       stopping.abort();
       return run;

@@ -58,7 +58,7 @@ const { values: options } = parseArgs({
   },
 });
 const rounds = Number(options.rounds);
-const client_count = Number(options.clients);
+const clientCount = Number(options.clients);
 
 const folder = scratchFolder("robot-policy-storm-");
 const outcomes: Outcome[] = [];
@@ -82,7 +82,7 @@ async function storm(store: string, launcher: string, count: number, flags: read
       const { child, target } = await launch(launcher, own, ["--listen", "127.0.0.1:0", ...flags]);
       replicas.push({ folder: own, ...target, child });
     }
-    for (let index = 0; index < client_count; index += 1) {
+    for (let index = 0; index < clientCount; index += 1) {
       const replica = replicas[index % count];
       // By reference: a replica may come back at another port.
       if (replica !== undefined) clients.push(startClient(`client-${index}`, replica));
@@ -117,11 +117,11 @@ function judge(
   clients: readonly Client[],
   robots: readonly { readonly id: string; readonly name: string; readonly setup: number }[],
 ): Outcome {
-  const by_name = Map.groupBy(robots, ({ name }) => name);
+  const byName = Map.groupBy(robots, ({ name }) => name);
   const acknowledged: Acknowledged[] = clients.flatMap((client) => [...client.acknowledged.values()]);
-  const isThere = ({ name, setup }: Acknowledged) => by_name.get(name)?.some((robot) => robot.setup >= setup) === true;
-  const isDoubled = ({ name, id }: Acknowledged) => by_name.get(name)?.some((robot) => robot.id !== id) === true;
-  const repeated = [...by_name.values()].filter((same) => same.length > 1).length;
+  const isThere = ({ name, setup }: Acknowledged) => byName.get(name)?.some((robot) => robot.setup >= setup) === true;
+  const isDoubled = ({ name, id }: Acknowledged) => byName.get(name)?.some((robot) => robot.id !== id) === true;
+  const repeated = [...byName.values()].filter((same) => same.length > 1).length;
   return {
     store,
     kills: rounds,

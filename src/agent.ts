@@ -3,4 +3,4 @@
 import { runAgentProgram } from "./cli/run-agent-program.ts";
 import { endProcess, openProcess } from "./cli/process-context.ts";
 
-void runAgentProgram(process.argv.slice(2), openProcess(process)).then((exit_code) => endProcess(process, exit_code));
+void runAgentProgram(process.argv.slice(2), openProcess(process)).then((exitCode) => endProcess(process, exitCode));

@@ -3,6 +3,4 @@
 import { runOperatorProgram } from "./cli/operator-program.ts";
 import { endProcess, openProcess } from "./cli/process-context.ts";
 
-void runOperatorProgram(process.argv.slice(2), openProcess(process)).then((exit_code) =>
-  endProcess(process, exit_code),
-);
+void runOperatorProgram(process.argv.slice(2), openProcess(process)).then((exitCode) => endProcess(process, exitCode));

@@ -8,4 +8,4 @@ const title = titleWithoutPasswords("robot-policy-service", process.argv.slice(2
 // Linux shows every user the arguments of every process. The system keeps them in memory that the title takes the place of.
 if (title !== undefined) process.title = title;
 
-void runServiceProgram(process.argv.slice(2), openProcess(process)).then((exit_code) => endProcess(process, exit_code));
+void runServiceProgram(process.argv.slice(2), openProcess(process)).then((exitCode) => endProcess(process, exitCode));

@@ -60,13 +60,13 @@ export interface AgentOptions {
   readonly pending: Pick<PendingFiles, "hanging">;
   readonly log: Log;
   readonly version: string;
-  readonly process_id: number;
-  readonly state_directory: string;
+  readonly processId: number;
+  readonly stateDirectory: string;
   readonly configuration: DocumentInput<AgentConfiguration>;
   /** The configuration to start with, read without errors. */
   readonly initial: AgentConfiguration;
   readonly registration: Registration | null;
-  openManifest(path: string, settle_ms: () => number): DocumentInput<RobotManifest>;
+  openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
   connect(configuration: AgentConfiguration): Connection;
   /** A good edit of the configuration is in force. */
   onConfiguration?(configuration: AgentConfiguration): void;
@@ -88,21 +88,21 @@ export function createAgent(options: AgentOptions): Agent {
   const { clock, files } = machine;
   const stopping = new AbortController();
   const alarm = createAlarm(clock);
-  const started_at = new Date(clock.wall_ms()).toISOString();
+  const startedAt = new Date(clock.wallMs()).toISOString();
   const counts = { attempts: 0, registrations: 0, runs: 0 };
 
   let state: AgentState = "starting";
   let connection = options.connect(options.initial);
   let plan = EMPTY_PLAN;
-  let planned_paths = "";
+  let plannedPaths = "";
   /** Something moved: links and folders may lead elsewhere now. */
-  let plan_is_stale = true;
-  let is_running = false;
+  let planIsStale = true;
+  let isRunning = false;
   /** Something moved during a run, perhaps where the run had looked already. */
-  let moved_meanwhile = false;
+  let movedMeanwhile = false;
   /** When the last run wants to be repeated, and when everything is looked at anyway; monotonic. */
-  let step_due_ms = 0;
-  let resync_due_ms = 0;
+  let stepDueMs = 0;
+  let resyncDueMs = 0;
   /** When the files are next read although nothing moved; monotonic. */
   let rereadDueMs = 0;
   let rereadScope: RereadScope = "inherited";
@@ -141,8 +141,8 @@ export function createAgent(options: AgentOptions): Agent {
   const watcher = createWatcher({
     events: machine.events,
     onChange() {
-      plan_is_stale = true;
-      if (is_running) moved_meanwhile = true;
+      planIsStale = true;
+      if (isRunning) movedMeanwhile = true;
       // While files are being written the settle timer looks again anyway; a thousand events are one look.
       else if (state !== "settling") alarm.ring();
     },
@@ -151,7 +151,7 @@ export function createAgent(options: AgentOptions): Agent {
   });
 
   function trigger(): void {
-    plan_is_stale = true;
+    planIsStale = true;
     alarm.ring();
   }
 
@@ -169,7 +169,7 @@ export function createAgent(options: AgentOptions): Agent {
     rereadDueMs = Number.POSITIVE_INFINITY;
     try {
       const paths = await collector.reread(scope, stopping.signal);
-      rereadDueMs = clock.monotonic_ms() + REREAD_MS * (0.9 + 0.2 * machine.random.unit());
+      rereadDueMs = clock.monotonicMs() + REREAD_MS * (0.9 + 0.2 * machine.random.unit());
       if (paths.length === 0) return;
       log.warn("changed-unseen", { paths });
       trigger();
@@ -182,10 +182,10 @@ export function createAgent(options: AgentOptions): Agent {
     const watching = { ...watcher.mode(), directories: plan.directories.size };
     const daemon = {
       version: options.version,
-      process_id: options.process_id,
-      started_at,
+      process_id: options.processId,
+      started_at: startedAt,
       config_path: options.configuration.path,
-      state_directory: options.state_directory,
+      state_directory: options.stateDirectory,
       ...counts,
     };
     return describeAgent({
@@ -205,9 +205,9 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function replan(): Promise<void> {
-    plan_is_stale = false;
+    planIsStale = false;
     const paths = watchedPaths();
-    planned_paths = paths.join("\n");
+    plannedPaths = paths.join("\n");
     plan = await planWatches(files, paths);
   }
 
@@ -224,9 +224,9 @@ export function createAgent(options: AgentOptions): Agent {
 
   async function reconcile(): Promise<void> {
     counts.runs += 1;
-    is_running = true;
-    moved_meanwhile = false;
-    if (plan_is_stale) await replan();
+    isRunning = true;
+    movedMeanwhile = false;
+    if (planIsStale) await replan();
     watcher.follow(plan);
     reporter.mode(watcher.mode());
     // Who asks while this runs is answered by the next run.
@@ -238,22 +238,22 @@ export function createAgent(options: AgentOptions): Agent {
       isRebound = await reconciler.forgetMoved();
       forced ||= isRebound;
     }
-    const is_forced = forced;
+    const isForced = forced;
     forced = false;
     const confirm = confirming;
     confirming = false;
-    const step = await reconciler.reconcile({ forced: is_forced, confirm, signal: stopping.signal });
-    is_running = false;
+    const step = await reconciler.reconcile({ forced: isForced, confirm, signal: stopping.signal });
+    isRunning = false;
     tellHanging();
-    if (moved_meanwhile && step.kind !== "unsettled") alarm.ring();
-    if (watchedPaths().join("\n") !== planned_paths) trigger();
+    if (movedMeanwhile && step.kind !== "unsettled") alarm.ring();
+    if (watchedPaths().join("\n") !== plannedPaths) trigger();
     if (step.kind === "registered") counts.registrations += 1;
     state = stateAfter(step);
-    step_due_ms = clock.monotonic_ms() + delayAfter(step, reconciler.confirmation.dueMs, clock.monotonic_ms());
+    stepDueMs = clock.monotonicMs() + delayAfter(step, reconciler.confirmation.dueMs, clock.monotonicMs());
     reporter.status(status());
     if (step.kind === "unsettled") {
       waiting.unshift(...answering);
-      forced ||= is_forced;
+      forced ||= isForced;
       confirming ||= confirm;
     } else {
       for (const { resolve } of answering) resolve();
@@ -305,27 +305,27 @@ export function createAgent(options: AgentOptions): Agent {
   async function loop(): Promise<void> {
     await unlessStopped(preparing);
     for (;;) {
-      const woken = await alarm.wait(Math.min(step_due_ms, resync_due_ms), stopping.signal);
-      const now_ms = clock.monotonic_ms();
-      if (now_ms >= resync_due_ms) {
+      const woken = await alarm.wait(Math.min(stepDueMs, resyncDueMs), stopping.signal);
+      const nowMs = clock.monotonicMs();
+      if (nowMs >= resyncDueMs) {
         watcher.retry();
         options.onResync?.();
       }
-      const is_quiet = woken === "due" && now_ms < step_due_ms && holds();
-      if (!is_quiet) {
+      const isQuiet = woken === "due" && nowMs < stepDueMs && holds();
+      if (!isQuiet) {
         // A step that is due only looks again at what it waited for; anything else may have moved links and folders.
-        if (now_ms < step_due_ms) plan_is_stale = true;
-        if (woken === "due" && now_ms < step_due_ms) watcher.renew();
+        if (nowMs < stepDueMs) planIsStale = true;
+        if (woken === "due" && nowMs < stepDueMs) watcher.renew();
         await reconcileWatched();
       }
-      if (now_ms >= rereadDueMs) void reread();
-      resync_due_ms = clock.monotonic_ms() + resyncPeriod();
+      if (nowMs >= rereadDueMs) void reread();
+      resyncDueMs = clock.monotonicMs() + resyncPeriod();
     }
   }
 
   function resyncPeriod(): number {
-    const { poll_s, resync_s } = collector.configuration.watch;
-    return 1000 * (watcher.mode().mode === "polling" ? poll_s : resync_s);
+    const { poll_s: pollS, resync_s: resyncS } = collector.configuration.watch;
+    return 1000 * (watcher.mode().mode === "polling" ? pollS : resyncS);
   }
 
   function answered(): Promise<void> {
@@ -398,18 +398,18 @@ export function stateAfter(step: Step): AgentState {
   }
 }
 
-/** @param confirmation_due_ms when the service is to be asked whether it still holds what is registered. */
-function delayAfter(step: Step, confirmation_due_ms: number, now_ms: number): number {
+/** @param confirmationDueMs when the service is to be asked whether it still holds what is registered. */
+function delayAfter(step: Step, confirmationDueMs: number, nowMs: number): number {
   switch (step.kind) {
     case "unsettled":
       return step.wait_ms;
     case "waiting":
-      return step.until_ms - now_ms;
+      return step.untilMs - nowMs;
     case "failed":
-      return step.failure.retry_at_ms - now_ms;
+      return step.failure.retryAtMs - nowMs;
     case "unchanged":
     case "registered":
-      return confirmation_due_ms - now_ms;
+      return confirmationDueMs - nowMs;
     case "refused":
       return Number.POSITIVE_INFINITY;
   }

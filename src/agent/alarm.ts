@@ -3,8 +3,8 @@ import type { Clock } from "../platform/clock.ts";
 /** The one thing the agent waits on: somebody rings, or the time is up. Rings while nobody waits are kept, as one. */
 export interface Alarm {
   ring(): void;
-  /** @param due_ms monotonic milliseconds; @throws `signal.reason` when the signal aborts. */
-  wait(due_ms: number, signal: AbortSignal): Promise<"rung" | "due">;
+  /** @param dueMs monotonic milliseconds; @throws `signal.reason` when the signal aborts. */
+  wait(dueMs: number, signal: AbortSignal): Promise<"rung" | "due">;
 }
 
 /** Nothing needs a longer sleep, and it keeps timers in range. */
@@ -18,7 +18,7 @@ export function createAlarm(clock: Clock): Alarm {
       rung = true;
       waker?.abort();
     },
-    async wait(due_ms, signal) {
+    async wait(dueMs, signal) {
       for (;;) {
         signal.throwIfAborted();
         if (rung) {
@@ -26,7 +26,7 @@ export function createAlarm(clock: Clock): Alarm {
           return "rung";
         }
         // Timers know whole milliseconds only and may fire one early; "due" is not said before it is true.
-        const waitMs = Math.ceil(due_ms - clock.monotonic_ms());
+        const waitMs = Math.ceil(dueMs - clock.monotonicMs());
         if (waitMs <= 0) return "due";
         waker = new AbortController();
         try {

@@ -23,9 +23,9 @@ export async function accessFindings(
   const { judge } = vantage;
   if (judge === null) return [];
   const { configuration, manifest } = collector.documents;
-  const { ca_file } = collector.configuration.service;
+  const { ca_file: caFile } = collector.configuration.service;
   const authority: readonly Place[] =
-    ca_file === null ? [] : [{ path: ca_file, document: configuration, loc: "/service/ca_file", granted: "told" }];
+    caFile === null ? [] : [{ path: caFile, document: configuration, loc: "/service/ca_file", granted: "told" }];
   const listed = listedFiles(collector).map(({ path, loc }): Place => ({
     path,
     document: manifest,
@@ -86,27 +86,27 @@ export type KeyLook =
 
 /** Looks at the key in the agent's place: whose it has to be, and whether that user can read it. */
 export async function lookAtKey(
-  { machine, environment, user_id }: Pick<CommandContext, "machine" | "environment" | "user_id">,
-  folders: Pick<Folders, "credentials_directory" | "state_directory">,
-  key_file: string | null,
+  { machine, environment, user_id: userId }: Pick<CommandContext, "machine" | "environment" | "user_id">,
+  folders: Pick<Folders, "credentialsDirectory" | "state_directory">,
+  keyFile: string | null,
   vantage: Vantage,
 ): Promise<KeyLook> {
   const { account, judge, standing, unit } = vantage;
   const found = await loadCredential(
     {
-      credentials_directory: folders.credentials_directory ?? credentialsOfUnit(folders, vantage) ?? undefined,
-      key_file: key_file ?? undefined,
-      environment_key: environment["ROBOT_POLICY_API_KEY"],
-      service_user_id: account?.user_id ?? user_id,
-      service_user_name: account?.name,
+      credentialsDirectory: folders.credentialsDirectory ?? credentialsOfUnit(folders, vantage) ?? undefined,
+      keyFile: keyFile ?? undefined,
+      environmentKey: environment["ROBOT_POLICY_API_KEY"],
+      serviceUserId: account?.user_id ?? userId,
+      serviceUserName: account?.name,
     },
     machine.files,
   );
   if (found.kind === "credential-problem") {
     return standing === "stranger" && found.code === "key-unreadable" ? { kind: "closed", where: found.where } : found;
   }
-  const is_for_systemd = unit.kind === "unit" && unit.unit.credential_paths.includes(found.where);
-  if (found.source !== "key-file" || standing !== "root" || judge === null || is_for_systemd) return found;
+  const isForSystemd = unit.kind === "unit" && unit.unit.credentialPaths.includes(found.where);
+  if (found.source !== "key-file" || standing !== "root" || judge === null || isForSystemd) return found;
   const rights = await judge.byPath([found.where]);
   if (rights.get(found.where)?.reads !== false) return found;
   const owner = account?.name === undefined || account.name === "" ? String(account?.user_id) : account.name;
@@ -121,6 +121,6 @@ export async function lookAtKey(
 
 /** What systemd handed the running agent (systemd.exec(5), `$CREDENTIALS_DIRECTORY`): root and the agent's user may look. */
 export function credentialsOfUnit(folders: Pick<Folders, "state_directory">, { unit }: Vantage): string | null {
-  const is_running = unit.kind === "unit" && unit.unit.active_state === "active";
-  return is_running && hasStandardState(folders) ? `/run/credentials/${SERVICE_NAME}.service` : null;
+  const isRunning = unit.kind === "unit" && unit.unit.active_state === "active";
+  return isRunning && hasStandardState(folders) ? `/run/credentials/${SERVICE_NAME}.service` : null;
 }

@@ -50,7 +50,7 @@ export interface Collector {
   readonly findings: readonly LocatedFinding[];
   /** The last consistent cut. */
   readonly snapshot: Snapshot | null;
-  readonly robot_name: string;
+  readonly robotName: string;
 }
 
 export interface CollectorOptions {
@@ -60,11 +60,11 @@ export interface CollectorOptions {
   readonly initial: AgentConfiguration;
   /** What an earlier process left; null where nothing is to be taken over from it. */
   readonly registration: Registration | null;
-  openManifest(path: string, settle_ms: () => number): DocumentInput<RobotManifest>;
+  openManifest(path: string, settleMs: () => number): DocumentInput<RobotManifest>;
   /** The configuration in force is another one now. */
   onConfiguration(configuration: AgentConfiguration): void;
   /** How far hashing is. */
-  onProgress?(done_bytes: number, total_bytes: number): void;
+  onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
 /** How long an in-place writer may take from the first byte to the last. */
@@ -82,13 +82,13 @@ export function createCollector(options: CollectorOptions): Collector {
   let fingerprinter = startFingerprinter();
   fingerprinter.remember(options.registration?.files ?? []);
   let snapshot: Snapshot | null = null;
-  let file_findings: readonly LocatedFinding[] = [];
-  let robot_name = current.robot.name;
+  let ofFiles: readonly LocatedFinding[] = [];
+  let currentName = current.robot.name;
   let isDistrusted = false;
 
   function startFingerprinter(): Fingerprinter {
-    const { settle_ms, file_limit_bytes } = current.watch;
-    return createFingerprinter(machine, { settle_ms, grace_ms: settle_ms + GRACE_MS, file_limit_bytes });
+    const { settle_ms: settleMs, file_limit_bytes: fileLimitBytes } = current.watch;
+    return createFingerprinter(machine, { settleMs, graceMs: settleMs + GRACE_MS, fileLimitBytes });
   }
 
   /** Takes over a good edit of the configuration; of a bad one only the findings are shown and the last good one stays. */
@@ -104,12 +104,12 @@ export function createCollector(options: CollectorOptions): Collector {
   }
 
   async function refreshDocuments(settle: boolean): Promise<Unsettled | null> {
-    const configuration_wait_ms = await configuration.refresh(settle);
-    if (configuration_wait_ms > 0)
-      return { kind: "unsettled", wait_ms: configuration_wait_ms, paths: [configuration.path] };
+    const configurationWaitMs = await configuration.refresh(settle);
+    if (configurationWaitMs > 0)
+      return { kind: "unsettled", wait_ms: configurationWaitMs, paths: [configuration.path] };
     adopt(configuration.reading.value);
-    const manifest_wait_ms = await manifest.refresh(settle);
-    return manifest_wait_ms > 0 ? { kind: "unsettled", wait_ms: manifest_wait_ms, paths: [manifest.path] } : null;
+    const manifestWaitMs = await manifest.refresh(settle);
+    return manifestWaitMs > 0 ? { kind: "unsettled", wait_ms: manifestWaitMs, paths: [manifest.path] } : null;
   }
 
   function distrustDocuments(): void {
@@ -130,19 +130,19 @@ export function createCollector(options: CollectorOptions): Collector {
   ): Promise<Wanted | Unsettled> {
     const { value } = manifest.reading;
     const resolved = value === null ? null : configurationFiles(current, value);
-    const [collected, machine_id] = await Promise.all([
+    const [collected, machineId] = await Promise.all([
       resolved?.kind === "files" ? fingerprinter.collect(resolved.files, { settle, signal, ...progress }) : null,
       identified,
     ]);
-    const parts = { hostname: machine.identity.hostname(), machine: machine_id };
-    robot_name = robotName(current, parts);
+    const parts = { hostname: machine.identity.hostname(), machine: machineId };
+    currentName = robotName(current, parts);
     if (resolved?.kind === "finding") {
-      file_findings = [locate(manifest, resolved.finding)];
+      ofFiles = [locate(manifest, resolved.finding)];
       return { kind: "invalid" };
     }
     // Without an error, a draft whose placeholders keep it from being read to its end.
     if (value === null || collected === null) {
-      file_findings = [];
+      ofFiles = [];
       return { kind: manifest.reading.findings.some(isError) ? "invalid" : "draft" };
     }
     switch (collected.kind) {
@@ -150,20 +150,20 @@ export function createCollector(options: CollectorOptions): Collector {
         // What was found the last time stands until there is news.
         return collected;
       case "refused":
-        file_findings = fileFindings(collected.findings, manifest, value.configuration_files);
+        ofFiles = fileFindings(collected.findings, manifest, value.configuration_files);
         return { kind: "invalid" };
       case "snapshot":
         break;
     }
     snapshot = collected.snapshot;
-    file_findings = fileFindings(collected.warnings, manifest, value.configuration_files);
-    const name_finding = checkName(current, parts);
-    if (name_finding !== null) {
-      file_findings = [...file_findings, locate(configuration, name_finding)];
+    ofFiles = fileFindings(collected.warnings, manifest, value.configuration_files);
+    const nameFinding = checkName(current, parts);
+    if (nameFinding !== null) {
+      ofFiles = [...ofFiles, locate(configuration, nameFinding)];
       return { kind: "invalid" };
     }
     if (value.status === "draft") return { kind: "draft" };
-    return { kind: "body", body: buildRobotSetup(current, value, snapshot.digest, robot_name) };
+    return { kind: "body", body: buildRobotSetup(current, value, snapshot.digest, currentName) };
   }
 
   /** False where files and documents were not read of the same disk: together they may say what never was. */
@@ -210,13 +210,13 @@ export function createCollector(options: CollectorOptions): Collector {
       return { configuration, manifest };
     },
     get findings() {
-      return [...documentFindings(configuration), ...documentFindings(manifest), ...file_findings];
+      return [...documentFindings(configuration), ...documentFindings(manifest), ...ofFiles];
     },
     get snapshot() {
       return snapshot;
     },
-    get robot_name() {
-      return robot_name;
+    get robotName() {
+      return currentName;
     },
   };
 }

@@ -25,11 +25,11 @@ const PLACEHOLDER_LENGTHS: ReadonlyMap<string, number> = new Map([
 ]);
 
 /** The base address of the service, without a slash at its end. */
-export function serviceUrl(allow_insecure: boolean): Reader<string> {
+export function serviceUrl(allowInsecure: boolean): Reader<string> {
   return (place) => {
     const written = string(place);
     if (written === undefined) return undefined;
-    const parsed = parseServiceUrl(written.trim(), allow_insecure);
+    const parsed = parseServiceUrl(written.trim(), allowInsecure);
     switch (parsed.kind) {
       case "url-problem":
         fail(place, urlFindingId(parsed.code), `${parsed.what}; ${parsed.fix}`);
@@ -136,14 +136,14 @@ export const labels: Reader<Readonly<Record<string, string>>> = (place) => {
     const label = { node: entry.value, path: below(path, entry.key), check };
     const name = normalText(entry.key, LABEL_KEY_LIMIT);
     if (isSecretKey(entry.key)) {
-      reportSecret(check, label.path, entry.key_offset, entry.key);
+      reportSecret(check, label.path, entry.keyOffset, entry.key);
       continue;
     }
     if (!isText(name, 1, LABEL_KEY_LIMIT)) {
       const message = `expected a label name of 1 to ${LABEL_KEY_LIMIT} printable characters`;
-      check.findings.error("text_format", label.path, entry.key_offset, message);
+      check.findings.error("text_format", label.path, entry.keyOffset, message);
     } else if (values.has(name)) {
-      check.findings.error("duplicate_name", label.path, entry.key_offset, `label ${shown(name)} is already set`);
+      check.findings.error("duplicate_name", label.path, entry.keyOffset, `label ${shown(name)} is already set`);
     }
     const value = read(label, registeredText(LABEL_VALUE_LIMIT, 0));
     if (value !== undefined) values.set(name, value);

@@ -94,16 +94,16 @@ export const POLL_BOUNDS = { minimum: 1, maximum: 300 } as const;
 export const FILE_LIMIT_BOUNDS = { minimum: 1, maximum: 64 * 1024 ** 3 } as const;
 
 export const DEFAULTS = {
-  allow_insecure: false,
-  connect_timeout_s: 10,
-  headers_timeout_s: 15,
-  request_timeout_s: 30,
+  allowInsecure: false,
+  connectTimeoutS: 10,
+  headersTimeoutS: 15,
+  requestTimeoutS: 30,
   name: "{hostname}",
   manifest: "robot-manifest.yaml",
-  settle_ms: 500,
-  resync_s: 60,
-  poll_s: 5,
-  file_limit_bytes: 1024 ** 3,
+  settleMs: 500,
+  resyncS: 60,
+  pollS: 5,
+  fileLimitBytes: 1024 ** 3,
   level: "info",
   format: "json",
 } as const;
@@ -132,8 +132,8 @@ export function readConfiguration(bytes: Uint8Array, context: ConfigurationConte
   const check: Check = {
     findings,
     subject: "configuration",
-    secret_advice: SECRET_ADVICE,
-    placeholder_severity: "error",
+    secretAdvice: SECRET_ADVICE,
+    placeholderSeverity: "error",
     hints: HINTS,
     placeholders: 0,
   };
@@ -149,13 +149,13 @@ export function readConfiguration(bytes: Uint8Array, context: ConfigurationConte
 /** What a name template may speak of. */
 export interface NameFacts {
   readonly hostname: string;
-  readonly machine_id: string;
+  readonly machineId: string;
 }
 
 /** The robot's name; its length is for the caller to judge, who knows what the service takes. */
 export function expandName(template: string, facts: NameFacts): string {
   return template.replaceAll(/\{(hostname|machine_id)\}/g, (_, fact) =>
-    fact === "hostname" ? facts.hostname : facts.machine_id,
+    fact === "hostname" ? facts.hostname : facts.machineId,
   );
 }
 
@@ -174,29 +174,38 @@ function readRoot(document: Document, check: Check, context: ConfigurationContex
 const readService: Reader<ServiceConfiguration> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const allow_insecure = fields.optional("allow_insecure", boolean) ?? DEFAULTS.allow_insecure;
-  const url = fields.required("url", serviceUrl(allow_insecure));
-  const key_file = fields.optional("key_file", absolutePath) ?? null;
-  const ca_file = fields.optional("ca_file", absolutePath) ?? null;
+  const allowInsecure = fields.optional("allow_insecure", boolean) ?? DEFAULTS.allowInsecure;
+  const url = fields.required("url", serviceUrl(allowInsecure));
+  const keyFile = fields.optional("key_file", absolutePath) ?? null;
+  const caFile = fields.optional("ca_file", absolutePath) ?? null;
   const proxy = fields.optional("proxy", proxyAddress) ?? null;
-  const request_timeout_s = fields.optional("request_timeout_s", number(TIMEOUT_BOUNDS)) ?? DEFAULTS.request_timeout_s;
+  const requestTimeoutS = fields.optional("request_timeout_s", number(TIMEOUT_BOUNDS)) ?? DEFAULTS.requestTimeoutS;
   // A part of a request cannot have longer than the whole; the defaults give way, what is written does not.
-  const part = within(request_timeout_s);
-  const connect_timeout_s =
-    fields.optional("connect_timeout_s", part) ?? Math.min(DEFAULTS.connect_timeout_s, request_timeout_s);
-  const headers_timeout_s =
-    fields.optional("headers_timeout_s", part) ?? Math.min(DEFAULTS.headers_timeout_s, request_timeout_s);
+  const part = within(requestTimeoutS);
+  const connectTimeoutS =
+    fields.optional("connect_timeout_s", part) ?? Math.min(DEFAULTS.connectTimeoutS, requestTimeoutS);
+  const headersTimeoutS =
+    fields.optional("headers_timeout_s", part) ?? Math.min(DEFAULTS.headersTimeoutS, requestTimeoutS);
   fields.close();
   if (url === undefined) return undefined;
-  return { url, key_file, ca_file, proxy, allow_insecure, connect_timeout_s, headers_timeout_s, request_timeout_s };
+  return {
+    url,
+    key_file: keyFile,
+    ca_file: caFile,
+    proxy,
+    allow_insecure: allowInsecure,
+    connect_timeout_s: connectTimeoutS,
+    headers_timeout_s: headersTimeoutS,
+    request_timeout_s: requestTimeoutS,
+  };
 };
 
 /** A timeout that is not longer than that of the whole request. */
-function within(request_timeout_s: number): Reader<number> {
+function within(requestTimeoutS: number): Reader<number> {
   return (place) => {
-    const timeout_s = number(TIMEOUT_BOUNDS)(place);
-    if (timeout_s === undefined || timeout_s <= request_timeout_s) return timeout_s;
-    const message = `${timeout_s} s is longer than the whole request may take, request_timeout_s: ${request_timeout_s}`;
+    const timeoutS = number(TIMEOUT_BOUNDS)(place);
+    if (timeoutS === undefined || timeoutS <= requestTimeoutS) return timeoutS;
+    const message = `${timeoutS} s is longer than the whole request may take, request_timeout_s: ${requestTimeoutS}`;
     place.check.findings.error("timeout_order", place.path, place.node.offset, message);
     return undefined;
   };
@@ -206,30 +215,30 @@ const readRobot: Reader<RobotConfiguration> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
   const name = fields.optional("name", nameTemplate) ?? DEFAULTS.name;
-  const robot_region = fields.required("region", region);
+  const robotRegion = fields.required("region", region);
   const site = fields.optional("site", registeredText(SITE_LIMIT)) ?? null;
-  const robot_labels = fields.optional("labels", labels) ?? {};
+  const robotLabels = fields.optional("labels", labels) ?? {};
   const home = fields.optional("home", absolutePath) ?? null;
   fields.close();
-  return robot_region === undefined ? undefined : { name, region: robot_region, site, labels: robot_labels, home };
+  return robotRegion === undefined ? undefined : { name, region: robotRegion, site, labels: robotLabels, home };
 };
 
 const WATCH_DEFAULTS: WatchConfiguration = {
-  settle_ms: DEFAULTS.settle_ms,
-  resync_s: DEFAULTS.resync_s,
-  poll_s: DEFAULTS.poll_s,
-  file_limit_bytes: DEFAULTS.file_limit_bytes,
+  settle_ms: DEFAULTS.settleMs,
+  resync_s: DEFAULTS.resyncS,
+  poll_s: DEFAULTS.pollS,
+  file_limit_bytes: DEFAULTS.fileLimitBytes,
 };
 
 const readWatch: Reader<WatchConfiguration> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const settle_ms = fields.optional("settle_ms", integer(SETTLE_BOUNDS)) ?? DEFAULTS.settle_ms;
-  const resync_s = fields.optional("resync_s", number(RESYNC_BOUNDS)) ?? DEFAULTS.resync_s;
-  const poll_s = fields.optional("poll_s", number(POLL_BOUNDS)) ?? DEFAULTS.poll_s;
-  const file_limit_bytes = fields.optional("file_limit_bytes", integer(FILE_LIMIT_BOUNDS)) ?? DEFAULTS.file_limit_bytes;
+  const settleMs = fields.optional("settle_ms", integer(SETTLE_BOUNDS)) ?? DEFAULTS.settleMs;
+  const resyncS = fields.optional("resync_s", number(RESYNC_BOUNDS)) ?? DEFAULTS.resyncS;
+  const pollS = fields.optional("poll_s", number(POLL_BOUNDS)) ?? DEFAULTS.pollS;
+  const fileLimitBytes = fields.optional("file_limit_bytes", integer(FILE_LIMIT_BOUNDS)) ?? DEFAULTS.fileLimitBytes;
   fields.close();
-  return { settle_ms, resync_s, poll_s, file_limit_bytes };
+  return { settle_ms: settleMs, resync_s: resyncS, poll_s: pollS, file_limit_bytes: fileLimitBytes };
 };
 
 const LOG_DEFAULTS: LogConfiguration = { level: DEFAULTS.level, format: DEFAULTS.format };

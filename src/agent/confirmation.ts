@@ -64,24 +64,31 @@ function isPassing(status: number): boolean {
   return status >= 500 || status === 408 || status === 425 || status === 429;
 }
 
-function compare(view: HeldRegistration, { request, robot, registered_at }: Registration): Verdict {
+function compare(view: HeldRegistration, { request, robot, registered_at: registeredAt }: Registration): Verdict {
   if (view.robot !== request.name)
     return { kind: "unanswered", detail: "the answer is about another robot", retryAfterMs: null };
   if (view.robot_id !== robot.id) return { kind: "lost", detail: "the robot of this name is another one now" };
-  const { configuration_digest, robot_type_id, region, site, labels, contract } = view;
+  const {
+    configuration_digest: configurationDigest,
+    robot_type_id: robotTypeId,
+    region,
+    site,
+    labels,
+    contract,
+  } = view;
   const isEqual =
-    configuration_digest === request.configuration_digest &&
-    robot_type_id === request.robot_type_id &&
+    configurationDigest === request.configuration_digest &&
+    robotTypeId === request.robot_type_id &&
     region === request.region &&
     site === (request.site ?? null) &&
     isDeepStrictEqual(labels, request.labels ?? {}) &&
     isDeepStrictEqual(contract, request.contract ?? null);
   if (isEqual) return { kind: "held", contestedSince: view.contested_since };
   // A service that went back to a backup holds something older. The clocks may differ by minutes, backups are hours old.
-  const isEarlier = Date.parse(view.registered_at) < Date.parse(registered_at);
+  const isEarlier = Date.parse(view.registered_at) < Date.parse(registeredAt);
   return isEarlier
     ? { kind: "lost", detail: `the service holds the registration of ${view.registered_at}` }
-    : { kind: "replaced", at: view.registered_at, configuration_digest };
+    : { kind: "replaced", at: view.registered_at, configuration_digest: configurationDigest };
 }
 
 /** What confirmations came to, and when the next is due. */
@@ -118,7 +125,7 @@ const SLOWEST_RETRY_MS = 60 * MINUTE_MS;
 const DISPUTE_MS = DAY_MS * (1 - SPREAD);
 
 export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "random">): Confirmations {
-  const backoff = createBackoff({ first_ms: FIRST_RETRY_MS, cap_ms: SLOWEST_RETRY_MS, random });
+  const backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random });
   const firstDelayMs = FIRST_MS.minimum + random.unit() * (FIRST_MS.maximum - FIRST_MS.minimum);
   let replacedAtMs = Number.NEGATIVE_INFINITY;
   let current: Confirmation = {
@@ -126,16 +133,16 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
     problem: null,
     replaced: null,
     contestedSince: null,
-    dueMs: clock.monotonic_ms() + firstDelayMs,
+    dueMs: clock.monotonicMs() + firstDelayMs,
   };
 
   function nextDayMs(): number {
-    return clock.monotonic_ms() + DAY_MS * (1 + SPREAD * (random.unit() - 0.5));
+    return clock.monotonicMs() + DAY_MS * (1 + SPREAD * (random.unit() - 0.5));
   }
 
   function confirmed(): void {
     backoff.reset();
-    const confirmedAt = new Date(clock.wall_ms()).toISOString();
+    const confirmedAt = new Date(clock.wallMs()).toISOString();
     current = { ...current, confirmedAt, problem: null, dueMs: nextDayMs() };
   }
 
@@ -149,12 +156,17 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
         case "held":
           confirmed();
           current = { ...current, contestedSince: verdict.contestedSince };
-          if (clock.monotonic_ms() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
+          if (clock.monotonicMs() - replacedAtMs >= DISPUTE_MS) current = { ...current, replaced: null };
           return;
         case "replaced": {
-          const { at, configuration_digest } = verdict;
-          replacedAtMs = clock.monotonic_ms();
-          current = { ...current, problem: null, replaced: { at, configuration_digest }, dueMs: nextDayMs() };
+          const { at, configuration_digest: configurationDigest } = verdict;
+          replacedAtMs = clock.monotonicMs();
+          current = {
+            ...current,
+            problem: null,
+            replaced: { at, configuration_digest: configurationDigest },
+            dueMs: nextDayMs(),
+          };
           return;
         }
         case "lost":
@@ -162,7 +174,7 @@ export function createConfirmations({ clock, random }: Pick<Machine, "clock" | "
           current = { ...current, problem: null, dueMs: nextDayMs() };
           return;
         case "unanswered": {
-          const dueMs = clock.monotonic_ms() + backoff.next_ms(verdict.retryAfterMs);
+          const dueMs = clock.monotonicMs() + backoff.nextMs(verdict.retryAfterMs);
           current = { ...current, problem: verdict.detail, dueMs };
         }
       }

@@ -23,25 +23,31 @@ export interface ConnectOptions {
 /** The client for a configuration: where the service is, how to get there, and with which key. Nothing is opened yet. */
 export function connect(configuration: AgentConfiguration, options: ConnectOptions): Connection {
   const { machine, folders, environment } = options;
-  const { url, key_file, connect_timeout_s, headers_timeout_s, request_timeout_s } = configuration.service;
+  const {
+    url,
+    key_file: keyFile,
+    connect_timeout_s: connectTimeoutS,
+    headers_timeout_s: headersTimeoutS,
+    request_timeout_s: requestTimeoutS,
+  } = configuration.service;
   const transport = options.openTransport?.(configuration) ?? openNetwork(configuration, options);
   const client = createClient({
-    base_url: url,
+    baseUrl: url,
     transport,
     clock: machine.clock,
-    user_agent: `robot-policy-agent/${options.version}`,
+    userAgent: `robot-policy-agent/${options.version}`,
     timeouts: {
-      connect_ms: connect_timeout_s * 1000,
-      headers_ms: headers_timeout_s * 1000,
-      total_ms: request_timeout_s * 1000,
+      connectMs: connectTimeoutS * 1000,
+      headers_ms: headersTimeoutS * 1000,
+      total_ms: requestTimeoutS * 1000,
     },
     credential: () =>
       loadCredential(
         {
-          credentials_directory: folders.credentials_directory ?? undefined,
-          key_file: key_file ?? undefined,
-          environment_key: environment["ROBOT_POLICY_API_KEY"],
-          service_user_id: options.user_id,
+          credentialsDirectory: folders.credentialsDirectory ?? undefined,
+          keyFile: keyFile ?? undefined,
+          environmentKey: environment["ROBOT_POLICY_API_KEY"],
+          serviceUserId: options.user_id,
         },
         machine.files,
       ),
@@ -50,8 +56,8 @@ export function connect(configuration: AgentConfiguration, options: ConnectOptio
     client,
     service_url: url,
     credential_paths: [
-      ...(folders.credentials_directory === null ? [] : [join(folders.credentials_directory, "api-key")]),
-      ...(key_file === null ? [] : [key_file]),
+      ...(folders.credentialsDirectory === null ? [] : [join(folders.credentialsDirectory, "api-key")]),
+      ...(keyFile === null ? [] : [keyFile]),
     ],
     prepare: () => transport.prepare(),
     close: () => transport.close(),
@@ -59,7 +65,14 @@ export function connect(configuration: AgentConfiguration, options: ConnectOptio
 }
 
 function openNetwork(configuration: AgentConfiguration, options: ConnectOptions): Transport {
-  const { ca_file, proxy, allow_insecure } = configuration.service;
+  const { ca_file: caFile, proxy, allow_insecure: allowInsecure } = configuration.service;
   const { files, clock } = options.machine;
-  return createUndiciTransport({ ca_file, proxy, allow_insecure, environment: options.environment, files, clock });
+  return createUndiciTransport({
+    caFile,
+    proxy,
+    allow_insecure: allowInsecure,
+    environment: options.environment,
+    files,
+    clock,
+  });
 }

@@ -17,7 +17,7 @@ const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 
 /** Asks the running daemon through its control socket. */
 export function askDaemon(
-  socket_path: string,
+  socketPath: string,
   method: "GET" | "POST",
   path: string,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export function askDaemon(
       clearTimeout(limit);
       resolve(answer);
     };
-    const request = httpRequest({ socketPath: socket_path, method, path, signal, agent: false }, (response) => {
+    const request = httpRequest({ socketPath: socketPath, method, path, signal, agent: false }, (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
       response.on("data", (chunk: Buffer) => {
@@ -40,7 +40,7 @@ export function askDaemon(
       response.on("error", (error) => conclude({ kind: "failed", detail: error.message }));
     });
     const limit = setTimeout(() => request.destroy(new Error(`no answer within ${limitMs / 1000} s`)), limitMs);
-    request.on("error", (error) => conclude(describe(error, socket_path)));
+    request.on("error", (error) => conclude(describe(error, socketPath)));
     request.end();
   });
 }

@@ -139,9 +139,9 @@ const REQUESTING: ReadonlySet<string> = new Set(["POST /register", "POST /confir
 /** What the agent is to do. */
 async function work({ agent, clock, asked }: Desk, wish: string, response: ServerResponse): Promise<void> {
   if (REQUESTING.has(wish)) {
-    const waitMs = asked.untilMs() - clock.monotonic_ms();
+    const waitMs = asked.untilMs() - clock.monotonicMs();
     if (waitMs > 0) return refuse(response, "asked too often", Math.ceil(waitMs / 1000));
-    asked.take(clock.monotonic_ms());
+    asked.take(clock.monotonicMs());
   }
   switch (wish) {
     case "POST /register": {
@@ -170,9 +170,9 @@ function unknown(response: ServerResponse, asked: string): void {
   json(response, 404, { detail: `no ${asked} here` });
 }
 
-function refuse(response: ServerResponse, detail: string, retry_after_s: number): void {
-  response.setHeader("retry-after", retry_after_s);
-  json(response, 429, { detail, retry_after_s });
+function refuse(response: ServerResponse, detail: string, retryAfterS: number): void {
+  response.setHeader("retry-after", retryAfterS);
+  json(response, 429, { detail, retry_after_s: retryAfterS });
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {

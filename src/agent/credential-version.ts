@@ -63,8 +63,8 @@ export function createCredentialVersions(options: {
 
 function describe(view: View): string {
   if (view.kind === "hidden") return view.code;
-  const { device, inode, size_bytes, mtime_ns, ctime_ns } = view.stat;
-  return `${device}:${inode}:${size_bytes}:${mtime_ns}:${ctime_ns}`;
+  const { device, inode, size_bytes: sizeBytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = view.stat;
+  return `${device}:${inode}:${sizeBytes}:${mtimeNs}:${ctimeNs}`;
 }
 
 /** Nothing by which the key could be guessed: it has more than 128 random bits. */

@@ -11,17 +11,17 @@ export interface Situation {
   readonly wanted: Wanted;
   readonly registration: Registration | null;
   /** The last attempt that failed; null after a success and before the first attempt. */
-  readonly last_failure: Outcome | null;
+  readonly lastFailure: Outcome | null;
   /** Identifies the credential in use, so that a new key is tried at once. */
-  readonly credential_version: string;
+  readonly credentialVersion: string;
   /** This machine's identifier, null when it has none. */
   readonly machine: string | null;
   readonly service_url: string;
   /** A person asked: register even when nothing changed, and do not wait. */
   readonly forced: boolean;
   /** Registrations are capped in rate: this one is not sent before this moment. */
-  readonly rate_capped_until_ms: number;
-  readonly now_ms: number;
+  readonly rateCappedUntilMs: number;
+  readonly nowMs: number;
 }
 
 export type Wanted =
@@ -31,7 +31,7 @@ export type Wanted =
 
 export type Decision =
   | { readonly kind: "nothing" }
-  | { readonly kind: "wait"; readonly until_ms: number; readonly reason: "backoff" | "rate-cap" }
+  | { readonly kind: "wait"; readonly untilMs: number; readonly reason: "backoff" | "rate-cap" }
   | { readonly kind: "register"; readonly body: RobotSetup }
   | { readonly kind: "refuse"; readonly reason: Refusal };
 
@@ -44,7 +44,7 @@ export type Refusal = "invalid" | "draft" | "other-machine" | "other-name";
  * Refusals come first, because no answer of a service may turn a copied image or a half-written manifest into a registration.
  */
 export function decide(situation: Situation): Decision {
-  const { wanted, registration, last_failure, now_ms } = situation;
+  const { wanted, registration, lastFailure, nowMs } = situation;
   // A copied image is told so whatever else is wrong with it.
   if (registration !== null && isOtherMachine(registration, situation.machine)) return refuse("other-machine");
   if (wanted.kind === "invalid") return refuse("invalid");
@@ -55,15 +55,11 @@ export function decide(situation: Situation): Decision {
   if (situation.forced) return { kind: "register", body };
   if (registration !== null && isRegisteredAs(registration, body, situation.service_url)) return { kind: "nothing" };
 
-  if (
-    last_failure !== null &&
-    now_ms < last_failure.retry_at_ms &&
-    !isWorthTryingEarly(last_failure, situation, body)
-  ) {
-    return { kind: "wait", until_ms: last_failure.retry_at_ms, reason: "backoff" };
+  if (lastFailure !== null && nowMs < lastFailure.retryAtMs && !isWorthTryingEarly(lastFailure, situation, body)) {
+    return { kind: "wait", untilMs: lastFailure.retryAtMs, reason: "backoff" };
   }
-  if (now_ms < situation.rate_capped_until_ms) {
-    return { kind: "wait", until_ms: situation.rate_capped_until_ms, reason: "rate-cap" };
+  if (nowMs < situation.rateCappedUntilMs) {
+    return { kind: "wait", untilMs: situation.rateCappedUntilMs, reason: "rate-cap" };
   }
   return { kind: "register", body };
 }
@@ -73,8 +69,8 @@ function refuse(reason: Refusal): Decision {
 }
 
 function isRegisteredAs(registration: Registration, body: RobotSetup, service_url: string): boolean {
-  const is_same = registration.service_url === service_url && isDeepStrictEqual(registration.request, body);
-  return is_same && !registration.in_doubt;
+  const isSame = registration.service_url === service_url && isDeepStrictEqual(registration.request, body);
+  return isSame && !registration.in_doubt;
 }
 
 /** A refusal stands for what was sent: other input, or another key, deserves another try. A service in trouble deserves none. */
@@ -85,9 +81,9 @@ function isWorthTryingEarly(failure: Outcome, situation: Situation, body: RobotS
       return false;
     case "unauthorized":
     case "misconfigured":
-      return failure.credential_version !== situation.credential_version;
+      return failure.credentialVersion !== situation.credentialVersion;
     case "rejected":
     case "conflict":
-      return !isDeepStrictEqual(failure.body, body) || failure.credential_version !== situation.credential_version;
+      return !isDeepStrictEqual(failure.body, body) || failure.credentialVersion !== situation.credentialVersion;
   }
 }

@@ -19,7 +19,7 @@ import type { WatchMode } from "./watcher.ts";
 export interface AgentFacts {
   readonly state: AgentState;
   readonly collector: Collector;
-  readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "state_problem"> & {
+  readonly reconciler: Pick<Reconciler, "registration" | "failure" | "findings" | "stateProblem"> & {
     /** null where nobody asks the service. */
     readonly confirmation: Confirmation | null;
   };
@@ -37,17 +37,17 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
   const findings = reconciler.findings;
   const { showsFailure, summary } = STATES[state];
   const failure = showsFailure ? reconciler.failure : null;
-  const robot_name = collector.robot_name;
+  const robotName = collector.robotName;
   return {
     schema_version: 1,
     state,
     healthy: state === "registered" && facts.hanging === null && findings.every(({ severity }) => severity !== "error"),
     summary:
       facts.hanging === null
-        ? summary({ robot_name, findings, detail: failure?.detail ?? null })
+        ? summary({ robotName, findings, detail: failure?.detail ?? null })
         : `Waiting for ${facts.hanging}: the disk or network drive does not answer`,
     robot: {
-      name: robot_name,
+      name: robotName,
       robot_type_id: collector.manifest?.robot_type_id ?? null,
       view: registration?.robot ?? null,
     },
@@ -62,7 +62,7 @@ export function describeAgent(facts: AgentFacts): StatusDocument {
       registration === null || reconciler.confirmation === null
         ? null
         : describeConfirmation(reconciler.confirmation, facts.clock),
-    state_problem: reconciler.state_problem,
+    state_problem: reconciler.stateProblem,
     daemon: facts.daemon,
   };
 }
@@ -81,8 +81,8 @@ function describeWatching(watching: NonNullable<AgentFacts["watching"]>): Status
   return { mode, reason: watching.mode === "polling" ? watching.reason : null, directories };
 }
 
-function describeFailure({ reason, detail, retry_at_ms }: Outcome, clock: Clock): FailureStatus {
-  return { reason, detail, next_attempt_at: onTheWall(retry_at_ms, clock) };
+function describeFailure({ reason, detail, retryAtMs }: Outcome, clock: Clock): FailureStatus {
+  return { reason, detail, next_attempt_at: onTheWall(retryAtMs, clock) };
 }
 
 function describeConfirmation({ confirmedAt, problem, dueMs }: Confirmation, clock: Clock): ConfirmationStatus {
@@ -90,7 +90,7 @@ function describeConfirmation({ confirmedAt, problem, dueMs }: Confirmation, clo
 }
 
 /** A monotonic moment by the clock on the wall, as it now is. */
-function onTheWall(moment_ms: number, clock: Clock): string {
-  const in_ms = Math.max(0, moment_ms - clock.monotonic_ms());
-  return new Date(clock.wall_ms() + in_ms).toISOString();
+function onTheWall(momentMs: number, clock: Clock): string {
+  const inMs = Math.max(0, momentMs - clock.monotonicMs());
+  return new Date(clock.wallMs() + inMs).toISOString();
 }

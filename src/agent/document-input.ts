@@ -40,9 +40,9 @@ export interface DocumentOptions<T> {
   readonly clock: Clock;
   readonly path: string;
   /** What to do when the file is not there. */
-  readonly missing_fix: string;
+  readonly missingFix: string;
   read(bytes: Uint8Array): Reading<T> | Promise<Reading<T>>;
-  settle_ms(): number;
+  settleMs(): number;
 }
 
 /** Readers refuse more than 1 MiB themselves, with a proper finding; this only bounds what is read to get there. */
@@ -65,7 +65,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
 
   async function readNow(view: View): Promise<{ readonly next: Reading<T>; readonly hasFailed: boolean }> {
     const told = (next: Reading<T>) => ({ next, hasFailed: false });
-    if (view.kind === "hidden") return told(describeFailure(path, view.code, options.missing_fix));
+    if (view.kind === "hidden") return told(describeFailure(path, view.code, options.missingFix));
     if (view.stat.kind !== "file") return told(unreadable("file_not_regular", `${path} is not a regular file`));
     try {
       const bytes = await readBounded(files, path, READ_LIMIT_BYTES);
@@ -73,7 +73,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
         return told(unreadable("too_large", `${path} is ${view.stat.size_bytes} bytes; the limit is 1048576`));
       return told(await options.read(bytes));
     } catch (error) {
-      const next = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missing_fix);
+      const next = describeFailure(path, errorCode(error) ?? "UNKNOWN", options.missingFix);
       return { next, hasFailed: true };
     }
   }
@@ -87,8 +87,8 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       const view = await look();
       if (known !== null && sameView(view, known)) return 0;
       if (settle) {
-        const wait_ms = Math.ceil(options.settle_ms() - sightings.quiet_ms(path));
-        if (wait_ms > 0) return wait_ms;
+        const waitMs = Math.ceil(options.settleMs() - sightings.quietMs(path));
+        if (waitMs > 0) return waitMs;
       }
       const isTrustworthy = sightings.isTrustworthy(path);
       const { next, hasFailed } = await readNow(view);
@@ -96,7 +96,7 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
       if (!sameView(await look(), view)) {
         // Without waiting, there is nothing to show but why.
         if (!settle) reading = unreadable("file_unstable", `${path} is being written; try again`);
-        return Math.max(1, options.settle_ms());
+        return Math.max(1, options.settleMs());
       }
       made = view;
       reading = next;
@@ -112,11 +112,11 @@ export function createDocumentInput<T>(options: DocumentOptions<T>): DocumentInp
   };
 }
 
-function describeFailure(path: string, code: string, missing_fix: string): Reading<never> {
+function describeFailure(path: string, code: string, missingFix: string): Reading<never> {
   switch (code) {
     case "ENOENT":
     case "ENOTDIR":
-      return unreadable("file_missing", `${path} does not exist; ${missing_fix}`);
+      return unreadable("file_missing", `${path} does not exist; ${missingFix}`);
     case "EACCES":
     case "EPERM":
       return unreadable("file_unreadable", `${path} may not be read by this user; give it read permission`);

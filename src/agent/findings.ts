@@ -35,10 +35,10 @@ export function documentFindings(document: Document): readonly LocatedFinding[] 
 export function fileFindings(
   findings: readonly FileFinding[],
   manifest: Document,
-  configuration_files: RobotManifest["configuration_files"],
+  configurationFiles: RobotManifest["configuration_files"],
 ): readonly LocatedFinding[] {
   return findings.map(({ id, severity, message, index }) => {
-    const loc = configuration_files[index]?.loc ?? "/configuration_files";
+    const loc = configurationFiles[index]?.loc ?? "/configuration_files";
     return { id, severity, loc, message, file: manifest.path, ...manifest.reading.locate(loc) };
   });
 }
@@ -72,8 +72,8 @@ const SOURCES: Readonly<Record<string, { readonly from: "configuration" | "manif
   configuration_digest: { from: "manifest", loc: "/configuration_files" },
 };
 
-function sourceOf(error_loc: ValidationError["loc"], configuration: Document, manifest: ManifestDocument) {
-  const [, field, ...below] = error_loc;
+function sourceOf(errorLoc: ValidationError["loc"], configuration: Document, manifest: ManifestDocument) {
+  const [, field, ...below] = errorLoc;
   if (field === "contract") return { document: manifest, loc: manifest.reading.value?.contractSource(below) ?? "" };
   const source = SOURCES[String(field)];
   if (source === undefined) return { document: configuration, loc: "" };

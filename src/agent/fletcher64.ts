@@ -12,12 +12,12 @@ export function fletcher64(bytes: Uint8Array): string {
   const words = new Uint32Array(Math.ceil(bytes.byteLength / 4));
   new Uint8Array(words.buffer).set(bytes);
   let sum = 0;
-  let sum_of_sums = 0;
+  let sumOfSums = 0;
   for (let index = 0; index < words.length; index++) {
     sum = (sum + (words[index] ?? 0)) % MODULUS;
-    sum_of_sums = (sum_of_sums + sum) % MODULUS;
+    sumOfSums = (sumOfSums + sum) % MODULUS;
   }
-  return hex(sum_of_sums) + hex(sum);
+  return hex(sumOfSums) + hex(sum);
 }
 
 function hex(word: number): string {

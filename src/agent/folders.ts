@@ -4,9 +4,9 @@ import { join, resolve } from "node:path";
 export interface Folders {
   readonly config_path: string;
   readonly state_directory: string;
-  readonly runtime_directory: string;
+  readonly runtimeDirectory: string;
   /** systemd's $CREDENTIALS_DIRECTORY, null outside a unit that loads credentials. */
-  readonly credentials_directory: string | null;
+  readonly credentialsDirectory: string | null;
 }
 
 export interface FolderOptions {
@@ -31,8 +31,8 @@ export function resolveFolders(options: FolderOptions, environment: FolderEnviro
   return {
     config_path: resolve(options.config ?? join(configuration, "config.yaml")),
     state_directory: resolve(options.stateDir ?? firstOf(environment["STATE_DIRECTORY"]) ?? STANDARD_STATE_DIRECTORY),
-    runtime_directory: options.runtimeDir ?? firstOf(environment["RUNTIME_DIRECTORY"]) ?? `/run/${NAME}`,
-    credentials_directory: firstOf(environment["CREDENTIALS_DIRECTORY"]) ?? null,
+    runtimeDirectory: options.runtimeDir ?? firstOf(environment["RUNTIME_DIRECTORY"]) ?? `/run/${NAME}`,
+    credentialsDirectory: firstOf(environment["CREDENTIALS_DIRECTORY"]) ?? null,
   };
 }
 
@@ -43,12 +43,12 @@ export function imageAround(directory: string): string | null {
 }
 
 /** The folders of the installed service, and not those of an agent that somebody runs by hand. */
-export function hasStandardState({ state_directory }: Pick<Folders, "state_directory">): boolean {
-  return state_directory === STANDARD_STATE_DIRECTORY;
+export function hasStandardState({ state_directory: stateDirectory }: Pick<Folders, "state_directory">): boolean {
+  return stateDirectory === STANDARD_STATE_DIRECTORY;
 }
 
 export function controlSocketPath(folders: Folders): string {
-  return join(folders.runtime_directory, "control.sock");
+  return join(folders.runtimeDirectory, "control.sock");
 }
 
 /** systemd joins several directories of one kind with colons. */

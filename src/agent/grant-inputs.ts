@@ -11,14 +11,14 @@ export async function readGrantInputs(
   options: FolderOptions,
   { machine, environment }: { readonly machine: Machine; readonly environment: FolderEnvironment },
 ): Promise<
-  { readonly paths: readonly string[]; readonly key_file: string | null; readonly state_directory: string } | Problem
+  { readonly paths: readonly string[]; readonly keyFile: string | null; readonly stateDirectory: string } | Problem
 > {
-  const { config_path, state_directory } = resolveFolders(options, environment);
-  const configuration = openConfiguration(machine, config_path);
+  const { config_path: configPath, state_directory: stateDirectory } = resolveFolders(options, environment);
+  const configuration = openConfiguration(machine, configPath);
   await configuration.refresh(false);
   const current = configuration.reading.value;
   if (current === null)
-    return unreadable(documentFindings(configuration)[0]?.message ?? "it cannot be read", config_path);
+    return unreadable(documentFindings(configuration)[0]?.message ?? "it cannot be read", configPath);
   const manifest = openManifest(machine, current.manifest, () => 0);
   await manifest.refresh(false);
   const robot = manifest.reading.value;
@@ -26,7 +26,7 @@ export async function readGrantInputs(
     return unreadable(documentFindings(manifest)[0]?.message ?? "it cannot be read", current.manifest);
   const resolved = configurationFiles(current, robot);
   if (resolved.kind === "finding") return unreadable(resolved.finding.message, current.manifest);
-  return { paths: resolved.files.map(({ path }) => path), key_file: current.service.key_file, state_directory };
+  return { paths: resolved.files.map(({ path }) => path), keyFile: current.service.key_file, stateDirectory };
 }
 
 function unreadable(what: string, where: string): Problem {

@@ -31,16 +31,16 @@ const { O_RDONLY, O_DIRECTORY, W_OK, X_OK } = fs.constants;
  * The directory, because Linux keeps the lock of a directory on this machine on every filesystem. Over NFS the lock of a file would be the
  * server's, and would need a file that can be written.
  */
-export async function lockState(files: Files, state_directory: string, userId: number): Promise<TakenLock> {
+export async function lockState(files: Files, stateDirectory: string, userId: number): Promise<TakenLock> {
   let descriptor: number;
   try {
-    descriptor = await openDirectory(files, state_directory, userId);
+    descriptor = await openDirectory(files, stateDirectory, userId);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;
     return DENIED_CODES.has(code)
-      ? { ...unusable(state_directory, code), kind: "denied" }
-      : unusable(state_directory, code);
+      ? { ...unusable(stateDirectory, code), kind: "denied" }
+      : unusable(stateDirectory, code);
   }
   const flocked = await flock(descriptor);
   if (flocked.kind === "locked") {
@@ -49,7 +49,7 @@ export async function lockState(files: Files, state_directory: string, userId: n
   await close(descriptor);
   if (flocked.kind === "held") return { kind: "held" };
   const { what, fix } = describeFailure(flocked);
-  return { kind: "problem", problem: { code: "state-not-locked", what, where: state_directory, fix } };
+  return { kind: "problem", problem: { code: "state-not-locked", what, where: stateDirectory, fix } };
 }
 
 async function openDirectory(files: Files, directory: string, userId: number): Promise<number> {

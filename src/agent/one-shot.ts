@@ -29,7 +29,7 @@ export interface OneShotOptions {
   readonly folders: Folders;
   /** What of an earlier registration is wanted: nothing (no permission is needed for it), a look, or a look that puts a damaged file aside. */
   readonly state: "unread" | "read" | "mend";
-  onProgress?(done_bytes: number, total_bytes: number): void;
+  onProgress?(doneBytes: number, totalBytes: number): void;
 }
 
 /** Reads what a command may want to talk about. Writes nothing, except that `mend` puts a damaged state file aside. */
@@ -49,7 +49,7 @@ export async function openOneShot(options: OneShotOptions): Promise<OpenedOneSho
     initial,
     // A person or an installer wants to know: everything is read.
     registration: null,
-    openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
+    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     onConfiguration() {},
     ...(options.onProgress === undefined ? {} : { onProgress: options.onProgress }),
   });
@@ -79,7 +79,7 @@ export function describeOneShot(
       failure: null,
       findings: collector.findings,
       confirmation: null,
-      state_problem: null,
+      stateProblem: null,
     },
     service_url: collector.configuration.service.url,
     watching: null,

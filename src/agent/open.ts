@@ -30,8 +30,8 @@ export function openConfiguration(machine: Machine, path: string): DocumentInput
   const document: DocumentInput<AgentConfiguration> = createDocumentInput({
     ...machine,
     path,
-    missing_fix: "robot-policy-agent init writes one",
-    settle_ms: () => document.reading.value?.watch.settle_ms ?? DEFAULT_SETTLE_MS,
+    missingFix: "robot-policy-agent init writes one",
+    settleMs: () => document.reading.value?.watch.settle_ms ?? DEFAULT_SETTLE_MS,
     async read(bytes) {
       const { findings, configuration, locate } = readConfiguration(bytes, { path });
       const exposures = await findExposure(machine.files, path, CONFIGURATION_EXPOSURE);
@@ -42,12 +42,12 @@ export function openConfiguration(machine: Machine, path: string): DocumentInput
   return document;
 }
 
-export function openManifest(machine: Machine, path: string, settle_ms: () => number): DocumentInput<RobotManifest> {
+export function openManifest(machine: Machine, path: string, settleMs: () => number): DocumentInput<RobotManifest> {
   return createDocumentInput({
     ...machine,
     path,
-    missing_fix: "robot-policy-agent init writes one",
-    settle_ms,
+    missingFix: "robot-policy-agent init writes one",
+    settleMs,
     async read(bytes) {
       const { findings, manifest, locate } = await readManifest(bytes, READY_CATALOG);
       const exposures = await findExposure(machine.files, path, MANIFEST_EXPOSURE);
@@ -57,25 +57,25 @@ export function openManifest(machine: Machine, path: string, settle_ms: () => nu
 }
 
 export type OpenedState =
-  | { readonly kind: "state"; readonly registration: Registration | null; readonly set_aside: string | null }
+  | { readonly kind: "state"; readonly registration: Registration | null; readonly setAside: string | null }
   | { readonly kind: "problem"; readonly problem: Problem };
 
 /**
  * What an earlier run left. A damaged file is put aside when `mend` says so, and then counts as no registration: registering
  * again is safe, believing half a file is not.
  */
-export async function openState(machine: Machine, state_directory: string, mend: boolean): Promise<OpenedState> {
+export async function openState(machine: Machine, stateDirectory: string, mend: boolean): Promise<OpenedState> {
   try {
-    const loaded = await loadRegistration(machine.files, state_directory);
+    const loaded = await loadRegistration(machine.files, stateDirectory);
     switch (loaded.kind) {
       case "none":
-        return { kind: "state", registration: null, set_aside: null };
+        return { kind: "state", registration: null, setAside: null };
       case "registration":
-        return { kind: "state", registration: loaded.registration, set_aside: null };
+        return { kind: "state", registration: loaded.registration, setAside: null };
       case "damaged": {
         // On a read-only disk it stays where it is; it is not believed there either.
-        const set_aside = mend ? await setAside(machine.files, loaded.path).catch(() => loaded.path) : loaded.path;
-        return { kind: "state", registration: null, set_aside };
+        const keptAt = mend ? await setAside(machine.files, loaded.path).catch(() => loaded.path) : loaded.path;
+        return { kind: "state", registration: null, setAside: keptAt };
       }
       case "newer":
         return problem(
@@ -90,7 +90,7 @@ export async function openState(machine: Machine, state_directory: string, mend:
     return problem(
       "state-unreadable",
       `the state cannot be read (${code})`,
-      state_directory,
+      stateDirectory,
       "run this as root, or as the user that the agent runs as",
     );
   }

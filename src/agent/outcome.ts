@@ -15,11 +15,11 @@ export interface Outcome {
   /** For a person; bounded and free of secrets. */
   readonly detail: string;
   readonly validation: readonly ValidationError[];
-  readonly retry_at_ms: number;
+  readonly retryAtMs: number;
   /** What was sent, where, with which credential: a change of any may be worth an earlier try. */
   readonly body: RobotSetup;
   readonly service_url: string;
-  readonly credential_version: string;
+  readonly credentialVersion: string;
 }
 
 export type FailureState = "unreachable" | "unauthorized" | "rejected" | "misconfigured" | "conflict";
@@ -41,10 +41,10 @@ export interface AttemptContext {
   readonly service_url: string;
   readonly credential_version: string;
   /** Monotonic. */
-  readonly now_ms: number;
-  readonly wall_ms: number;
+  readonly nowMs: number;
+  readonly wallMs: number;
   readonly backoff: Backoff;
-  readonly unit_random: () => number;
+  readonly unitRandom: () => number;
 }
 
 /** The error table of the service conversation: what an answer means and when to try again. */
@@ -66,8 +66,8 @@ export function judge(result: CallResult<{ readonly robot: RobotView }>, context
         `not an answer of the service (HTTP ${result.status}): ${result.detail}`,
       );
     case "unreachable":
-      if (result.reason === "tls" && context.wall_ms < RELEASED_AT_MS)
-        return retrySoon(context, "clock", describeClock(context.wall_ms));
+      if (result.reason === "tls" && context.wallMs < RELEASED_AT_MS)
+        return retrySoon(context, "clock", describeClock(context.wallMs));
       return retrySoon(context, result.reason, `${result.detail}${authorityHint(result.code)}`);
     case "no-credential":
       return retryLater(context, "unauthorized", "no-credential", describeProblem(result.problem), PERSON_RETRY_MS);
@@ -106,18 +106,18 @@ function judgeRefusal(result: Extract<CallResult<unknown>, { kind: "refused" }>,
 }
 
 /** Certificates cannot be checked against such a clock; that is mended by setting it, never by not checking. */
-function describeClock(wall_ms: number): string {
-  return `this machine's clock says ${new Date(wall_ms).toISOString().slice(0, 10)}; registration goes on once it is set`;
+function describeClock(wallMs: number): string {
+  return `this machine's clock says ${new Date(wallMs).toISOString().slice(0, 10)}; registration goes on once it is set`;
 }
 
 function retrySoon(
   context: AttemptContext,
   reason: string,
   detail: string,
-  retry_after_ms: number | null = null,
+  retryAfterMs: number | null = null,
 ): Attempt {
-  const retry_at_ms = context.now_ms + context.backoff.next_ms(retry_after_ms);
-  return failed(context, { state: "unreachable", reason, detail, validation: [], retry_at_ms });
+  const retryAtMs = context.nowMs + context.backoff.nextMs(retryAfterMs);
+  return failed(context, { state: "unreachable", reason, detail, validation: [], retryAtMs });
 }
 
 function retryLater(
@@ -125,18 +125,18 @@ function retryLater(
   state: FailureState,
   reason: string,
   detail: string,
-  period_ms: number,
+  periodMs: number,
   validation: readonly ValidationError[] = [],
 ): Attempt {
   context.backoff.reset();
-  const retry_at_ms = context.now_ms + period_ms * (1 + SPREAD * (context.unit_random() - 0.5));
-  return failed(context, { state, reason, detail, validation, retry_at_ms });
+  const retryAtMs = context.nowMs + periodMs * (1 + SPREAD * (context.unitRandom() - 0.5));
+  return failed(context, { state, reason, detail, validation, retryAtMs });
 }
 
 function failed(
   context: AttemptContext,
-  failure: Pick<Outcome, "state" | "reason" | "detail" | "validation" | "retry_at_ms">,
+  failure: Pick<Outcome, "state" | "reason" | "detail" | "validation" | "retryAtMs">,
 ): Attempt {
-  const { body, service_url, credential_version } = context;
-  return { kind: "failed", failure: { ...failure, body, service_url, credential_version } };
+  const { body, service_url, credential_version: credentialVersion } = context;
+  return { kind: "failed", failure: { ...failure, body, service_url, credentialVersion } };
 }

@@ -5,8 +5,8 @@ import type { Files, ReadableFile, WritableFile } from "../platform/files.ts";
 export interface PendingFiles {
   /** The same disk. */
   readonly files: Files;
-  /** The path of what has been waited for longest, when that is longer than `limit_ms`; null when the disk answers. */
-  hanging(limit_ms: number): string | null;
+  /** The path of what has been waited for longest, when that is longer than `limitMs`; null when the disk answers. */
+  hanging(limitMs: number): string | null;
 }
 
 /**
@@ -14,10 +14,10 @@ export interface PendingFiles {
  * error, for as long as that lasts; then this is all there is to tell a person.
  */
 export function trackFiles(files: Files, clock: Clock): PendingFiles {
-  const pending = new Set<{ readonly path: string; readonly since_ms: number }>();
+  const pending = new Set<{ readonly path: string; readonly sinceMs: number }>();
 
   async function track<Result>(path: string, work: Promise<Result>): Promise<Result> {
-    const entry = { path, since_ms: clock.monotonic_ms() };
+    const entry = { path, sinceMs: clock.monotonicMs() };
     pending.add(entry);
     try {
       return await work;
@@ -62,10 +62,10 @@ export function trackFiles(files: Files, clock: Clock): PendingFiles {
       list: (directory) => track(directory, files.list(directory)),
       mountsNow: () => files.mountsNow(),
     },
-    hanging(limit_ms) {
+    hanging(limitMs) {
       // In the order in which they were asked.
       const [oldest] = pending;
-      return oldest !== undefined && clock.monotonic_ms() - oldest.since_ms >= limit_ms ? oldest.path : null;
+      return oldest !== undefined && clock.monotonicMs() - oldest.sinceMs >= limitMs ? oldest.path : null;
     },
   };
 }

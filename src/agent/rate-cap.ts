@@ -9,9 +9,9 @@ import { createBucket } from "./bucket.ts";
  */
 export interface RateCap {
   /** Monotonic milliseconds from which on this digest may be registered; in the past when it may be now. */
-  until_ms(digest: string): number;
+  untilMs(digest: string): number;
   /** This digest was sent. */
-  take(digest: string, now_ms: number): void;
+  take(digest: string, nowMs: number): void;
 }
 
 /** A person who calibrates twice in a minute does not wait. */
@@ -25,11 +25,11 @@ export function createRateCap(): RateCap {
   const total = createBucket(TOTAL_BURST, REFILL_MS);
   let sentDigest: string | null = null;
   return {
-    until_ms: (digest) =>
+    untilMs: (digest) =>
       Math.max(total.untilMs(), digest === sentDigest ? Number.NEGATIVE_INFINITY : content.untilMs()),
-    take(digest, now_ms) {
-      total.take(now_ms);
-      if (digest !== sentDigest) content.take(now_ms);
+    take(digest, nowMs) {
+      total.take(nowMs);
+      if (digest !== sentDigest) content.take(nowMs);
       sentDigest = digest;
     },
   };

@@ -24,7 +24,7 @@ export type Step =
   | Unsettled
   | { readonly kind: "unchanged" }
   /** Backing off after `failure`, or held back by the rate cap where there is none. */
-  | { readonly kind: "waiting"; readonly until_ms: number; readonly failure: Outcome | null }
+  | { readonly kind: "waiting"; readonly untilMs: number; readonly failure: Outcome | null }
   | { readonly kind: "refused"; readonly reason: Refusal }
   | { readonly kind: "registered"; readonly registration: Registration }
   | { readonly kind: "failed"; readonly failure: Outcome };
@@ -40,7 +40,7 @@ export interface Reconciler {
   readonly registration: Registration | null;
   readonly failure: Outcome | null;
   /** Why the last registration could not be written to disk, null when it was. */
-  readonly state_problem: string | null;
+  readonly stateProblem: string | null;
   readonly findings: readonly LocatedFinding[];
   /** What is known of whether the service holds the registration. */
   readonly confirmation: Confirmation;
@@ -57,7 +57,7 @@ export interface ReconcileRequest {
 export interface ReconcilerOptions {
   readonly machine: Machine;
   readonly collector: Collector;
-  readonly state_directory: string;
+  readonly stateDirectory: string;
   readonly registration: Registration | null;
   /** The connection of the configuration in force. */
   connection(): Connection;
@@ -83,60 +83,60 @@ const SLOWEST_RETRY_MS = 5 * 60_000;
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { machine, collector } = options;
   const { clock, files } = machine;
-  const backoff = createBackoff({ first_ms: FIRST_RETRY_MS, cap_ms: SLOWEST_RETRY_MS, random: machine.random });
-  const rate_cap = createRateCap();
+  const backoff = createBackoff({ firstMs: FIRST_RETRY_MS, capMs: SLOWEST_RETRY_MS, random: machine.random });
+  const rateCap = createRateCap();
   const confirmations = createConfirmations(machine);
   const credentials = createCredentialVersions(machine);
   let { registration } = options;
   let failure: Outcome | null = null;
-  let credential_version = "";
+  let credentialVersion = "";
   /** Something is to be sent that the service refused. */
-  let is_refusal_in_force = false;
+  let isRefusalInForce = false;
   let unsaved = false;
   /** On the disk. A doubt that a refusal dispelled is left there: one request after a restart, instead of two writes for each retry. */
-  let is_doubt_saved = options.registration?.in_doubt ?? false;
-  let state_problem: string | null = null;
+  let isDoubtSaved = options.registration?.in_doubt ?? false;
+  let stateProblem: string | null = null;
 
-  async function register(body: RobotSetup, machine_id: string | null, signal: AbortSignal): Promise<Step> {
+  async function register(body: RobotSetup, machineId: string | null, signal: AbortSignal): Promise<Step> {
     options.onRegistering(body);
     const { client, service_url } = options.connection();
     const hashed: Snapshot["files"] = collector.snapshot?.files ?? [];
-    const was_in_doubt = registration?.in_doubt ?? true;
+    const wasInDoubt = registration?.in_doubt ?? true;
     const result = await client.setupRobot(body, signal, castDoubt());
     signal.throwIfAborted();
-    const now_ms = clock.monotonic_ms();
-    const unit_random = () => machine.random.unit();
+    const nowMs = clock.monotonicMs();
+    const unitRandom = () => machine.random.unit();
     const attempt = judge(result, {
       body,
       service_url,
-      credential_version,
-      now_ms,
-      wall_ms: clock.wall_ms(),
+      credential_version: credentialVersion,
+      nowMs,
+      wallMs: clock.wallMs(),
       backoff,
-      unit_random,
+      unitRandom,
     });
     if (attempt.kind === "failed") {
       if (attempt.failure.state !== "unreachable") {
         // The service works and refuses: files that flap must not ask it twice a second. Trouble on the way has its backoff.
-        rate_cap.take(body.configuration_digest, now_ms);
-        if (!was_in_doubt && registration !== null) registration = { ...registration, in_doubt: false };
+        rateCap.take(body.configuration_digest, nowMs);
+        if (!wasInDoubt && registration !== null) registration = { ...registration, in_doubt: false };
       }
       failure = attempt.failure;
       return { kind: "failed", failure };
     }
     backoff.reset();
     failure = null;
-    rate_cap.take(body.configuration_digest, now_ms);
+    rateCap.take(body.configuration_digest, nowMs);
     if (isAnew(registration, service_url, attempt.robot))
       options.onLost({ kind: "lost", detail: `the service had no robot ${body.name} any more` });
     registration = {
       service_url,
-      machine: machine_id,
+      machine: machineId,
       request: body,
       in_doubt: false,
       files: hashed,
       robot: attempt.robot,
-      registered_at: new Date(clock.wall_ms()).toISOString(),
+      registered_at: new Date(clock.wallMs()).toISOString(),
     };
     confirmations.registered();
     unsaved = true;
@@ -162,7 +162,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   async function castDoubt(): Promise<void> {
     if (registration === null) return;
     registration = { ...registration, in_doubt: true };
-    if (is_doubt_saved || unsaved) return;
+    if (isDoubtSaved || unsaved) return;
     unsaved = true;
     await save(registration);
   }
@@ -170,58 +170,58 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   /** A full or read-only disk keeps nobody from registering; the state is written as soon as it can be. */
   async function save(unwritten: Registration): Promise<void> {
     try {
-      await saveRegistration(files, options.state_directory, unwritten);
+      await saveRegistration(files, options.stateDirectory, unwritten);
       unsaved = false;
-      is_doubt_saved = unwritten.in_doubt;
-      state_problem = null;
+      isDoubtSaved = unwritten.in_doubt;
+      stateProblem = null;
     } catch (error) {
-      state_problem = `${options.state_directory} cannot be written (${errorCode(error) ?? "unknown error"})`;
+      stateProblem = `${options.stateDirectory} cannot be written (${errorCode(error) ?? "unknown error"})`;
     }
   }
 
   async function look(request: ReconcileRequest): Promise<Step | "doubtful"> {
     const { forced, signal } = request;
     const collected = await collector.collect(true, signal);
-    const { service_url, credential_paths, prepare } = options.connection();
+    const { service_url, credential_paths: credentialPaths, prepare } = options.connection();
     if (collected.kind === "unsettled") {
       // The wait is a good time to load what the request will need.
       prepare();
       return collected;
     }
     if (unsaved && registration !== null) await save(registration);
-    credential_version = await credentials.look(credential_paths);
+    credentialVersion = await credentials.look(credentialPaths);
 
-    const { wanted, machine_id } = collected;
-    const now_ms = clock.monotonic_ms();
+    const { wanted, machine_id: machineId } = collected;
+    const nowMs = clock.monotonicMs();
     const decision = decide({
       wanted,
       registration,
-      last_failure: failure,
-      credential_version,
-      machine: machine_id,
+      lastFailure: failure,
+      credentialVersion,
+      machine: machineId,
       service_url,
       forced,
-      rate_capped_until_ms:
-        wanted.kind === "body" ? rate_cap.until_ms(wanted.body.configuration_digest) : Number.NEGATIVE_INFINITY,
-      now_ms,
+      rateCappedUntilMs:
+        wanted.kind === "body" ? rateCap.untilMs(wanted.body.configuration_digest) : Number.NEGATIVE_INFINITY,
+      nowMs,
     });
-    is_refusal_in_force = decision.kind === "wait" || decision.kind === "register";
+    isRefusalInForce = decision.kind === "wait" || decision.kind === "register";
     switch (decision.kind) {
       case "nothing":
         // The failure is kept: files that flap between two contents must not slip past the backoff.
-        if (registration === null || (!request.confirm && now_ms < confirmations.current.dueMs))
+        if (registration === null || (!request.confirm && nowMs < confirmations.current.dueMs))
           return { kind: "unchanged" };
         return confirm(registration, signal);
       case "wait":
         return {
           kind: "waiting",
-          until_ms: decision.until_ms,
+          untilMs: decision.untilMs,
           failure: decision.reason === "backoff" ? failure : null,
         };
       case "refuse":
         return { kind: "refused", reason: decision.reason };
       case "register":
-        return register(decision.body, machine_id, signal);
+        return register(decision.body, machineId, signal);
     }
   }
 
@@ -234,10 +234,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       }
     },
     async forgetMoved() {
-      if (await isSaved(files, options.state_directory)) return false;
+      if (await isSaved(files, options.stateDirectory)) return false;
       registration = null;
       unsaved = false;
-      is_doubt_saved = false;
+      isDoubtSaved = false;
       return true;
     },
     holds() {
@@ -250,12 +250,12 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     get failure() {
       return failure;
     },
-    get state_problem() {
-      return state_problem;
+    get stateProblem() {
+      return stateProblem;
     },
     get findings() {
       const { configuration, manifest } = collector.documents;
-      const validation = is_refusal_in_force ? (failure?.validation ?? []) : [];
+      const validation = isRefusalInForce ? (failure?.validation ?? []) : [];
       const rejections = rejectionFindings(validation, configuration, manifest);
       return [...collector.findings, ...rejections, ...disputeFindings(confirmations.current, configuration)];
     },

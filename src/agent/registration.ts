@@ -49,8 +49,8 @@ export function isOtherMachine(registration: Pick<Registration, "machine">, mach
 }
 
 /** The file in a state directory. */
-export function registrationPath(state_directory: string): string {
-  return join(state_directory, FILE_NAME);
+export function registrationPath(stateDirectory: string): string {
+  return join(stateDirectory, FILE_NAME);
 }
 
 /**
@@ -58,8 +58,8 @@ export function registrationPath(state_directory: string): string {
  *
  * @throws Node system errors other than ENOENT (no permission, I/O error): the state is then unknown, not empty.
  */
-export async function loadRegistration(files: Files, state_directory: string): Promise<LoadedRegistration> {
-  const path = registrationPath(state_directory);
+export async function loadRegistration(files: Files, stateDirectory: string): Promise<LoadedRegistration> {
+  const path = registrationPath(stateDirectory);
   const damaged = (why: string): LoadedRegistration => ({ kind: "damaged", path, why });
   let bytes: Uint8Array | "too-large";
   try {
@@ -73,17 +73,17 @@ export async function loadRegistration(files: Files, state_directory: string): P
 
   const envelope = parseJson(Buffer.from(bytes).toString("utf8"));
   if (!isEnvelope(envelope)) return damaged("it is torn or not ours");
-  const { schema_version, registration } = envelope;
-  if (checksum(schema_version, registration) !== envelope.checksum) return damaged("its checksum does not match");
-  if (schema_version > SCHEMA_VERSION) return { kind: "newer", path, version: schema_version };
+  const { schema_version: schemaVersion, registration } = envelope;
+  if (checksum(schemaVersion, registration) !== envelope.checksum) return damaged("its checksum does not match");
+  if (schemaVersion > SCHEMA_VERSION) return { kind: "newer", path, version: schemaVersion };
   if (!isRegistrationRecord(registration)) return damaged("it does not decode");
   return { kind: "registration", registration: { ...registration, files: registration.files.map(decodeFile) } };
 }
 
 /** Whether anything lies where the registration belongs; also where the disk does not say. */
-export async function isSaved(files: Files, state_directory: string): Promise<boolean> {
+export async function isSaved(files: Files, stateDirectory: string): Promise<boolean> {
   try {
-    await files.linkStat(registrationPath(state_directory));
+    await files.linkStat(registrationPath(stateDirectory));
     return true;
   } catch (error) {
     return errorCode(error) !== "ENOENT";
@@ -97,7 +97,7 @@ export async function isSaved(files: Files, state_directory: string): Promise<bo
  */
 export async function saveRegistration(
   files: Files,
-  state_directory: string,
+  stateDirectory: string,
   registration: Registration,
 ): Promise<void> {
   const record: RegistrationRecord = { ...registration, files: registration.files.map(encodeFile) };
@@ -108,8 +108,8 @@ export async function saveRegistration(
   };
   const bytes = Buffer.from(`${JSON.stringify(envelope, null, 2)}\n`);
   // What root's --setup writes is read by the service user later: the file belongs to whom the directory belongs.
-  const owner = await statOrMake(files, state_directory);
-  await replaceDurably(files, registrationPath(state_directory), bytes, FILE_MODE, owner);
+  const owner = await statOrMake(files, stateDirectory);
+  await replaceDurably(files, registrationPath(stateDirectory), bytes, FILE_MODE, owner);
 }
 
 async function statOrMake(files: Files, directory: string): Promise<FileOwner> {
@@ -133,17 +133,17 @@ export async function setAside(files: Files, path: string): Promise<string> {
   return aside;
 }
 
-function checksum(schema_version: number, registration: unknown): string {
-  return fletcher64(Buffer.from(JSON.stringify({ schema_version, registration })));
+function checksum(schemaVersion: number, registration: unknown): string {
+  return fletcher64(Buffer.from(JSON.stringify({ schema_version: schemaVersion, registration })));
 }
 
 /** JSON has no 64-bit integers. */
 function encodeFile(file: FileFingerprint): FileRecord {
   const { stat } = file;
-  const { device, inode, mtime_ns, ctime_ns } = stat;
+  const { device, inode, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = stat;
   return {
     ...file,
-    stat: { ...stat, device: `${device}`, inode: `${inode}`, mtime_ns: `${mtime_ns}`, ctime_ns: `${ctime_ns}` },
+    stat: { ...stat, device: `${device}`, inode: `${inode}`, mtime_ns: `${mtimeNs}`, ctime_ns: `${ctimeNs}` },
   };
 }
 

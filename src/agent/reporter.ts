@@ -16,16 +16,16 @@ export interface Reporter {
 export function createReporter(options: { readonly log: Log; readonly notify: Notify }): Reporter {
   const { log, notify } = options;
   let told = "";
-  let told_findings = "";
-  let told_state_problem: string | null = null;
+  let toldFindings = "";
+  let toldStateProblem: string | null = null;
   let toldUnconfirmed = false;
-  let told_mode: WatchMode["mode"] = "events";
-  let status_text = "";
-  let told_hanging: string | null = null;
+  let toldMode: WatchMode["mode"] = "events";
+  let statusText = "";
+  let toldHanging: string | null = null;
 
   function tellSummary({ summary }: StatusDocument): void {
-    if (summary === status_text) return;
-    status_text = summary;
+    if (summary === statusText) return;
+    statusText = summary;
     notify.status(summary);
   }
 
@@ -38,23 +38,23 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
     told = key;
     log[level](state, {
       robot: document.robot.name,
-      ...(state === "registered" ? { configuration_digest: registration?.configuration_digest } : {}),
+      ...(state === "registered" ? { configurationDigest: registration?.configuration_digest } : {}),
       ...(failure === null ? {} : { reason: failure.reason, detail: failure.detail }),
     });
   }
 
   function tellFindings(findings: readonly LocatedFinding[]): void {
     const key = findings.map(({ id, file, loc }) => `${id} ${file}${loc}`).join("\n");
-    if (key === told_findings) return;
-    told_findings = key;
+    if (key === toldFindings) return;
+    toldFindings = key;
     for (const { id, severity, file, line, column, message } of findings) {
       log.warn("finding", { id, severity, where: `${file}:${line}:${column}`, message });
     }
   }
 
   function tellStateProblem(problem: string | null): void {
-    if (problem === told_state_problem) return;
-    told_state_problem = problem;
+    if (problem === toldStateProblem) return;
+    toldStateProblem = problem;
     if (problem === null) log.info("state-saved");
     else log.warn("state-not-saved", { detail: problem });
   }
@@ -78,15 +78,15 @@ export function createReporter(options: { readonly log: Log; readonly notify: No
       if (STATES[document.state].level !== null) tellSummary(document);
     },
     hanging(path, document) {
-      if (path === told_hanging) return;
-      if (path === null) log.info("disk-answers-again", { path: told_hanging });
+      if (path === toldHanging) return;
+      if (path === null) log.info("disk-answers-again", { path: toldHanging });
       else log.warn("disk-hangs", { path });
-      told_hanging = path;
+      toldHanging = path;
       tellSummary(document);
     },
     mode(mode) {
-      if (mode.mode === told_mode) return;
-      told_mode = mode.mode;
+      if (mode.mode === toldMode) return;
+      toldMode = mode.mode;
       if (mode.mode === "polling") log.warn("watching-by-polling", { reason: mode.reason });
       else log.info("watching-by-events");
     },

@@ -14,7 +14,7 @@ export interface NameParts {
   readonly machine: string | null;
 }
 
-/** Hex characters of the machine's identifier that stand for `{machine_id}`. */
+/** Hex characters of the machine's identifier that stand for `{machineId}`. */
 const MACHINE_ID_CHARACTERS = 12;
 /** Spec section 8, in code points. */
 const NAME_LIMIT = 64;
@@ -41,7 +41,7 @@ export function buildRobotSetup(
 export function robotName(configuration: AgentConfiguration, parts: NameParts): string {
   return expandName(configuration.robot.name, {
     hostname: parts.hostname,
-    machine_id: parts.machine?.slice(0, MACHINE_ID_CHARACTERS) ?? "",
+    machineId: parts.machine?.slice(0, MACHINE_ID_CHARACTERS) ?? "",
   });
 }
 

@@ -19,7 +19,7 @@ interface StateRow {
 
 /** What the agent knows when it is asked. */
 export interface StateFacts {
-  readonly robot_name: string;
+  readonly robotName: string;
   readonly findings: readonly LocatedFinding[];
   readonly detail: string | null;
 }
@@ -37,18 +37,18 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     exit: EXIT.ok,
     level: null,
     showsFailure: true,
-    summary: ({ robot_name }) => `Registering ${robot_name}`,
+    summary: ({ robotName }) => `Registering ${robotName}`,
     problem: null,
   },
   registered: {
     exit: EXIT.ok,
     level: "info",
     showsFailure: false,
-    summary: ({ robot_name, findings }) => {
+    summary: ({ robotName, findings }) => {
       const error = findings.find(({ severity }) => severity === "error");
       return error === undefined
-        ? `Registered as ${robot_name}`
-        : `Registered as ${robot_name}, but an edit cannot be used: ${placeOf(error)}`;
+        ? `Registered as ${robotName}`
+        : `Registered as ${robotName}, but an edit cannot be used: ${placeOf(error)}`;
     },
     problem: null,
   },
@@ -151,8 +151,8 @@ export const STATES: Readonly<Record<AgentState, StateRow>> = {
     exit: EXIT.conflict,
     level: "warn",
     showsFailure: false,
-    summary: ({ robot_name }) =>
-      `Registered under another name than ${robot_name}; set the name back, or for a new robot run: robot-policy-agent rebind`,
+    summary: ({ robotName }) =>
+      `Registered under another name than ${robotName}; set the name back, or for a new robot run: robot-policy-agent rebind`,
     problem: ({ robot }) => ({
       code: "other-name",
       what: `this robot is registered as ${robot.view?.name ?? "another name"}, but its name is now ${robot.name}; nothing was sent`,

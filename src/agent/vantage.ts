@@ -27,34 +27,46 @@ export interface Vantage {
 }
 
 export async function takeVantage(
-  { machine, user_id, signal }: { readonly machine: Machine; readonly user_id: number; readonly signal: AbortSignal },
-  { state_directory }: Pick<Folders, "state_directory">,
+  {
+    machine,
+    user_id: userId,
+    signal,
+  }: { readonly machine: Machine; readonly user_id: number; readonly signal: AbortSignal },
+  { state_directory: stateDirectory }: Pick<Folders, "state_directory">,
 ): Promise<Vantage> {
   const { files, clock } = machine;
   const unit = await readServiceUnit(files, systemPrograms);
-  const asked = findServiceAccount({ files, runProgram: systemPrograms, unit, state_directory, user_id });
+  const asked = findServiceAccount({
+    files,
+    runProgram: systemPrograms,
+    unit,
+    state_directory: stateDirectory,
+    user_id: userId,
+  });
   const found = await within(asked, ACCOUNT_LIMIT_MS, clock, signal);
   if (found === null) {
-    const agent_name = `the owner of ${state_directory}, which does not answer`;
-    return { unit, account: null, standing: "stranger", judge: null, agent_name };
+    const agentName = `the owner of ${stateDirectory}, which does not answer`;
+    return { unit, account: null, standing: "stranger", judge: null, agent_name: agentName };
   }
   if (found.kind === "absent")
     return { unit, account: null, standing: "before", judge: judgeAsSelf, agent_name: found.name };
   const { account } = found;
-  const agent_name = accountName(account);
-  if (account.user_id === user_id) return { unit, account, standing: "own", judge: judgeAsSelf, agent_name };
-  if (user_id === 0 && !(await hasProc(files))) return { unit, account, standing: "root", judge: null, agent_name };
-  if (user_id === 0) return { unit, account, standing: "root", judge: judgeAs(account, systemPrograms), agent_name };
-  return { unit, account, standing: "stranger", judge: null, agent_name };
+  const agentName = accountName(account);
+  if (account.user_id === userId) return { unit, account, standing: "own", judge: judgeAsSelf, agent_name: agentName };
+  if (userId === 0 && !(await hasProc(files)))
+    return { unit, account, standing: "root", judge: null, agent_name: agentName };
+  if (userId === 0)
+    return { unit, account, standing: "root", judge: judgeAs(account, systemPrograms), agent_name: agentName };
+  return { unit, account, standing: "stranger", judge: null, agent_name: agentName };
 }
 
 /** Programs that are asked have limits of their own; a folder on a network drive whose server is gone has none. */
 const ACCOUNT_LIMIT_MS = 5000;
 
 /** @returns null when the time is up. @throws the signal's reason. */
-async function within<T>(work: Promise<T>, limit_ms: number, clock: Clock, signal: AbortSignal): Promise<T | null> {
+async function within<T>(work: Promise<T>, limitMs: number, clock: Clock, signal: AbortSignal): Promise<T | null> {
   const done = new AbortController();
-  const over = clock.sleep(limit_ms, AbortSignal.any([signal, done.signal])).then(() => null);
+  const over = clock.sleep(limitMs, AbortSignal.any([signal, done.signal])).then(() => null);
   try {
     return await Promise.race([work, over]);
   } finally {
@@ -76,7 +88,7 @@ export interface Denial {
 export function explainDenial(
   path: string,
   access: Access | undefined,
-  { unit, agent_name }: Vantage,
+  { unit, agent_name: agentName }: Vantage,
   granted: "listed" | "told" = "listed",
 ): Denial | null {
   const setting = unit.kind === "unit" ? hiddenBy(unit.unit, path) : null;
@@ -91,16 +103,16 @@ export function explainDenial(
       ? "sudo robot-policy-agent grant --dry-run shows the smallest right that it needs, grant gives it"
       : `sudo robot-policy-agent grant ${shellWord(path)} gives the smallest right that it needs; --dry-run only shows it`;
   if (first === undefined) {
-    const what = `Cannot read ${path}: the kernel keeps ${agent_name} from it, and modes and owners do not say why`;
+    const what = `Cannot read ${path}: the kernel keeps ${agentName} from it, and modes and owners do not say why`;
     return { what, remedy: "look at security modules and mounts: aa-status; findmnt -T FILE" };
   }
   const beside = more.map((obstacle) => obstacle.path).join(", ");
   const and = beside === "" ? "" : `; nor ${beside}`;
-  const perhaps = access.is_partial ? "; what is behind it this user cannot see" : "";
-  return { what: `Cannot read ${path}: ${agent_name} may not ${describeObstacle(first)}${and}${perhaps}`, remedy };
+  const perhaps = access.isPartial ? "; what is behind it this user cannot see" : "";
+  return { what: `Cannot read ${path}: ${agentName} may not ${describeObstacle(first)}${and}${perhaps}`, remedy };
 }
 
-function describeObstacle({ path, is_directory, stat }: Obstacle): string {
+function describeObstacle({ path, isDirectory, stat }: Obstacle): string {
   const mode = (stat.mode & 0o777).toString(8).padStart(4, "0");
-  return `${is_directory ? "enter" : "read"} ${path} (mode ${mode}, of user ${stat.user_id})`;
+  return `${isDirectory ? "enter" : "read"} ${path} (mode ${mode}, of user ${stat.user_id})`;
 }

@@ -25,7 +25,7 @@ export interface PlannedDirectory {
    * It holds a file or a link of the way. The folders above tell only of whole folders put in each other's place, which the resync
    * notices too: where this user may enter them and not list them, the agent does without.
    */
-  readonly holds_target: boolean;
+  readonly holdsTarget: boolean;
   /** False where it, or a file in it, is on a network or user-space filesystem: the kernel sees no changes made elsewhere. */
   readonly reports_changes: boolean;
 }
@@ -83,8 +83,8 @@ interface Walk {
 
 interface Noted {
   readonly names: Set<string>;
-  holds_target: boolean;
-  reports_changes: boolean;
+  holdsTarget: boolean;
+  reportsChanges: boolean;
 }
 
 type Entry = { readonly kind: "link"; readonly target: string } | { readonly kind: "directory" | "leaf" | "missing" };
@@ -101,12 +101,12 @@ async function walkPath(walk: Walk, path: string): Promise<void> {
       pending = rest;
       continue;
     }
-    const entry_path = join(directory, name);
-    const entry = await lookUp(walk, entry_path);
+    const entryPath = join(directory, name);
+    const entry = await lookUp(walk, entryPath);
     note(walk, directory, name, entry.kind !== "directory");
     switch (entry.kind) {
       case "directory":
-        directory = entry_path;
+        directory = entryPath;
         pending = rest;
         break;
       case "link": {
@@ -143,17 +143,17 @@ async function inspect({ files, mounts }: Walk, path: string): Promise<Entry> {
   }
 }
 
-function note(walk: Walk, directory: string, name: string, is_target: boolean): void {
+function note(walk: Walk, directory: string, name: string, isTarget: boolean): void {
   const noted: Noted = walk.directories.get(directory) ?? {
     names: new Set(),
-    holds_target: false,
-    reports_changes: true,
+    holdsTarget: false,
+    reportsChanges: true,
   };
   noted.names.add(name);
-  noted.holds_target ||= is_target;
+  noted.holdsTarget ||= isTarget;
   const isLocalEntry = walk.mounts.isLocal(join(directory, name));
   // A file may be mounted by itself, and then changes without an event of the directory.
-  noted.reports_changes &&= isLocalEntry || (!is_target && walk.mounts.isLocal(directory));
+  noted.reportsChanges &&= isLocalEntry || (!isTarget && walk.mounts.isLocal(directory));
   walk.isLocal &&= isLocalEntry;
   walk.directories.set(directory, noted);
 }
@@ -161,15 +161,15 @@ function note(walk: Walk, directory: string, name: string, is_target: boolean): 
 async function planDirectory(
   { files, mounts }: Walk,
   directory: string,
-  { names, holds_target, reports_changes }: Noted,
+  { names, holdsTarget, reportsChanges }: Noted,
 ): Promise<PlannedDirectory | null> {
-  if (!holds_target && directory === dirname(directory)) return null;
+  if (!holdsTarget && directory === dirname(directory)) return null;
   try {
     const isLocalDirectory = mounts.isLocal(directory);
     const stat = isLocalDirectory ? files.statNow(directory) : await files.stat(directory);
-    if (!holds_target && (stat.mode & STICKY) !== 0) return null;
+    if (!holdsTarget && (stat.mode & STICKY) !== 0) return null;
     const id = isLocalDirectory ? files.directoryIdNow(directory) : await files.directoryId(directory);
-    return { id, names, holds_target, reports_changes };
+    return { id, names, holdsTarget, reports_changes: reportsChanges };
   } catch (error) {
     // Gone since the walk: the folder above, planned too, tells when it is back.
     if (errorCode(error) === undefined) throw error;

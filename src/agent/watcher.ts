@@ -113,8 +113,8 @@ export function createWatcher(options: WatcherOptions): Watcher {
 }
 
 /** A calibration below a home folder that is closed but for a way through (`robot-policy-agent grant`). */
-export function isDispensable({ holds_target }: PlannedDirectory, code: string): boolean {
-  return !holds_target && (code === "EACCES" || code === "EPERM");
+export function isDispensable({ holdsTarget }: PlannedDirectory, code: string): boolean {
+  return !holdsTarget && (code === "EACCES" || code === "EPERM");
 }
 
 function describeFailure(directory: string, code: string): string {

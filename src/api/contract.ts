@@ -111,13 +111,18 @@ interface Contradiction {
 }
 
 /** What no member says by itself. */
-function contradictions({ groups, state_axes, action_axes, cameras }: RobotContract): readonly Contradiction[] {
+function contradictions({
+  groups,
+  state_axes: stateAxes,
+  action_axes: actionAxes,
+  cameras,
+}: RobotContract): readonly Contradiction[] {
   const names = groups.map(({ name }) => name);
   const roles = cameras.map(({ role }) => role);
   return [
     ...repetitions(names, (index) => ["groups", index, "name"]),
-    ...vectorContradictions("state_axes", state_axes, names),
-    ...vectorContradictions("action_axes", action_axes, names),
+    ...vectorContradictions("state_axes", stateAxes, names),
+    ...vectorContradictions("action_axes", actionAxes, names),
     ...repetitions(roles, (index) => ["cameras", index, "role"]),
   ];
 }

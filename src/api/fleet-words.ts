@@ -4,8 +4,11 @@ import type { FleetView } from "./fleets.ts";
 /** How fleets and their members are put for a person, at a terminal and in a browser. */
 
 /** The wire calls a robot `waiting`, too, that has no room below the fleet's peak. */
-export function memberStateInWords({ state, waiting_for }: Pick<FleetMemberView, "state" | "waiting_for">): string {
-  return waiting_for === "peak" ? OVER_THE_PEAK : state;
+export function memberStateInWords({
+  state,
+  waiting_for: waitingFor,
+}: Pick<FleetMemberView, "state" | "waiting_for">): string {
+  return waitingFor === "peak" ? OVER_THE_PEAK : state;
 }
 
 export const OVER_THE_PEAK = "over the peak";

@@ -51,8 +51,8 @@ export const robotSetupSchema = z
     contract: z.union([robotContractSchema, otherContractSchema]).nullish(),
   })
   .refine(
-    ({ robot_type_id, contract }) =>
-      contract?.["schema"] !== CONTRACT_SCHEMA || contract["robot_type_id"] === robot_type_id,
+    ({ robot_type_id: robotTypeId, contract }) =>
+      contract?.["schema"] !== CONTRACT_SCHEMA || contract["robot_type_id"] === robotTypeId,
     { path: ["contract", "robot_type_id"], error: "must be the robot_type_id that is registered" },
   );
 

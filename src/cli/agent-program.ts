@@ -248,7 +248,7 @@ export const agentProgram: ProgramTable<AgentFlags, AgentContext> = {
           install(flags, {
             ...context,
             completions: completionScripts(agentProgram),
-            state_schema_version: SCHEMA_VERSION,
+            stateSchemaVersion: SCHEMA_VERSION,
           });
       },
     },

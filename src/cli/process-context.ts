@@ -12,9 +12,9 @@ export interface ProcessContext {
   /** null where nobody can be asked. */
   openQuestions(): Questions | null;
   /** Everything that comes in by stdin, as text. */
-  readInput(limit_bytes: number): Promise<string | "too-large">;
+  readInput(limitBytes: number): Promise<string | "too-large">;
   /** A secret from stdin; a person at the terminal is asked and sees nothing of it. null when the person gave up. */
-  readSecret(prompt: string, limit_length: number): Promise<string | "too-large" | null>;
+  readSecret(prompt: string, limitLength: number): Promise<string | "too-large" | null>;
   /** For a log; everything else goes to the terminal. */
   readonly stderr: LogStream;
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -63,11 +63,11 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
       const { stdin, stderr } = own;
       return openQuestions({ stdin, stderr, interrupt: stop, signal: stopping.signal });
     },
-    readInput: (limit_bytes) => readInput(own, limit_bytes, stopping.signal),
-    async readSecret(prompt, limit_length) {
+    readInput: (limitBytes) => readInput(own, limitBytes, stopping.signal),
+    async readSecret(prompt, limitLength) {
       const { readSecret } = await import("./secret-input.ts");
       const { stdin, stderr } = own;
-      return readSecret({ stdin, stderr, interrupt: stop, signal: stopping.signal }, prompt, limit_length);
+      return readSecret({ stdin, stderr, interrupt: stop, signal: stopping.signal }, prompt, limitLength);
     },
     stderr: own.stderr,
     environment: own.env,
@@ -83,17 +83,17 @@ export function openProcess(own: NodeJS.Process): ProcessContext {
 /** @throws where `signal` aborts: a person who is asked for text may interrupt instead. */
 async function readInput(
   { stdin }: NodeJS.Process,
-  limit_bytes: number,
+  limitBytes: number,
   signal: AbortSignal,
 ): Promise<string | "too-large"> {
   // The daemon reads nothing, and starts without it.
   const { addAbortSignal } = await import("node:stream");
   const chunks: Uint8Array[] = [];
-  let size_bytes = 0;
+  let sizeBytes = 0;
   for await (const chunk of addAbortSignal(signal, stdin)) {
     const bytes = Buffer.from(chunk);
-    size_bytes += bytes.byteLength;
-    if (size_bytes > limit_bytes) return "too-large";
+    sizeBytes += bytes.byteLength;
+    if (sizeBytes > limitBytes) return "too-large";
     chunks.push(bytes);
   }
   return Buffer.concat(chunks).toString("utf8");
@@ -103,12 +103,12 @@ async function readInput(
  * Ends the process once everything is written. Without it a name lookup that nobody waits for any more would hold the process for half
  * a minute, and `process.exit` alone would cut off what a pipe has not taken yet.
  */
-export async function endProcess(own: NodeJS.Process, exit_code: number): Promise<void> {
+export async function endProcess(own: NodeJS.Process, exitCode: number): Promise<void> {
   await Promise.all([written(own.stdout), Promise.race([written(own.stderr), stalled()])]);
   // A write that failed is told a turn later.
   await new Promise((resolve) => setImmediate(resolve));
   // Set where the output was lost.
-  exitNow(own, Number(own.exitCode ?? exit_code));
+  exitNow(own, Number(own.exitCode ?? exitCode));
 }
 
 /** A log's reader that has stalled may never take the rest. */
@@ -136,15 +136,15 @@ function hasHungWork(own: NodeJS.Process): boolean {
  * exit(3) joins those threads, so that a network drive that never answers would keep the process for ever, and a service manager
  * waiting for it. The kernel ends them for a process that becomes another program, which here does nothing but end with that code.
  */
-function exitNow(own: NodeJS.Process, exit_code: number): void {
+function exitNow(own: NodeJS.Process, exitCode: number): void {
   try {
     if (hasHungWork(own)) {
-      own.execve?.("/bin/sh", ["sh", "-c", `exit ${exit_code}`], {});
+      own.execve?.("/bin/sh", ["sh", "-c", `exit ${exitCode}`], {});
     }
   } catch {
     // Without a shell the process waits for its threads after all.
   }
-  own.exit(exit_code);
+  own.exit(exitCode);
 }
 
 /** Where nothing waits to be written, nothing is: /dev/full refuses even that. */

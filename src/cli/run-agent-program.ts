@@ -17,10 +17,10 @@ export async function runAgentProgram(
   const { NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID } = own.environment;
   const machine = { ...systemMachine({ NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID }, own.process_id), clock };
   const context = { ...own, machine, version: VERSION };
-  const daemon_flags = daemonFlags(argv);
-  if (daemon_flags !== null) {
+  const flags = daemonFlags(argv);
+  if (flags !== null) {
     const { run } = await import("../agent/commands/run.ts");
-    return run(daemon_flags, context);
+    return run(flags, context);
   }
   const { runAgentCommand } = await import("./agent-commands.ts");
   return runAgentCommand(argv, context);

@@ -39,14 +39,14 @@ export async function runProgram<Flags extends object, Context>(
 ): Promise<number> {
   // `help keys create` is `keys create --help`.
   const argv = nameAlone(words[0] === "help" ? [...words.slice(1), "--help"] : words, table.alone ?? {});
-  let exit_code: number = EXIT.ok;
+  let exitCode: number = EXIT.ok;
   const hint = helpHint(table, argv);
   const program = describeProgram(table, options, hint);
   const action = (row: CommandRow<Flags, Context>) => async (flags: Flags, words: Arguments) => {
     const command = await row.load();
-    exit_code = await command(flags, options.context, words[0], words[1]);
-    const is_json = "json" in flags && flags.json === true;
-    if (is_json && exit_code !== EXIT.ok) options.terminal.concludeJson(TOLD_ON_STDERR);
+    exitCode = await command(flags, options.context, words[0], words[1]);
+    const isJson = "json" in flags && flags.json === true;
+    if (isJson && exitCode !== EXIT.ok) options.terminal.concludeJson(TOLD_ON_STDERR);
   };
   for (const row of rowsFor(argv, table.commands)) addCommand(program, row, table, action(row));
   arrangeHelp(program, table.headings ?? {});
@@ -55,18 +55,18 @@ export async function runProgram<Flags extends object, Context>(
   try {
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
-    if (options.signal.aborted) exit_code = EXIT.interrupted;
+    if (options.signal.aborted) exitCode = EXIT.interrupted;
     else if (!(error instanceof CommanderError)) throw error;
     // Help and version are wishes, everything else commander throws is a mistake in the arguments.
-    else if (error.exitCode === 0) exit_code = EXIT.ok;
+    else if (error.exitCode === 0) exitCode = EXIT.ok;
     else {
-      exit_code = EXIT.usage;
+      exitCode = EXIT.usage;
       if (argv.includes("--json")) options.terminal.concludeJson(usageProblem(error, hint));
     }
   }
   // Whatever was cut short leaves no bar behind, and is no failure of its own.
   options.terminal.progress("", 1);
-  return options.signal.aborted && exit_code !== EXIT.ok ? EXIT.interrupted : exit_code;
+  return options.signal.aborted && exitCode !== EXIT.ok ? EXIT.interrupted : exitCode;
 }
 
 /** Beside the longest command of ours 35 of 80 columns are left; commander itself wraps from 40. */
@@ -188,8 +188,8 @@ function addWordCommand<Flags extends object, Context>(
   for (const alias of row.aliases ?? []) command.alias(alias);
   const names = row.argument?.toLowerCase().split(" ") ?? [];
   for (const name of names) {
-    const may_be = name === names[0] ? (row.choices ?? []).join(", ") : "";
-    command.argument(name.startsWith("[") ? name : `<${name}>`, may_be);
+    const mayBe = name === names[0] ? (row.choices ?? []).join(", ") : "";
+    command.argument(name.startsWith("[") ? name : `<${name}>`, mayBe);
   }
   if (row.examples.length > 0) command.addHelpText("after", examplesText(row.examples));
   command.action(async (...passed: readonly unknown[]) => {

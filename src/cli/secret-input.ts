@@ -6,7 +6,7 @@ export interface SecretSource {
   pause(): unknown;
   resume(): unknown;
   readonly isTTY?: boolean;
-  setRawMode?(is_raw: boolean): unknown;
+  setRawMode?(isRaw: boolean): unknown;
 }
 
 /** The part of a process that can be handed a secret. */
@@ -32,9 +32,9 @@ const BACKSPACE = /[\b\u007F]/;
 export function readSecret(
   { stdin, stderr, interrupt, signal }: SecretInput,
   prompt: string,
-  limit_length: number,
+  limitLength: number,
 ): Promise<string | "too-large" | null> {
-  const is_terminal = stdin.isTTY === true;
+  const isTerminal = stdin.isTTY === true;
   return new Promise((resolve) => {
     let text = "";
     const conclude = (result: string | "too-large" | null) => {
@@ -42,7 +42,7 @@ export function readSecret(
       stdin.off("end", onEnd);
       signal.removeEventListener("abort", onAbort);
       stdin.pause();
-      if (is_terminal) {
+      if (isTerminal) {
         stdin.setRawMode?.(false);
         stderr.write("\n");
       }
@@ -64,17 +64,17 @@ export function readSecret(
       return false;
     };
     const onData = (chunk: string | Buffer) => {
-      if (!is_terminal) text += String(chunk);
+      if (!isTerminal) text += String(chunk);
       // What is pasted comes in one piece.
       else if (![...String(chunk)].every(onKey)) return;
-      if (text.length > limit_length) conclude("too-large");
+      if (text.length > limitLength) conclude("too-large");
     };
     stdin.setEncoding("utf8");
     stdin.on("data", onData);
     stdin.on("end", onEnd);
     signal.addEventListener("abort", onAbort);
     if (signal.aborted) return conclude(null);
-    if (!is_terminal) return;
+    if (!isTerminal) return;
     stdin.setRawMode?.(true);
     // Questions that were asked before paused it.
     stdin.resume();

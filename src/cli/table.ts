@@ -26,11 +26,11 @@ export function layOutTable(
   spare: readonly string[] = [],
 ): TableLayout {
   const titles = headers.map((header) => header.toUpperCase());
-  const is_list = headers.every((header) => header === "");
-  const lines = is_list ? rows : [titles, ...rows];
+  const isList = headers.every((header) => header === "");
+  const lines = isList ? rows : [titles, ...rows];
   const natural = headers.map((_, index) => widest(lines.map((row) => row[index] ?? "")));
   const all = (laidOut: readonly string[]): TableLayout => ({ lines: laidOut, hidden: [] });
-  if (is_list) return all(lines.map((row) => layOutRow(row, natural)));
+  if (isList) return all(lines.map((row) => layOutRow(row, natural)));
   const without = (column: number) => (row: readonly string[]) => row.toSpliced(column, 1);
   const empty = headers.findIndex((_, index) => rows.length > 0 && rows.every((row) => (row[index] ?? "") === ""));
   if (empty !== -1) return layOutTable(without(empty)(headers), rows.map(without(empty)), columns, prose, spare);
@@ -70,12 +70,12 @@ function layOutRow(row: readonly string[], widths: readonly number[]): string {
 }
 
 function layOutBlocks(titles: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const name_width = widest(titles);
+  const nameWidth = widest(titles);
   return rows.flatMap((row, index) => [
     ...(index === 0 ? [] : [""]),
     ...titles.flatMap((title, column) => {
       const cell = row[column] ?? "";
-      return cell === "" ? [] : [`${padToWidth(title, name_width)}${GAP}${cell}`];
+      return cell === "" ? [] : [`${padToWidth(title, nameWidth)}${GAP}${cell}`];
     }),
   ]);
 }

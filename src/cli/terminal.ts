@@ -41,13 +41,13 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   // A parameter of SGR that no foreign text can guess: what `style` made has it until it is written. No secret hangs on it.
   const seal = `${SGR_START}${Math.floor(Math.random() * Number.MAX_SAFE_INTEGER)};`;
   const style = createStyle(stdout, environment, seal);
-  const style_of_errors = createStyle(stderr, environment, seal);
-  let drawn_at_ms = Number.NEGATIVE_INFINITY;
-  let is_bar_shown = false;
-  let first_problem: Problem | null = null;
-  let is_document_printed = false;
-  let drawn_lines = 0;
-  const is_interactive = stdout.isTTY === true && stderr.isTTY === true && environment["TERM"] !== "dumb";
+  const styleOfErrors = createStyle(stderr, environment, seal);
+  let drawnAtMs = Number.NEGATIVE_INFINITY;
+  let isBarShown = false;
+  let firstProblem: Problem | null = null;
+  let isDocumentPrinted = false;
+  let drawnLines = 0;
+  const isInteractive = stdout.isTTY === true && stderr.isTTY === true && environment["TERM"] !== "dumb";
 
   /** Some terminals say 0 for "unknown". */
   function columns(): number {
@@ -60,13 +60,13 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
   }
 
   function clearBar(): void {
-    if (is_bar_shown) stderr.write("\r\u001B[K");
-    is_bar_shown = false;
+    if (isBarShown) stderr.write("\r\u001B[K");
+    isBarShown = false;
   }
 
   function line(output: Output, text: string): void {
     clearBar();
-    drawn_lines = 0;
+    drawnLines = 0;
     output.write(`${visibleBut(seal, text).replaceAll(seal, SGR_START)}\n`);
   }
 
@@ -91,7 +91,7 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
 
   function printJson(value: unknown, indent: number): void {
     clearBar();
-    is_document_printed = true;
+    isDocumentPrinted = true;
     // The same document: JSON lets every character of a text be written out.
     stdout.write(`${visible(JSON.stringify(value, null, indent))}\n`);
   }
@@ -114,23 +114,23 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
       for (const each of lines) line(stdout, each);
       return hidden;
     },
-    interactive: is_interactive,
+    interactive: isInteractive,
     draw(lines) {
-      if (!is_interactive) return;
+      if (!isInteractive) return;
       clearBar();
       const shown = fitToScreen(lines);
-      const back = drawn_lines === 0 ? "" : `\u001B[${drawn_lines}A\r\u001B[J`;
+      const back = drawnLines === 0 ? "" : `\u001B[${drawnLines}A\r\u001B[J`;
       stderr.write(back + shown.map((text) => `${text}\n`).join(""));
-      drawn_lines = shown.length;
+      drawnLines = shown.length;
     },
     note: (text) => line(stderr, text),
     problem(problem) {
       const shown = maskProblem(problem);
-      first_problem ??= shown;
-      for (const text of renderProblem(shown, style_of_errors)) line(stderr, text);
+      firstProblem ??= shown;
+      for (const text of renderProblem(shown, styleOfErrors)) line(stderr, text);
     },
     concludeJson(otherwise) {
-      if (!is_document_printed) printJson({ problem: first_problem ?? maskProblem(otherwise) }, 2);
+      if (!isDocumentPrinted) printJson({ problem: firstProblem ?? maskProblem(otherwise) }, 2);
     },
     progress(label, fraction) {
       if (stderr.isTTY !== true) return;
@@ -138,10 +138,10 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
         clearBar();
         return;
       }
-      const now_ms = performance.now();
-      if (now_ms - drawn_at_ms < PROGRESS_PERIOD_MS) return;
-      drawn_at_ms = now_ms;
-      is_bar_shown = true;
+      const nowMs = performance.now();
+      if (nowMs - drawnAtMs < PROGRESS_PERIOD_MS) return;
+      drawnAtMs = nowMs;
+      isBarShown = true;
       const full = Math.round(fraction * BAR_CELLS);
       stderr.write(
         `\r\u001B[K${label} ${"█".repeat(full)}${"░".repeat(BAR_CELLS - full)} ${Math.floor(fraction * 100)} %`,
@@ -152,8 +152,8 @@ export function createTerminal({ stdout, stderr, environment }: TerminalOptions)
 
 /** Colour on a terminal alone, and not where NO_COLOR (https://no-color.org) or a dumb terminal forbids it. */
 function createStyle(output: Output, environment: TerminalOptions["environment"], seal: string): Terminal["style"] {
-  const is_coloured = output.isTTY === true && (environment["NO_COLOR"] ?? "") === "" && environment["TERM"] !== "dumb";
-  if (!is_coloured) return (_name, text) => text;
+  const isColoured = output.isTTY === true && (environment["NO_COLOR"] ?? "") === "" && environment["TERM"] !== "dumb";
+  if (!isColoured) return (_name, text) => text;
   return (name, text) => {
     const [start = "", end = ""] = styleText(STYLES[name], "\n", { validateStream: false }).split("\n");
     return `${start.replace(SGR_START, seal)}${text}${end.replace(SGR_START, seal)}`;

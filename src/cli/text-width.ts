@@ -37,9 +37,9 @@ export function wrapToWidth(text: string, columns: number): readonly string[] {
   let line = "";
   for (const word of text.split(" ")) {
     const longer = line === "" ? word : `${line} ${word}`;
-    const is_too_long = line !== "" && textWidth(longer) > columns;
-    if (is_too_long) lines.push(line.trimEnd());
-    line = is_too_long ? word : longer;
+    const isTooLong = line !== "" && textWidth(longer) > columns;
+    if (isTooLong) lines.push(line.trimEnd());
+    line = isTooLong ? word : longer;
   }
   return [...lines, line];
 }

@@ -5,9 +5,9 @@
  * @throws RangeError for a parameter no path can hold (RFC 3986 section 5.2.4). Whoever takes it from a person or a
  * service checks that first: `isPathParameter`.
  */
-export function operationUrl(base_url: string, path: string, parameters: Readonly<Record<string, string>>): string {
+export function operationUrl(baseUrl: string, path: string, parameters: Readonly<Record<string, string>>): string {
   const filled = path.replaceAll(/\{(\w+)\}/g, (_match, name: string) => segment(parameters[name] ?? ""));
-  return base_url.replace(/\/+$/, "") + filled;
+  return baseUrl.replace(/\/+$/, "") + filled;
 }
 
 /** Whether a path can hold it as one segment: not empty, not `.` or `..`, and no half of a character, which UTF-8 cannot write. */

@@ -25,7 +25,7 @@ const DONE: ReadonlySet<number> = new Set([200, 201]);
 export interface Reading<T> {
   readonly schema: z.ZodType<T>;
   readonly url: string;
-  readonly wall_ms: number;
+  readonly wallMs: number;
   readonly secret: Secret;
 }
 
@@ -68,7 +68,7 @@ function refused<T>(answer: HttpAnswer, reading: Reading<T>): CallResult<T> {
     status: answer.status,
     detail: describeRefusal(answer, value, validation, reading),
     validation,
-    retry_after_ms: parseRetryAfter(answer.headers["retry-after"], answer.headers["date"], reading.wall_ms),
+    retry_after_ms: parseRetryAfter(answer.headers["retry-after"], answer.headers["date"], reading.wallMs),
     request_id: readRequestId(answer, reading.secret),
   };
 }

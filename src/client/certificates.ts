@@ -67,8 +67,8 @@ function problem(code: CaFileProblem, path: string, why: string): CaFile {
  * What to trust: Node's own certificates (and NODE_EXTRA_CA_CERTS), those of `ca_file`, and, when asked, those of the
  * machine. Undefined stands for Node's own alone, which Node keeps parsed.
  */
-export function trustedCertificates(extra: readonly string[], with_system: boolean): string[] | undefined {
-  if (extra.length === 0 && !with_system) return undefined;
-  const system = with_system ? getCACertificates("system") : [];
+export function trustedCertificates(extra: readonly string[], withSystem: boolean): string[] | undefined {
+  if (extra.length === 0 && !withSystem) return undefined;
+  const system = withSystem ? getCACertificates("system") : [];
   return [...new Set([...getCACertificates("default"), ...system, ...extra])];
 }

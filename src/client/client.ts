@@ -95,8 +95,8 @@ export function createClient(options: ClientOptions): ServiceClient {
       return unreachable(error, secret);
     }
     const { readAnswer } = await import("./answer.ts");
-    const { answer, wall_ms } = sent;
-    return readAnswer(answer, { schema: await loadSchema(), url: request.url, wall_ms, secret });
+    const { answer, wall_ms: wallMs } = sent;
+    return readAnswer(answer, { schema: await loadSchema(), url: request.url, wallMs, secret });
   }
 
   return {
@@ -104,9 +104,9 @@ export function createClient(options: ClientOptions): ServiceClient {
       const [credential] = await Promise.all([options.credential(), ready]);
       const request = {
         method: "POST",
-        url: operationUrl(options.base_url, "/v1/robots/setup", {}),
+        url: operationUrl(options.baseUrl, "/v1/robots/setup", {}),
         body: JSON.stringify(body),
-        answer_limit_bytes: RECORD_LIMIT_BYTES,
+        answerLimitBytes: RECORD_LIMIT_BYTES,
       } as const;
       const loadSchema = async () => (await import("./kept-robot.ts")).keptRobotAnswerSchema;
       return call(credential, request, loadSchema, signal);
@@ -114,10 +114,10 @@ export function createClient(options: ClientOptions): ServiceClient {
     async getRegistration(robot, signal) {
       const request = {
         method: "GET",
-        url: operationUrl(options.base_url, "/v1/robots/{robot}/registration", { robot }),
+        url: operationUrl(options.baseUrl, "/v1/robots/{robot}/registration", { robot }),
         body: null,
         // A contract may be nearly as long as a request.
-        answer_limit_bytes: 2 * RECORD_LIMIT_BYTES,
+        answerLimitBytes: 2 * RECORD_LIMIT_BYTES,
       } as const;
       const loadSchema = async () => (await import("./held-registration.ts")).heldRegistrationSchema;
       return call(await options.credential(), request, loadSchema, signal);
@@ -125,9 +125,9 @@ export function createClient(options: ClientOptions): ServiceClient {
     async listRegions(signal) {
       const request = {
         method: "GET",
-        url: operationUrl(options.base_url, "/v1/regions", {}),
+        url: operationUrl(options.baseUrl, "/v1/regions", {}),
         body: null,
-        answer_limit_bytes: RECORD_LIMIT_BYTES,
+        answerLimitBytes: RECORD_LIMIT_BYTES,
       } as const;
       const loadSchema = async () => (await import("../api/models.ts")).regionListSchema;
       return call(await options.credential(), request, loadSchema, signal);

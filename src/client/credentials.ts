@@ -56,14 +56,14 @@ export interface CredentialProblem {
 /** Where a key may be. Empty texts count as absent. */
 export interface CredentialSources {
   /** `$CREDENTIALS_DIRECTORY`, set by systemd. */
-  readonly credentials_directory?: string | undefined;
-  readonly key_file?: string | undefined;
+  readonly credentialsDirectory?: string | undefined;
+  readonly keyFile?: string | undefined;
   /** Value of `ROBOT_POLICY_API_KEY`. */
-  readonly environment_key?: string | undefined;
+  readonly environmentKey?: string | undefined;
   /** The user this program runs as; a key file belongs to it or to root. */
-  readonly service_user_id: number;
+  readonly serviceUserId: number;
   /** Its name, for the commands that mend; the number stands for it where there is none. */
-  readonly service_user_name?: string | undefined;
+  readonly serviceUserName?: string | undefined;
 }
 
 /**
@@ -78,17 +78,17 @@ export async function loadCredential(
   sources: CredentialSources,
   files: Files,
 ): Promise<Credential | CredentialProblem> {
-  const directory = sources.credentials_directory ?? "";
+  const directory = sources.credentialsDirectory ?? "";
   if (directory !== "") {
     const path = `${directory.replace(/\/+$/, "")}/${CREDENTIAL_NAME}`;
     const found = await readKeyFile(path, "systemd", sources, files);
     if (found.kind === "credential" || found.code !== "key-missing") return found;
   }
-  const key_file = sources.key_file ?? "";
-  const found = key_file === "" ? null : await readKeyFile(key_file, "key-file", sources, files);
+  const keyFile = sources.keyFile ?? "";
+  const found = keyFile === "" ? null : await readKeyFile(keyFile, "key-file", sources, files);
   if (found !== null && (found.kind === "credential" || found.code !== "key-missing")) return found;
 
-  const value = sources.environment_key ?? "";
+  const value = sources.environmentKey ?? "";
   if (value !== "") return parseKey(value, "environment", KEY_VARIABLE);
   return (
     found ?? problem("key-missing", KEY_VARIABLE, "there is no API key", "set service.key_file in the configuration")
@@ -123,11 +123,11 @@ async function readKeyFile(
   }
 }
 
-type ServiceUser = Pick<CredentialSources, "service_user_id" | "service_user_name">;
+type ServiceUser = Pick<CredentialSources, "serviceUserId" | "serviceUserName">;
 
 /** For chown(1) and install(1). */
-function nameOf({ service_user_id, service_user_name = "" }: ServiceUser): string {
-  return service_user_name === "" ? String(service_user_id) : service_user_name;
+function nameOf({ serviceUserId, serviceUserName = "" }: ServiceUser): string {
+  return serviceUserName === "" ? String(serviceUserId) : serviceUserName;
 }
 
 function unopened(error: unknown, path: string, user: ServiceUser): CredentialProblem {
@@ -151,7 +151,7 @@ function checkFile(
   source: CredentialSource,
   user: ServiceUser,
 ): CredentialProblem | null {
-  const { service_user_id } = user;
+  const { serviceUserId } = user;
   if (stat.kind !== "file") {
     return problem(
       "key-not-a-file",
@@ -163,7 +163,7 @@ function checkFile(
   if (stat.size_bytes > KEY_FILE_LIMIT_BYTES) return tooLarge(path);
   if (source === "systemd") return null;
   // Root provisions for a service user, whose own the file is then.
-  if (service_user_id !== 0 && stat.user_id !== 0 && stat.user_id !== service_user_id) {
+  if (serviceUserId !== 0 && stat.user_id !== 0 && stat.user_id !== serviceUserId) {
     const what = `the key file belongs to user ${stat.user_id}, neither root nor the agent`;
     return problem("key-owner", path, what, `chown ${nameOf(user)} ${shellWord(path)}`);
   }

@@ -36,7 +36,7 @@ export async function exchange(
     limits.answered();
     isAnswered = true;
     if (proxy !== null && statusCode === 407) throw refusal(proxy, statusCode);
-    const content = await readUpTo(request.answer_limit_bytes, body);
+    const content = await readUpTo(request.answerLimitBytes, body);
     return { status: statusCode, headers: singleValues(headers), ...content };
   } catch (error) {
     throw error instanceof TransportError ? error : describe(error, url, proxy, isAnswered);
@@ -48,15 +48,15 @@ export async function exchange(
 
 /** The body, or as much of it as is allowed. */
 async function readUpTo(
-  limit_bytes: number,
+  limitBytes: number,
   body: AsyncIterable<Uint8Array>,
 ): Promise<Pick<HttpAnswer, "body" | "complete">> {
   const chunks: Uint8Array[] = [];
-  let free_bytes = limit_bytes;
+  let freeBytes = limitBytes;
   for await (const chunk of body) {
-    chunks.push(chunk.subarray(0, free_bytes));
-    if (chunk.byteLength > free_bytes) return { body: Buffer.concat(chunks), complete: false };
-    free_bytes -= chunk.byteLength;
+    chunks.push(chunk.subarray(0, freeBytes));
+    if (chunk.byteLength > freeBytes) return { body: Buffer.concat(chunks), complete: false };
+    freeBytes -= chunk.byteLength;
   }
   return { body: Buffer.concat(chunks), complete: true };
 }
@@ -71,16 +71,16 @@ function singleValues(headers: Record<string, string | string[] | undefined>): R
 }
 
 /** Says what broke in our own words: undici's errors carry the bytes they stumbled over. */
-function describe(error: unknown, url: URL, proxy: Proxy | null, in_body: boolean): unknown {
+function describe(error: unknown, url: URL, proxy: Proxy | null, inBody: boolean): unknown {
   // undici leaves out the code of some of its parser's errors.
   const code = errorCode(error) ?? (error instanceof Error && error.name === "HTTPParserError" ? "HPE_INVALID" : null);
   // Without a code it is no failure of the network but a bug; let it be seen as one.
   if (code === null) return error;
   // To plain HTTP a TLS port answers with an alert, or not at all.
-  const hint = !in_body && proxy === null && url.protocol === "http:" ? "; was https:// meant?" : "";
+  const hint = !inBody && proxy === null && url.protocol === "http:" ? "; was https:// meant?" : "";
   if (code.startsWith("HPE_") || code === "UND_ERR_HEADERS_OVERFLOW") {
     return new TransportError("other", code, `${url.host} does not speak HTTP as it should (${code})${hint}`);
   }
-  const when = in_body ? "in the middle of its answer" : "without an answer";
+  const when = inBody ? "in the middle of its answer" : "without an answer";
   return new TransportError("reset", code, `${url.host} broke off ${when} (${code})${hint}`);
 }

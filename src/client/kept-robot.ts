@@ -15,12 +15,12 @@ const TEXTS_LIMIT = 6 + 2 * 32;
  */
 const keptRobotSchema = robotViewSchema
   .refine(isBounded, "longer than a robot can be")
-  .transform(({ id, name, robot_type_id, region, created_at, site, labels }): RobotView => ({
+  .transform(({ id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels }): RobotView => ({
     id: maskWholeKeys(id),
     name: maskWholeKeys(name),
-    robot_type_id: maskWholeKeys(robot_type_id),
+    robot_type_id: maskWholeKeys(robotTypeId),
     region: maskWholeKeys(region),
-    created_at: maskWholeKeys(created_at),
+    created_at: maskWholeKeys(createdAt),
     site: site === null ? null : maskWholeKeys(site),
     labels: Object.fromEntries(
       Object.entries(labels).map(([label, value]) => [maskWholeKeys(label), maskWholeKeys(value)]),
@@ -30,7 +30,15 @@ const keptRobotSchema = robotViewSchema
 /** Answer of `POST /v1/robots/setup`, as an agent reads it. */
 export const keptRobotAnswerSchema = z.object({ robot: keptRobotSchema });
 
-function isBounded({ id, name, robot_type_id, region, created_at, site, labels }: RobotView): boolean {
-  const texts = [id, name, robot_type_id, region, created_at, site ?? "", ...Object.entries(labels).flat()];
+function isBounded({
+  id,
+  name,
+  robot_type_id: robotTypeId,
+  region,
+  created_at: createdAt,
+  site,
+  labels,
+}: RobotView): boolean {
+  const texts = [id, name, robotTypeId, region, createdAt, site ?? "", ...Object.entries(labels).flat()];
   return texts.length <= TEXTS_LIMIT && texts.every((text) => text.length <= TEXT_LIMIT);
 }

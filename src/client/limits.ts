@@ -20,17 +20,17 @@ export function startLimits(timeouts: Timeouts, clock: Clock, signal: AbortSigna
   signal.addEventListener("abort", onAbort, { once: true });
 
   /** Returns what stops the timer. */
-  const timer = (duration_ms: number, code: string, what: string): (() => void) => {
+  const timer = (durationMs: number, code: string, what: string): (() => void) => {
     const stop = new AbortController();
-    clock.sleep(duration_ms, stop.signal).then(
-      () => limits.abort(new TransportError("timeout", code, `${what} within ${duration_ms / 1000} s`)),
+    clock.sleep(durationMs, stop.signal).then(
+      () => limits.abort(new TransportError("timeout", code, `${what} within ${durationMs / 1000} s`)),
       () => {},
     );
     return () => stop.abort();
   };
 
   const stopTotal = timer(timeouts.total_ms, "TOTAL_TIMEOUT", "no whole answer");
-  let stopPhase = timer(timeouts.connect_ms, "CONNECT_TIMEOUT", "no connection");
+  let stopPhase = timer(timeouts.connectMs, "CONNECT_TIMEOUT", "no connection");
   return {
     signal: limits.signal,
     connected() {

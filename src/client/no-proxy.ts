@@ -11,8 +11,8 @@ const MOST_ENTRIES = 1024;
  *
  * @param host name or address, an IPv6 address without brackets.
  */
-export function isExempt(no_proxy: string, host: string, port: number): boolean {
-  return no_proxy
+export function isExempt(noProxy: string, host: string, port: number): boolean {
+  return noProxy
     .split(/[\s,]+/)
     .slice(0, MOST_ENTRIES)
     .some((entry) => entry !== "" && matches(entry.toLowerCase(), host.toLowerCase(), port));

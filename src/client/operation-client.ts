@@ -32,7 +32,7 @@ export interface Answered<T> {
   readonly value: T;
   readonly document: unknown;
   /** Of the next page, where the service has one. */
-  readonly next_cursor: string | null;
+  readonly nextCursor: string | null;
 }
 
 /** A row of the wire contract whose answer is read as `T`. */
@@ -65,11 +65,11 @@ export function createOperationClient(options: OperationClientOptions): Operatio
       const credential = row.scopes === "public" ? null : await options.credential();
       if (credential?.kind === "credential-problem") return { kind: "no-credential", problem: credential };
       const secret = credential?.secret ?? null;
-      const request = operationRequest(options.base_url, row, input);
+      const request = operationRequest(options.baseUrl, row, input);
       const sent = await sendRequest(options, request, secret, signal);
       if (sent.kind === "unreachable") return sent;
-      const { answer, wall_ms } = sent;
-      const reading = { schema: z.unknown(), url: request.url, wall_ms, secret: secret ?? NO_SECRET };
+      const { answer, wall_ms: wallMs } = sent;
+      const reading = { schema: z.unknown(), url: request.url, wallMs, secret: secret ?? NO_SECRET };
       const read = readAnswer(answer, reading);
       if (read.kind !== "ok") return read;
       const document = read.value;
@@ -78,8 +78,8 @@ export function createOperationClient(options: OperationClientOptions): Operatio
       }
       const result = readDocument(read.status, document, { ...reading, schema: row.response });
       if (result.kind !== "ok") return result;
-      const next_cursor = readNextCursor(answer.headers["link"]);
-      return { ...result, value: { value: result.value, document, next_cursor } };
+      const nextCursor = readNextCursor(answer.headers["link"]);
+      return { ...result, value: { value: result.value, document, nextCursor } };
     },
     async send(request, signal) {
       const credential = await options.credential();
@@ -89,11 +89,11 @@ export function createOperationClient(options: OperationClientOptions): Operatio
       const { secret } = credential;
       const sent = await sendRequest(options, request, secret, signal);
       if (sent.kind === "unreachable") return { result: sent, answer: null };
-      const { answer, wall_ms } = sent;
-      const reading = { schema: z.unknown(), url: request.url, wall_ms, secret };
+      const { answer, wall_ms: wallMs } = sent;
+      const reading = { schema: z.unknown(), url: request.url, wallMs, secret };
       // A success need not be JSON for who asks for the answer as it is.
-      const is_success = answer.status >= 200 && answer.status <= 299 && answer.complete;
-      const result = is_success
+      const isSuccess = answer.status >= 200 && answer.status <= 299 && answer.complete;
+      const result = isSuccess
         ? ({ kind: "ok", status: answer.status, value: null } as const)
         : readAnswer(answer, reading);
       return { result, answer };
@@ -102,14 +102,14 @@ export function createOperationClient(options: OperationClientOptions): Operatio
 }
 
 /** The request of an operation, as `call` sends it. */
-export function operationRequest(base_url: string, row: OperationOf<unknown>, input: OperationInput): ServiceRequest {
+export function operationRequest(baseUrl: string, row: OperationOf<unknown>, input: OperationInput): ServiceRequest {
   const { parameters = {}, query = {}, body } = input;
   const search = new URLSearchParams(Object.entries(query).map(([name, value]) => [name, String(value)])).toString();
   return {
     method: row.method,
-    url: operationUrl(base_url, row.path, parameters) + (search === "" ? "" : `?${search}`),
+    url: operationUrl(baseUrl, row.path, parameters) + (search === "" ? "" : `?${search}`),
     body: body === undefined ? null : JSON.stringify(body),
-    answer_limit_bytes: isList(row) ? LIST_LIMIT_BYTES : RECORD_LIMIT_BYTES,
+    answerLimitBytes: isList(row) ? LIST_LIMIT_BYTES : RECORD_LIMIT_BYTES,
   };
 }
 

@@ -16,20 +16,20 @@ const ASCTIME_DATE = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{
  * @returns milliseconds, 0 for a date gone by, at most `RETRY_AFTER_CAP_MS`; null when nothing intelligible was asked.
  */
 export function parseRetryAfter(
-  retry_after: string | undefined,
+  retryAfter: string | undefined,
   date: string | undefined,
-  wall_ms: number,
+  wallMs: number,
 ): number | null {
-  if (retry_after === undefined || retry_after.length > LONGEST_VALUE) return null;
-  const value = retry_after.trim();
+  if (retryAfter === undefined || retryAfter.length > LONGEST_VALUE) return null;
+  const value = retryAfter.trim();
   if (/^\d+(?:\.\d+)?$/.test(value)) return bounded(Number(value) * 1000);
-  const until_ms = parseHttpDate(value);
-  if (until_ms === null) return null;
-  return bounded(until_ms - (parseHttpDate(date?.trim() ?? "") ?? wall_ms));
+  const untilMs = parseHttpDate(value);
+  if (untilMs === null) return null;
+  return bounded(untilMs - (parseHttpDate(date?.trim() ?? "") ?? wallMs));
 }
 
-function bounded(duration_ms: number): number {
-  return Math.min(RETRY_AFTER_CAP_MS, Math.max(0, Math.ceil(duration_ms)));
+function bounded(durationMs: number): number {
+  return Math.min(RETRY_AFTER_CAP_MS, Math.max(0, Math.ceil(durationMs)));
 }
 
 function parseHttpDate(text: string): number | null {
@@ -39,6 +39,6 @@ function parseHttpDate(text: string): number | null {
   return null;
 }
 
-function valid(time_ms: number): number | null {
-  return Number.isNaN(time_ms) ? null : time_ms;
+function valid(timeMs: number): number | null {
+  return Number.isNaN(timeMs) ? null : timeMs;
 }

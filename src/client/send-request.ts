@@ -7,10 +7,10 @@ import { DEFAULT_TIMEOUTS, TransportError } from "./transport.ts";
 /** A service as requests are sent to it. */
 export interface ServiceAccess {
   /** Address of the service without `/v1`, as `parseServiceUrl` accepts it; a path in it is kept as a prefix. */
-  readonly base_url: string;
+  readonly baseUrl: string;
   readonly transport: Transport;
   readonly clock: Clock;
-  readonly user_agent: string;
+  readonly userAgent: string;
   /** `DEFAULT_TIMEOUTS` unless given. */
   readonly timeouts?: Timeouts;
 }
@@ -22,7 +22,7 @@ export interface ServiceRequest {
   readonly url: string;
   /** JSON text, or null for none. */
   readonly body: string | null;
-  readonly answer_limit_bytes: number;
+  readonly answerLimitBytes: number;
 }
 
 export type SentRequest =
@@ -36,16 +36,16 @@ export type SentRequest =
  */
 export async function sendRequest(
   access: ServiceAccess,
-  { method, url, body, answer_limit_bytes }: ServiceRequest,
+  { method, url, body, answerLimitBytes }: ServiceRequest,
   secret: Secret | null,
   signal: AbortSignal,
 ): Promise<SentRequest> {
   const authorization = secret === null ? null : `Bearer ${secret.reveal()}`;
-  const headers = requestHeaders(access.user_agent, authorization, body !== null);
+  const headers = requestHeaders(access.userAgent, authorization, body !== null);
   const timeouts = access.timeouts ?? DEFAULT_TIMEOUTS;
   try {
-    const answer = await access.transport.send({ method, url, headers, body, timeouts, answer_limit_bytes }, signal);
-    return { kind: "answered", answer, wall_ms: access.clock.wall_ms() };
+    const answer = await access.transport.send({ method, url, headers, body, timeouts, answerLimitBytes }, signal);
+    return { kind: "answered", answer, wall_ms: access.clock.wallMs() };
   } catch (error) {
     return unreachable(error, secret);
   }
@@ -63,14 +63,14 @@ export function unreachable(
 
 /** The headers of every request, in the order they are sent. */
 export function requestHeaders(
-  user_agent: string,
+  userAgent: string,
   authorization: string | null,
-  has_body: boolean,
+  hasBody: boolean,
 ): Readonly<Record<string, string>> {
   return {
     accept: "application/json",
     ...(authorization === null ? {} : { authorization }),
-    "user-agent": user_agent,
-    ...(has_body ? { "content-type": "application/json" } : {}),
+    "user-agent": userAgent,
+    ...(hasBody ? { "content-type": "application/json" } : {}),
   };
 }

@@ -19,8 +19,8 @@ export function createSender(options: UndiciTransportOptions): Transport["send"]
   /** Opens the connection; asks the machine's own certificate store only where Node's does not know the issuer. */
   async function connect(url: URL, proxy: Proxy | null, signal: AbortSignal): Promise<Socket> {
     const extra = usesTls(url, proxy) ? await readAuthorities(options) : [];
-    const open = (with_system: boolean) => {
-      const route: Route = { url, proxy, certificates: trustedCertificates(extra, with_system) };
+    const open = (withSystem: boolean) => {
+      const route: Route = { url, proxy, certificates: trustedCertificates(extra, withSystem) };
       return openConnection(route, signal);
     };
     try {
@@ -45,10 +45,10 @@ export function createSender(options: UndiciTransportOptions): Transport["send"]
 }
 
 /** The last gate before the wire: whatever the configuration let through, no key leaves this machine unencrypted. */
-function safeUrl(text: string, allow_insecure: boolean): URL {
+function safeUrl(text: string, allowInsecure: boolean): URL {
   const url = new URL(text);
   // What may follow the origin is the business of operations, not of this gate.
-  const checked = parseServiceUrl(url.origin, allow_insecure);
+  const checked = parseServiceUrl(url.origin, allowInsecure);
   if (checked.kind === "url") return url;
   throw new TransportError("other", "SERVICE_URL", `${checked.what}; ${checked.fix}`);
 }
@@ -70,8 +70,8 @@ function usesTls(url: URL, proxy: Proxy | null): boolean {
 }
 
 async function readAuthorities(options: UndiciTransportOptions): Promise<readonly string[]> {
-  if (options.ca_file === null) return [];
-  const result = await readCaFile(options.files, options.ca_file);
+  if (options.caFile === null) return [];
+  const result = await readCaFile(options.files, options.caFile);
   if (result.kind === "ca-problem") throw new TransportError("tls", result.code, result.what);
   return result.certificates;
 }

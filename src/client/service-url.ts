@@ -18,9 +18,9 @@ export type ServiceUrlProblem =
 
 /**
  * The base address of a service, checked: https, or http where the key cannot leave the machine (loopback) or
- * `allow_insecure` says that it may. A path is kept as a prefix; the messages never repeat a credential.
+ * `allowInsecure` says that it may. A path is kept as a prefix; the messages never repeat a credential.
  */
-export function parseServiceUrl(text: string, allow_insecure: boolean): ServiceUrl {
+export function parseServiceUrl(text: string, allowInsecure: boolean): ServiceUrl {
   const url = text.length > LONGEST_URL ? null : URL.parse(text);
   if (url === null) return problem("url-invalid", "is not a web address", "write it as https://HOST");
   if (url.protocol !== "https:" && url.protocol !== "http:") {
@@ -39,7 +39,7 @@ export function parseServiceUrl(text: string, allow_insecure: boolean): ServiceU
   if (/\/v1\/?$/.test(url.pathname)) {
     return problem("url-versioned", "ends in /v1, which every request adds", "leave the /v1 out");
   }
-  if (url.protocol === "http:" && !allow_insecure && !isLoopback(url.hostname)) {
+  if (url.protocol === "http:" && !allowInsecure && !isLoopback(url.hostname)) {
     return problem("url-insecure", "would send the API key unencrypted", "use https, or set service.allow_insecure");
   }
   return { kind: "url", url };

@@ -20,19 +20,19 @@ export interface HttpRequest {
   readonly body: string | null;
   readonly timeouts: Timeouts;
   /** Bytes of the answer's body to read at most. */
-  readonly answer_limit_bytes: number;
+  readonly answerLimitBytes: number;
 }
 
 export interface Timeouts {
   /** Finding the host, connecting, proxy and TLS handshake together. */
-  readonly connect_ms: number;
+  readonly connectMs: number;
   /** From the connection to the end of the answer's headers. */
   readonly headers_ms: number;
   /** Everything. */
   readonly total_ms: number;
 }
 
-export const DEFAULT_TIMEOUTS: Timeouts = { connect_ms: 10_000, headers_ms: 15_000, total_ms: 30_000 };
+export const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, headers_ms: 15_000, total_ms: 30_000 };
 
 export interface HttpAnswer {
   readonly status: number;

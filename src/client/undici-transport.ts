@@ -6,7 +6,7 @@ import type { Transport } from "./transport.ts";
 
 export interface UndiciTransportOptions {
   /** PEM file of certificate authorities to trust beside the usual ones; null for none. Read anew for each connection. */
-  readonly ca_file: string | null;
+  readonly caFile: string | null;
   /** See `ProxySettings`. */
   readonly proxy: string | null;
   /** For HTTPS_PROXY, HTTP_PROXY and NO_PROXY. */

@@ -45,7 +45,7 @@ export async function systemTrouble(files: Files, path: string, code: string): P
 }
 
 /** A path that is there but cannot be hashed as it is; undefined for a regular file within the limit. */
-export function unsuitable(path: string, stat: FileStat, limit_bytes: number): Trouble | undefined {
+export function unsuitable(path: string, stat: FileStat, limitBytes: number): Trouble | undefined {
   switch (stat.kind) {
     case "directory":
       return error(
@@ -63,12 +63,12 @@ export function unsuitable(path: string, stat: FileStat, limit_bytes: number): T
     case "file":
       break;
   }
-  return stat.size_bytes <= limit_bytes ? undefined : tooLarge(path, `${stat.size_bytes} bytes`, limit_bytes);
+  return stat.size_bytes <= limitBytes ? undefined : tooLarge(path, `${stat.size_bytes} bytes`, limitBytes);
 }
 
-export function tooLarge(path: string, size: string, limit_bytes: number): Trouble {
+export function tooLarge(path: string, size: string, limitBytes: number): Trouble {
   const remedy = "list only files that configure the robot, or raise the limit in the agent's configuration";
-  return error("file_too_large", path, `Cannot hash ${path}: ${size}, the limit is ${limit_bytes}; ${remedy}`);
+  return error("file_too_large", path, `Cannot hash ${path}: ${size}, the limit is ${limitBytes}; ${remedy}`);
 }
 
 export function unstable(path: string): Trouble {
@@ -99,8 +99,8 @@ export function heldOpen(path: string, processId: number): Trouble {
   };
 }
 
-export function unparseable(path: string, is_empty: boolean): Trouble {
-  const what = is_empty ? "is empty" : "does not parse as what its name says";
+export function unparseable(path: string, isEmpty: boolean): Trouble {
+  const what = isEmpty ? "is empty" : "does not parse as what its name says";
   return {
     id: "file_unparseable",
     severity: "warning",

@@ -80,12 +80,12 @@ export interface CollectOptions {
   /** False for a look at what is there now: still a consistent cut, but writers get no time to finish. */
   readonly settle: boolean;
   /** Called for every chunk that was read. */
-  readonly onProgress?: (done_bytes: number, total_bytes: number) => void;
+  readonly onProgress?: (doneBytes: number, totalBytes: number) => void;
 }
 
 export interface FingerprintLimits extends SettlingLimits {
   /** Of one file. */
-  readonly file_limit_bytes: number;
+  readonly fileLimitBytes: number;
 }
 
 /** The files to read again: those that this process took over from an earlier one and never read, or every file. */
@@ -131,10 +131,10 @@ export function createFingerprinter(
   const settling = createSettling(clock, limits);
   const holders = createHeldOpen(machine);
   const cache = createStatCache();
-  const state = { disk, sightings, cache, limit_bytes: limits.file_limit_bytes };
+  const state = { disk, sightings, cache, limitBytes: limits.fileLimitBytes };
   let last: readonly FileFingerprint[] | undefined;
 
-  const isSuitable = (path: string, stat: FileStat) => unsuitable(path, stat, limits.file_limit_bytes) === undefined;
+  const isSuitable = (path: string, stat: FileStat) => unsuitable(path, stat, limits.fileLimitBytes) === undefined;
 
   /**
    * Looks for programs that have changed files open: at the first sight of a change, when most have closed them already, and where they had
@@ -145,11 +145,11 @@ export function createFingerprinter(
     for (const path of paths) {
       const view = sightings.view(path);
       if (view?.kind !== "seen" || !isSuitable(path, view.stat)) continue;
-      const quiet_ms = sightings.quiet_ms(path);
-      if (quiet_ms < stillMs(limits) && settling.isUnsettled(path)) continue;
+      const quietMs = sightings.quietMs(path);
+      if (quietMs < stillMs(limits) && settling.isUnsettled(path)) continue;
       const isChanged = hashOf(state, cut, path) === undefined && holders.isUnknown(path, view.stat);
       const isHeld = holders.holder(path) !== undefined;
-      if (isHeld || (isChanged && quiet_ms < HELD_OPEN_LIMIT_MS)) targets.set(path, view.stat);
+      if (isHeld || (isChanged && quietMs < HELD_OPEN_LIMIT_MS)) targets.set(path, view.stat);
     }
     if (targets.size === 0) return;
     await holders.look(targets);
@@ -162,12 +162,12 @@ export function createFingerprinter(
     return unsettled(paths, (path) => {
       const view = sightings.view(path);
       if (view?.kind === "hidden") settling.clear(path);
-      const is_known = hashOf(state, cut, path) !== undefined;
-      const is_hopeless = view?.kind === "seen" && !isSuitable(path, view.stat);
-      if (is_known || is_hopeless) return 0;
+      const isKnown = hashOf(state, cut, path) !== undefined;
+      const isHopeless = view?.kind === "seen" && !isSuitable(path, view.stat);
+      if (isKnown || isHopeless) return 0;
       if (view?.kind === "seen") prepareToParse(path, view.stat.size_bytes);
-      const unrest_ms = settling.unrest_ms(path, sightings.quiet_ms(path));
-      if (unrest_ms > 0 || view?.kind !== "seen") return unrest_ms;
+      const unrestMs = settling.unrestMs(path, sightings.quietMs(path));
+      if (unrestMs > 0 || view?.kind !== "seen") return unrestMs;
       return holders.waitMs(path, view.stat);
     });
   }
@@ -176,18 +176,18 @@ export function createFingerprinter(
   function waitForSense(paths: readonly string[], cut: Cut): Collected | undefined {
     return unsettled(paths, (path) => {
       const hashed = hashOf(state, cut, path);
-      if (hashed?.suspect === true) return settling.suspicion_ms(path, hashed.sha256, sightings.quiet_ms(path));
+      if (hashed?.suspect === true) return settling.suspicionMs(path, hashed.sha256, sightings.quietMs(path));
       settling.clear(path);
       return 0;
     });
   }
 
   /** How long to pause so that the timestamps of files that must be read now can tell the next write from the last one. */
-  function breath_ms(paths: readonly string[], cut: Cut): number {
+  function breathMs(paths: readonly string[], cut: Cut): number {
     const pauses = paths.map((path) => {
       const view = sightings.view(path);
       if (view?.kind !== "seen" || !isSuitable(path, view.stat)) return 0;
-      return hashOf(state, cut, path) === undefined ? RACY_MS + 1 - sightings.quiet_ms(path) : 0;
+      return hashOf(state, cut, path) === undefined ? RACY_MS + 1 - sightings.quietMs(path) : 0;
     });
     return Math.ceil(Math.max(0, ...pauses));
   }
@@ -199,7 +199,7 @@ export function createFingerprinter(
       paths.map(async (path) => {
         const view = sightings.view(path);
         if (view?.kind === "hidden") return systemTrouble(disk, path, view.code);
-        return view === undefined ? undefined : unsuitable(path, view.stat, limits.file_limit_bytes);
+        return view === undefined ? undefined : unsuitable(path, view.stat, limits.fileLimitBytes);
       }),
     );
     return troubles.filter((trouble) => trouble !== undefined);
@@ -224,7 +224,7 @@ export function createFingerprinter(
     const digest = configurationDigest(fingerprints.map(({ sha256 }) => sha256));
     return {
       kind: "snapshot",
-      snapshot: { digest, files: fingerprints, read_bytes: cut.read_bytes },
+      snapshot: { digest, files: fingerprints, read_bytes: cut.readBytes },
       warnings: atIndex(warnings, files),
     };
   }
@@ -244,7 +244,7 @@ export function createFingerprinter(
       const cut = createCut();
       const wait = (waiting: typeof waitForRest) => (settle ? waiting(paths, cut) : undefined);
 
-      settling.resume(sightings.unwatched_ms());
+      settling.resume(sightings.unwatchedMs());
       await sightings.look(paths, signal);
       if (settle) await lookForWriters(paths, cut, signal);
       for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -252,17 +252,17 @@ export function createFingerprinter(
         const unsettledFiles = wait(waitForRest);
         if (unsettledFiles !== undefined) return unsettledFiles;
 
-        const pause_ms = breath_ms(paths, cut);
-        if (pause_ms === 0) {
+        const pauseMs = breathMs(paths, cut);
+        if (pauseMs === 0) {
           const reading = await readMissing(state, cut, paths, options);
           const troubles = [...(await troublesOf(paths)), ...reading.troubles];
           if (troubles.length > 0) {
             for (const path of paths) settling.restart(path);
             return { kind: "refused", findings: atIndex(troubles, files) };
           }
-          if (!reading.has_read) return wait(waitForSense) ?? conclude(files, cut);
+          if (!reading.hasRead) return wait(waitForSense) ?? conclude(files, cut);
         } else {
-          await clock.sleep(pause_ms, signal);
+          await clock.sleep(pauseMs, signal);
         }
         // Every hash was taken before this look, so if every file still is as hashed, they all were at this moment.
         await sightings.look(paths, signal);
@@ -270,7 +270,7 @@ export function createFingerprinter(
       const unsettledFiles = wait(waitForRest);
       if (unsettledFiles !== undefined) return unsettledFiles;
       // Whoever writes without end must not keep the changes of the other files from being registered.
-      const isWritten = (path: string) => sightings.quiet_ms(path) < stillMs(limits);
+      const isWritten = (path: string) => sightings.quietMs(path) < stillMs(limits);
       const { troubles } = await readMissing(state, cut, paths, options, isWritten);
       await sightings.look(paths, signal);
       const moved = paths.filter((path) => hashOf(state, cut, path) === undefined);
@@ -306,12 +306,12 @@ export function createFingerprinter(
   };
 }
 
-function unsettled(paths: readonly string[], wait_ms: (path: string) => number): Collected | undefined {
-  const waits = paths.map((path) => ({ path, wait_ms: Math.ceil(wait_ms(path)) })).filter((wait) => wait.wait_ms > 0);
+function unsettled(paths: readonly string[], waitMs: (path: string) => number): Collected | undefined {
+  const waits = paths.map((path) => ({ path, waitMs: Math.ceil(waitMs(path)) })).filter((wait) => wait.waitMs > 0);
   if (waits.length === 0) return undefined;
   return {
     kind: "unsettled",
-    wait_ms: Math.max(...waits.map((wait) => wait.wait_ms)),
+    wait_ms: Math.max(...waits.map((wait) => wait.waitMs)),
     paths: waits.map(({ path }) => path),
   };
 }

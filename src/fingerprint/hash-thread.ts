@@ -41,7 +41,7 @@ export async function startHashThread(): Promise<HashThread | undefined> {
 function converse(worker: Worker): HashThread {
   const waiting = new Map<number, PromiseWithResolvers<string>>();
   let lost: HashThreadLost | undefined;
-  let next_id = 0;
+  let nextId = 0;
 
   worker.on("message", ({ id, sha256 }: Reply) => {
     waiting.get(id)?.resolve(sha256);
@@ -65,7 +65,7 @@ function converse(worker: Worker): HashThread {
 
   return {
     start() {
-      const id = next_id++;
+      const id = nextId++;
       return {
         async update(bytes) {
           await ask({ id, bytes });

@@ -75,19 +75,19 @@ interface Hashers {
 export async function hashFiles(files: Files, requests: readonly HashRequest[], options: HashOptions): Promise<void> {
   // The largest first, so that none is left alone at the end.
   const queue = [...requests].sort((one, other) => other.expected.size_bytes - one.expected.size_bytes);
-  const largest_bytes = queue[0]?.expected.size_bytes ?? 0;
-  const total_bytes = queue.reduce((total, { expected }) => total + expected.size_bytes, 0);
-  const chunk_bytes = Math.min(CHUNK_BYTES, Math.max(SMALLEST_CHUNK_BYTES, largest_bytes));
-  const run = () => drain(files, queue, localHashers(chunk_bytes), options);
+  const largestBytes = queue[0]?.expected.size_bytes ?? 0;
+  const totalBytes = queue.reduce((total, { expected }) => total + expected.size_bytes, 0);
+  const chunkBytes = Math.min(CHUNK_BYTES, Math.max(SMALLEST_CHUNK_BYTES, largestBytes));
+  const run = () => drain(files, queue, localHashers(chunkBytes), options);
 
-  const is_worth_it = total_bytes - largest_bytes >= WORTH_A_THREAD_BYTES && availableParallelism() > 1;
-  const thread = is_worth_it ? await (options.startThread ?? startHashThread)() : undefined;
+  const isWorthIt = totalBytes - largestBytes >= WORTH_A_THREAD_BYTES && availableParallelism() > 1;
+  const thread = isWorthIt ? await (options.startThread ?? startHashThread)() : undefined;
   if (thread === undefined) {
     await everyLane(repeat(Math.min(LANES, queue.length), run));
     return;
   }
   try {
-    const runThere = () => drain(files, queue, sharedHashers(thread, chunk_bytes), options);
+    const runThere = () => drain(files, queue, sharedHashers(thread, chunkBytes), options);
     await everyLane([...repeat(LANES_BESIDE_THREAD, run), ...repeat(LANES_OF_THREAD, runThere)]);
     // What a lost thread put back after this thread was done.
     await run();
@@ -96,7 +96,7 @@ export async function hashFiles(files: Files, requests: readonly HashRequest[], 
   }
 }
 
-function localHashers(chunk_bytes: number): Hashers {
+function localHashers(chunkBytes: number): Hashers {
   return {
     start() {
       const hash = createHash("sha256");
@@ -107,12 +107,12 @@ function localHashers(chunk_bytes: number): Hashers {
         digest: () => hash.digest("hex"),
       };
     },
-    buffers: [new Uint8Array(chunk_bytes), new Uint8Array(chunk_bytes)],
+    buffers: [new Uint8Array(chunkBytes), new Uint8Array(chunkBytes)],
   };
 }
 
-function sharedHashers(thread: HashThread, chunk_bytes: number): Hashers {
-  const buffer = () => new Uint8Array(new SharedArrayBuffer(chunk_bytes));
+function sharedHashers(thread: HashThread, chunkBytes: number): Hashers {
+  const buffer = () => new Uint8Array(new SharedArrayBuffer(chunkBytes));
   return { start: thread.start, buffers: [buffer(), buffer()] };
 }
 

@@ -62,7 +62,7 @@ export function createHeldOpen(machine: { readonly files: Files; readonly clock:
           holdings.delete(path);
           closed.set(path, stat);
         } else {
-          const sinceMs = holdingOf(path, stat)?.sinceMs ?? clock.monotonic_ms();
+          const sinceMs = holdingOf(path, stat)?.sinceMs ?? clock.monotonicMs();
           holdings.set(path, { processId, stat, sinceMs });
         }
       }
@@ -70,7 +70,7 @@ export function createHeldOpen(machine: { readonly files: Files; readonly clock:
     waitMs(path, stat) {
       const holding = holdingOf(path, stat);
       if (holding === undefined) return 0;
-      const waitedMs = clock.monotonic_ms() - holding.sinceMs;
+      const waitedMs = clock.monotonicMs() - holding.sinceMs;
       const pauseMs = Math.max(FIRST_PAUSE_MS, waitedMs * PAUSE_SHARE);
       return Math.max(0, Math.min(pauseMs, HELD_OPEN_LIMIT_MS - waitedMs));
     },

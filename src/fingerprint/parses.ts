@@ -30,10 +30,10 @@ const FORMATS: ReadonlyMap<string, Format> = new Map([
 ]);
 
 /** True when `parses` has an opinion about such a file. */
-export function isParsable(path: string, size_bytes: number): boolean {
+export function isParsable(path: string, sizeBytes: number): boolean {
   const format = formatOf(path);
-  if (format === undefined || size_bytes === 0) return false;
-  return size_bytes <= (format === "yaml" ? YAML_LIMIT_BYTES : TEXT_LIMIT_BYTES);
+  if (format === undefined || sizeBytes === 0) return false;
+  return sizeBytes <= (format === "yaml" ? YAML_LIMIT_BYTES : TEXT_LIMIT_BYTES);
 }
 
 /**
@@ -57,8 +57,8 @@ export async function parses(path: string, content: Uint8Array): Promise<boolean
 }
 
 /** Loads what `parses` will need for such a file, while it is waited for: the parser of YAML takes 8 ms. The caller sets its timer first. */
-export function prepareToParse(path: string, size_bytes: number): void {
-  if (formatOf(path) === "yaml" && isParsable(path, size_bytes)) setImmediate(() => void loadYaml());
+export function prepareToParse(path: string, sizeBytes: number): void {
+  if (formatOf(path) === "yaml" && isParsable(path, sizeBytes)) setImmediate(() => void loadYaml());
 }
 
 function formatOf(path: string): Format | undefined {

@@ -12,13 +12,13 @@ import type { Hashed, StatCache } from "./stat-cache.ts";
 /** What one collect has read so far. */
 export interface Cut {
   readonly hashes: Map<string, Hashed>;
-  read_bytes: number;
+  readBytes: number;
   /** What the files that it set out to read held together. */
-  wanted_bytes: number;
+  wantedBytes: number;
 }
 
 export function createCut(): Cut {
-  return { hashes: new Map(), read_bytes: 0, wanted_bytes: 0 };
+  return { hashes: new Map(), readBytes: 0, wantedBytes: 0 };
 }
 
 /** Where hashes and looks are kept between collects. */
@@ -26,7 +26,7 @@ interface Memory {
   readonly disk: Files;
   readonly sightings: Sightings;
   readonly cache: StatCache;
-  readonly limit_bytes: number;
+  readonly limitBytes: number;
 }
 
 /** The hash of the file as the last look showed it, from this collect or trusted from an earlier one. */
@@ -51,19 +51,19 @@ export async function readMissing(
   paths: readonly string[],
   { signal, onProgress }: CollectOptions,
   isRestless: (path: string) => boolean = () => false,
-): Promise<{ readonly has_read: boolean; readonly troubles: readonly Trouble[] }> {
+): Promise<{ readonly hasRead: boolean; readonly troubles: readonly Trouble[] }> {
   const requests = paths
     .map((path) => requestFor(memory, cut, path, isRestless(path)))
     .filter((request) => request !== undefined);
-  if (requests.length === 0) return { has_read: false, troubles: [] };
+  if (requests.length === 0) return { hasRead: false, troubles: [] };
   const troubles: Trouble[] = [];
-  cut.wanted_bytes += requests.reduce((total, { expected }) => total + expected.size_bytes, 0);
+  cut.wantedBytes += requests.reduce((total, { expected }) => total + expected.size_bytes, 0);
 
   await hashFiles(memory.disk, requests, {
     signal,
     onBytes(count) {
-      cut.read_bytes += count;
-      onProgress?.(Math.min(cut.read_bytes, cut.wanted_bytes), cut.wanted_bytes);
+      cut.readBytes += count;
+      onProgress?.(Math.min(cut.readBytes, cut.wantedBytes), cut.wantedBytes);
     },
     async onResult(request, result) {
       switch (result.kind) {
@@ -83,18 +83,18 @@ export async function readMissing(
       }
     },
   });
-  return { has_read: true, troubles };
+  return { hasRead: true, troubles };
 }
 
 function requestFor(memory: Memory, cut: Cut, path: string, ofOneMoment: boolean): HashRequest | undefined {
   const view = memory.sightings.view(path);
-  if (view?.kind !== "seen" || unsuitable(path, view.stat, memory.limit_bytes) !== undefined) return undefined;
+  if (view?.kind !== "seen" || unsuitable(path, view.stat, memory.limitBytes) !== undefined) return undefined;
   if (hashOf(memory, cut, path) !== undefined) return undefined;
   return {
     path,
     expected: view.stat,
     keep: isParsable(path, view.stat.size_bytes),
-    limitBytes: memory.limit_bytes,
+    limitBytes: memory.limitBytes,
     ofOneMoment,
   };
 }

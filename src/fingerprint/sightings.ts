@@ -29,11 +29,11 @@ export interface Sightings {
    * Milliseconds that the path had been as it is, at the last look: by its own timestamps against the wall clock, or because
    * this process has seen it so, whichever proves more.
    */
-  quiet_ms(path: string): number;
+  quietMs(path: string): number;
   /** True when every change after the last look shows in a stat: what is read then stands for the file until its stat moves. */
   isTrustworthy(path: string): boolean;
   /** Milliseconds since the last look at any path. */
-  unwatched_ms(): number;
+  unwatchedMs(): number;
   /** Forgets every path but these. */
   retain(paths: ReadonlySet<string>): void;
 }
@@ -49,8 +49,8 @@ interface Sighting {
 }
 
 interface Instant {
-  readonly monotonic_ms: number;
-  wall_ms: number;
+  readonly monotonicMs: number;
+  wallMs: number;
 }
 
 /** The wall clock ran ahead of the monotonic one by more than slewing explains: somebody set it. */
@@ -58,14 +58,14 @@ const STEP_MS = 100;
 
 export function createSightings({ files, clock }: { readonly files: Files; readonly clock: Clock }): Sightings {
   const sightings = new Map<string, Sighting>();
-  let last: Instant = { monotonic_ms: clock.monotonic_ms(), wall_ms: clock.wall_ms() };
+  let last: Instant = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
   /** Timestamps before this wall time are older than they seem, by an unknown part of a step of the clock. */
-  let misdated_before_ms = Number.NEGATIVE_INFINITY;
+  let misdatedBeforeMs = Number.NEGATIVE_INFINITY;
 
   function now(): Instant {
-    const instant = { monotonic_ms: clock.monotonic_ms(), wall_ms: clock.wall_ms() };
-    if (instant.wall_ms - last.wall_ms - (instant.monotonic_ms - last.monotonic_ms) > STEP_MS) {
-      misdated_before_ms = instant.wall_ms;
+    const instant = { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
+    if (instant.wallMs - last.wallMs - (instant.monotonicMs - last.monotonicMs) > STEP_MS) {
+      misdatedBeforeMs = instant.wallMs;
     }
     last = instant;
     return instant;
@@ -75,31 +75,31 @@ export function createSightings({ files, clock }: { readonly files: Files; reado
     const before: Instant = { ...now() };
     const view = await viewOf(files, path);
     const after = now();
-    if (after.wall_ms < before.wall_ms) before.wall_ms = after.wall_ms;
+    if (after.wallMs < before.wallMs) before.wallMs = after.wallMs;
     const previous = sightings.get(path);
     if (previous !== undefined && sameView(previous.view, view)) {
       sightings.set(path, { ...previous, seen: before });
       return;
     }
-    const changed_after_ms = previous?.seen.monotonic_ms ?? Number.NEGATIVE_INFINITY;
-    sightings.set(path, { view, since_ms: clock.monotonic_ms(), seen: before, changed_after_ms });
+    const changedAfterMs = previous?.seen.monotonicMs ?? Number.NEGATIVE_INFINITY;
+    sightings.set(path, { view, since_ms: clock.monotonicMs(), seen: before, changed_after_ms: changedAfterMs });
   }
 
-  function quiet_ms(path: string): number {
+  function quietMs(path: string): number {
     const sighting = sightings.get(path);
     if (sighting === undefined) return 0;
-    const { view, since_ms, seen, changed_after_ms } = sighting;
-    const seen_ms = Math.max(0, seen.monotonic_ms - since_ms);
-    if (view.kind === "hidden") return seen_ms;
-    const changed_ns = changedAt_ns(view.stat);
+    const { view, since_ms: sinceMs, seen, changed_after_ms: changedAfterMs } = sighting;
+    const seenMs = Math.max(0, seen.monotonicMs - sinceMs);
+    if (view.kind === "hidden") return seenMs;
+    const changedNs = changedAt_ns(view.stat);
     // Any moment of what the timestamp rounds to: meanwhile the file may change without a sign of it.
-    const coarseness_ms = coarsenessOf_ms(view.stat);
-    const changed_ms = Number(changed_ns / 1000n) / 1000 + coarseness_ms;
-    const watched_ms = seen_ms - coarseness_ms;
-    if (changed_ms < misdated_before_ms) return watched_ms;
+    const coarsenessMs = coarsenessOf_ms(view.stat);
+    const changedMs = Number(changedNs / 1000n) / 1000 + coarsenessMs;
+    const watchedMs = seenMs - coarsenessMs;
+    if (changedMs < misdatedBeforeMs) return watchedMs;
     // The clock of a file server may be behind; a change that was seen to happen is no older than that.
-    const dated_ms = Math.min(seen.wall_ms - changed_ms, seen.monotonic_ms - changed_after_ms);
-    return Math.max(watched_ms, dated_ms);
+    const datedMs = Math.min(seen.wallMs - changedMs, seen.monotonicMs - changedAfterMs);
+    return Math.max(watchedMs, datedMs);
   }
 
   return {
@@ -109,12 +109,12 @@ export function createSightings({ files, clock }: { readonly files: Files; reado
       signal?.throwIfAborted();
     },
     view: (path) => sightings.get(path)?.view,
-    quiet_ms,
+    quietMs,
     isTrustworthy(path) {
       const view = sightings.get(path)?.view;
-      return view?.kind === "hidden" || (view !== undefined && quiet_ms(path) > racyWindow_ms(view.stat));
+      return view?.kind === "hidden" || (view !== undefined && quietMs(path) > racyWindow_ms(view.stat));
     },
-    unwatched_ms: () => clock.monotonic_ms() - last.monotonic_ms,
+    unwatchedMs: () => clock.monotonicMs() - last.monotonicMs,
     retain(paths) {
       for (const path of sightings.keys()) if (!paths.has(path)) sightings.delete(path);
     },
@@ -161,8 +161,8 @@ function hidden(error: unknown): View {
   return { kind: "hidden", code };
 }
 
-function changedAt_ns({ mtime_ns, ctime_ns }: FileStat): bigint {
-  return mtime_ns > ctime_ns ? mtime_ns : ctime_ns;
+function changedAt_ns({ mtime_ns: mtimeNs, ctime_ns: ctimeNs }: FileStat): bigint {
+  return mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
 }
 
 /**
@@ -172,13 +172,13 @@ function changedAt_ns({ mtime_ns, ctime_ns }: FileStat): bigint {
  */
 function coarsenessOf_ms(stat: FileStat): number {
   if (stat.ctime_ns % HUNDREDTH_NS !== 0n) return 0;
-  const changed_ns = changedAt_ns(stat);
-  if (changed_ns % (2n * SECOND_NS) === 0n) return 2000;
-  return changed_ns % SECOND_NS === 0n ? 1000 : 0;
+  const changedNs = changedAt_ns(stat);
+  if (changedNs % (2n * SECOND_NS) === 0n) return 2000;
+  return changedNs % SECOND_NS === 0n ? 1000 : 0;
 }
 
 /** How long a file must have been as it is before what is read of it may be trusted. */
-function racyWindow_ms({ mtime_ns, ctime_ns }: FileStat): number {
-  const hasWholeSeconds = mtime_ns % SECOND_NS === 0n || ctime_ns % SECOND_NS === 0n;
+function racyWindow_ms({ mtime_ns: mtimeNs, ctime_ns: ctimeNs }: FileStat): number {
+  const hasWholeSeconds = mtimeNs % SECOND_NS === 0n || ctimeNs % SECOND_NS === 0n;
   return hasWholeSeconds ? RACY_WHOLE_SECONDS_MS : RACY_MS;
 }

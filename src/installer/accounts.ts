@@ -10,9 +10,9 @@ export function findAccount(passwd: string, name: string): Account | null {
     .split("\n")
     .map((line) => line.split(":"))
     .find(([first]) => first === name);
-  const user_id = parseId(fields?.[2]);
-  const group_id = parseId(fields?.[3]);
-  return user_id === null || group_id === null ? null : { user_id, group_id };
+  const userId = parseId(fields?.[2]);
+  const groupId = parseId(fields?.[3]);
+  return userId === null || groupId === null ? null : { user_id: userId, group_id: groupId };
 }
 
 function parseId(field: string | undefined): number | null {

@@ -117,10 +117,10 @@ async function accessFor(
   { mode, owner }: { readonly mode: number; readonly owner: Owner },
   { system }: Site,
 ): Promise<Access> {
-  if (owner === "root") return { mode, user_id: 0, group_id: 0 };
+  if (owner === "root") return { mode, userId: 0, groupId: 0 };
   const account = await system.findUser();
   if (account === null) throw new DiskError("its owner, the service user, is not there", "/etc/passwd");
-  return { mode, user_id: account.user_id, group_id: account.group_id };
+  return { mode, userId: account.user_id, groupId: account.group_id };
 }
 
 async function startIfConfigured(unit: string, system: System): Promise<ServiceOutcome> {
@@ -134,7 +134,7 @@ async function startIfConfigured(unit: string, system: System): Promise<ServiceO
 }
 
 async function restart(
-  { unit, was_well }: Extract<Step, { readonly kind: "restart" }>,
+  { unit, wasWell }: Extract<Step, { readonly kind: "restart" }>,
   system: System,
 ): Promise<ServiceOutcome> {
   try {
@@ -142,7 +142,7 @@ async function restart(
     return { kind: "restarted" };
   } catch (error) {
     const reason = reasonOfError(error);
-    if (was_well) throw new RestartFailed(reason, { cause: error });
+    if (wasWell) throw new RestartFailed(reason, { cause: error });
     return { kind: "start-failed", reason };
   }
 }

@@ -33,12 +33,12 @@ export function piecesOf(content: Content, host: Disk): Pieces {
 
 export async function measure(content: Content, host: Disk): Promise<Measured> {
   const hash = createHash("sha256");
-  let size_bytes = 0;
+  let sizeBytes = 0;
   for await (const piece of piecesOf(content, host)) {
     hash.update(piece);
-    size_bytes += piece.byteLength;
+    sizeBytes += piece.byteLength;
   }
-  return { content, sha256: hash.digest("hex"), size_bytes };
+  return { content, sha256: hash.digest("hex"), size_bytes: sizeBytes };
 }
 
 /** Hex SHA-256 of a file in the tree. */

@@ -11,8 +11,8 @@ export interface Disk {
   look(path: string): Promise<Sight>;
   /** As `look`, of what a link in the last component leads to. */
   lookThrough(path: string): Promise<Sight>;
-  /** At most `length_bytes` of a regular file from `position` on; fewer where it ends. Follows links. */
-  readPart(path: string, position: number, length_bytes: number): Promise<Uint8Array>;
+  /** At most `lengthBytes` of a regular file from `position` on; fewer where it ends. Follows links. */
+  readPart(path: string, position: number, lengthBytes: number): Promise<Uint8Array>;
   /** The whole of a regular file in pieces. */
   pieces(path: string): AsyncIterable<Uint8Array>;
   /** Names in the folder, unordered. */
@@ -40,13 +40,13 @@ export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 /** Who may do what with a file; the mode is 0o7777. */
 export interface Access {
   readonly mode: number;
-  readonly user_id: number;
-  readonly group_id: number;
+  readonly userId: number;
+  readonly groupId: number;
 }
 
 export type Sight =
   | { readonly kind: "absent" }
-  | ({ readonly kind: "file"; readonly size_bytes: number } & Access)
+  | ({ readonly kind: "file"; readonly sizeBytes: number } & Access)
   | ({ readonly kind: "directory" } & Access)
   | { readonly kind: "link"; readonly target: string }
   /** A device, a socket, a FIFO. */
@@ -66,11 +66,11 @@ export class DiskError extends Error {
 }
 
 /** What a file says that is read whole. Null where there is none, or something that is no file. */
-export async function readText(disk: Disk, path: string, limit_bytes: number): Promise<string | "too-large" | null> {
+export async function readText(disk: Disk, path: string, limitBytes: number): Promise<string | "too-large" | null> {
   const sight = await disk.lookThrough(path);
   if (sight.kind !== "file") return null;
-  const bytes = await disk.readPart(path, 0, limit_bytes + 1);
-  return bytes.byteLength > limit_bytes ? "too-large" : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
+  const bytes = await disk.readPart(path, 0, limitBytes + 1);
+  return bytes.byteLength > limitBytes ? "too-large" : new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
 /** True where the error is a failed system call with one of the codes. */

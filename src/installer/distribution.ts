@@ -39,22 +39,22 @@ const SHEBANG = /^#![^\n]*\n/;
 /**
  * Finds what to install: the program that is running.
  *
- * @param program_path the launcher, in dist/ or in an installation; links followed.
+ * @param programPath the launcher, in dist/ or in an installation; links followed.
  * @throws DiskError where files of it cannot be read.
  */
-export async function findDistribution(host: Disk, program_path: string): Promise<Distribution | InstallerProblem> {
-  const folder = dirname(program_path);
-  const is_launcher = [NAME, `${NAME}.cjs`].includes(basename(program_path));
-  if (!is_launcher || (await host.look(join(folder, "lib"))).kind !== "directory") {
+export async function findDistribution(host: Disk, programPath: string): Promise<Distribution | InstallerProblem> {
+  const folder = dirname(programPath);
+  const isLauncher = [NAME, `${NAME}.cjs`].includes(basename(programPath));
+  if (!isLauncher || (await host.look(join(folder, "lib"))).kind !== "directory") {
     return refusal({
       code: "not-built",
       what: "this runs from its sources, and only the built program can be installed",
-      where: program_path,
+      where: programPath,
       fix: `npm run build, then: dist/${NAME}.cjs install`,
     });
   }
-  const launcher = await readText(host, program_path, TEXT_LIMIT_BYTES);
-  if (launcher === null || launcher === "too-large" || !SHEBANG.test(launcher)) return incomplete(program_path);
+  const launcher = await readText(host, programPath, TEXT_LIMIT_BYTES);
+  if (launcher === null || launcher === "too-large" || !SHEBANG.test(launcher)) return incomplete(programPath);
 
   const files = new Map<string, Measured>();
   const ahead = [`${NAME}.cjs`];
@@ -75,8 +75,8 @@ export async function findDistribution(host: Disk, program_path: string): Promis
     texts.set(name, text);
     files.set(name, await measure({ kind: "text", text }, host));
   }
-  const { service: service_name, first_boot: first_boot_name } = SHARED;
-  const units = { service: texts.get(service_name) ?? "", first_boot: texts.get(first_boot_name) ?? "" };
+  const { service: serviceName, first_boot: firstBootName } = SHARED;
+  const units = { service: texts.get(serviceName) ?? "", first_boot: texts.get(firstBootName) ?? "" };
   return { kind: "distribution", launcher: launcher.replace(SHEBANG, ""), files, units };
 }
 

@@ -52,15 +52,15 @@ function parseList(lines: readonly string[]): AccessList | null {
  *
  * @returns entries for `setfacl --no-mask --modify`.
  */
-export function grantEntries(list: AccessList, user_id: number, wanted: Permissions): readonly string[] {
-  const key = `u:${user_id}`;
-  const old_mask = list.mask ?? list.group;
+export function grantEntries(list: AccessList, userId: number, wanted: Permissions): readonly string[] {
+  const key = `u:${userId}`;
+  const oldMask = list.mask ?? list.group;
   const others = [["g:", list.group] as const, ...list.named].filter(([each]) => each !== key);
-  const mine = ((list.named.get(key) ?? 0) & old_mask) | wanted;
-  const mask = old_mask | mine;
+  const mine = ((list.named.get(key) ?? 0) & oldMask) | wanted;
+  const mask = oldMask | mine;
   const cut = others
-    .filter(([, permissions]) => (permissions & mask) !== (permissions & old_mask))
-    .map(([each, permissions]) => entry(each, permissions & old_mask));
+    .filter(([, permissions]) => (permissions & mask) !== (permissions & oldMask))
+    .map(([each, permissions]) => entry(each, permissions & oldMask));
   return [entry(key, mine), ...cut, entry("m:", mask)];
 }
 
@@ -68,15 +68,15 @@ export function grantEntries(list: AccessList, user_id: number, wanted: Permissi
  * The default list that a folder needs so that the user can read what is made in it. Where a folder has one the umask no longer counts,
  * so a new one is as closed to group and others as the file is that is there.
  */
-export function defaultEntries(list: AccessList | null, user_id: number, like_mode: number): readonly string[] {
-  if (list !== null) return grantEntries(list, user_id, READ).map((each) => `d:${each}`);
-  const group = withEntering((like_mode >> 3) & 7);
-  const other = withEntering(like_mode & 7);
+export function defaultEntries(list: AccessList | null, userId: number, likeMode: number): readonly string[] {
+  if (list !== null) return grantEntries(list, userId, READ).map((each) => `d:${each}`);
+  const group = withEntering((likeMode >> 3) & 7);
+  const other = withEntering(likeMode & 7);
   const entries = [
     entry("u:", 7),
     entry("g:", group),
     entry("o:", other),
-    entry(`u:${user_id}`, READ),
+    entry(`u:${userId}`, READ),
     entry("m:", group | READ),
   ];
   return entries.map((each) => `d:${each}`);

@@ -48,8 +48,8 @@ function holdsUnlike(folder: EntryHandle, { stat }: EntryHandle): boolean {
 }
 
 /** As all user databases of the machine have it (getent(1)). */
-async function findHome({ runProgram }: GrantMachine, user_id: number): Promise<string | null> {
-  const result = await runProgram(["getent", "passwd", String(user_id)], { limit_ms: LOOK_UP_LIMIT_MS });
+async function findHome({ runProgram }: GrantMachine, userId: number): Promise<string | null> {
+  const result = await runProgram(["getent", "passwd", String(userId)], { limitMs: LOOK_UP_LIMIT_MS });
   const home = result.kind === "ended" ? (result.stdout.split(":")[5] ?? "") : "";
   return home.startsWith("/") ? home : null;
 }

@@ -18,10 +18,10 @@ export interface KeyToGive {
  * @param account the user that the agent is. @param next the one that it becomes.
  * @returns null where the file stays whose it is: also where somebody but root could have put it there.
  */
-export function planKey(key_file: string | null, account: Account, next: Account, people: People): KeyToGive | null {
-  if (key_file === null || next.user_id === account.user_id) return null;
+export function planKey(keyFile: string | null, account: Account, next: Account, people: People): KeyToGive | null {
+  if (keyFile === null || next.user_id === account.user_id) return null;
   using stack = new DisposableStack();
-  const key = openKey(key_file, people, stack);
+  const key = openKey(keyFile, people, stack);
   if (key === null) return null;
   const { stat, path } = key;
   // Somebody else's key is no key of the agent's.
@@ -32,19 +32,22 @@ export function planKey(key_file: string | null, account: Account, next: Account
 /** Given on from one user to the next, it goes back to the first one. */
 export function chainGiven(known: GrantRecord["given"], given: KeyToGive["given"]): KeyToGive["given"] {
   if (known === null || known.path !== given.path || known.to_user_id !== given.from_user_id) return given;
-  const { from_user_id, from_group_id } = known;
-  return { ...given, from_user_id, from_group_id };
+  const { from_user_id: fromUserId, from_group_id: fromGroupId } = known;
+  return { ...given, from_user_id: fromUserId, from_group_id: fromGroupId };
 }
 
 /** @throws Node system errors. */
-export function giveKey({ path, from_group_id, to_user_id }: KeyToGive["given"], people: People): void {
+export function giveKey(
+  { path, from_group_id: fromGroupId, to_user_id: toUserId }: KeyToGive["given"],
+  people: People,
+): void {
   using stack = new DisposableStack();
   const key = openKey(path, people, stack);
-  if (key !== null) chownSync(`/proc/self/fd/${key.descriptor}`, to_user_id, from_group_id);
+  if (key !== null) chownSync(`/proc/self/fd/${key.descriptor}`, toUserId, fromGroupId);
 }
 
 /** What lies in a person's folder that person could have put in the key's place, such as a link to a file of root's: it is not given away. */
 function openKey(path: string, people: People, stack: DisposableStack): EntryHandle | null {
   const way = walkTrusted(path, people, stack);
-  return way.kind === "way" && way.file.sent_by === null ? way.file.handle : null;
+  return way.kind === "way" && way.file.sentBy === null ? way.file.handle : null;
 }

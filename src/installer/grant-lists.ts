@@ -15,7 +15,7 @@ export interface Listed {
 export type ReadLists =
   | { readonly kind: "lists"; readonly of: ReadonlyMap<string, Listed> }
   /** @property of_machine no entry's lists can be read here. */
-  | { readonly kind: "refused"; readonly what: string; readonly fix: string; readonly of_machine: boolean };
+  | { readonly kind: "refused"; readonly what: string; readonly fix: string; readonly ofMachine: boolean };
 
 const HANDLES_AT_ONCE = 32;
 
@@ -28,7 +28,7 @@ export async function readLists(runProgram: RunProgram, handles: readonly EntryH
     const words = ["getfacl", "--omit-header", "--absolute-names", "--numeric", "--no-effective", "--", ...shown];
     const result = await runProgram(words, { descriptors: some.map(({ descriptor }) => descriptor) });
     if (result.kind === "missing") return refuse("this machine has no getfacl and setfacl", true);
-    if (result.kind !== "ended" || result.exit_code !== 0) return refuse("getfacl cannot read the access lists");
+    if (result.kind !== "ended" || result.exitCode !== 0) return refuse("getfacl cannot read the access lists");
     const blocks = result.stdout.split("\n\n");
     for (const [index, { path }] of some.entries()) {
       const text = `${blocks[index] ?? ""}\n`;
@@ -40,11 +40,11 @@ export async function readLists(runProgram: RunProgram, handles: readonly EntryH
   return { kind: "lists", of };
 }
 
-function refuse(what: string, of_machine = false): ReadLists {
+function refuse(what: string, ofMachine = false): ReadLists {
   return {
     kind: "refused",
     what,
-    of_machine,
+    ofMachine,
     fix: "install the package acl, or choose another way: --method group, --method owner",
   };
 }
@@ -57,7 +57,7 @@ export async function changeLists(
 ): Promise<Problem | null> {
   const handed = `/proc/self/fd/${FIRST_DESCRIPTOR}`;
   const result = await runProgram(["setfacl", ...words, "--", handed], { descriptors: [entry.descriptor] });
-  if (result.kind === "ended" && result.exit_code === 0) return null;
+  if (result.kind === "ended" && result.exitCode === 0) return null;
   const said = result.kind === "ended" ? (result.stderr.trim().split(": ").at(-1) ?? "") : result.kind;
   const what = `setfacl cannot change ${entry.path} (${said})`;
   const fix =

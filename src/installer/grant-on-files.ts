@@ -17,24 +17,24 @@ export async function grantOnFiles(asked: GrantAsked): Promise<ExitCode> {
     for (const step of plan.steps) terminal.print(`${step.entry.path}: ${describeStep(step, account)}`);
     for (const note of notes) terminal.note(note);
   }
-  const is_dry = options.dryRun === true;
+  const isDry = options.dryRun === true;
   const failure =
-    is_dry || plan.steps.length === 0
+    isDry || plan.steps.length === 0
       ? null
       : await applyGrant(machine, account, plan.steps, asked.record, asked.directory);
-  if (!is_dry && plan.steps.length > 0) await lookAgain(asked);
+  if (!isDry && plan.steps.length > 0) await lookAgain(asked);
   const changes = plan.steps.map((step) => ({
     path: step.entry.path,
     what: describeStep(step, account),
     command: commandOf(step),
   }));
   const problems = [...plan.refusals, ...(failure === null ? [] : [failure])];
-  const unreadable = is_dry ? [] : await stillUnreadable(machine, account, paths);
+  const unreadable = isDry ? [] : await stillUnreadable(machine, account, paths);
   return showGrant(asked, {
     account,
     paths,
     changes,
-    applied: !is_dry && failure === null,
+    applied: !isDry && failure === null,
     unreadable,
     problems,
     notes,
@@ -55,7 +55,7 @@ function undone({ steps }: GrantPlan, record: GrantRecord): readonly string[] {
 /** An agent that runs looks at everything again at the next resync; asked, it does so now. What it makes of it is its own affair. */
 async function lookAgain({ machine, unit }: GrantRun): Promise<void> {
   if (unit.kind !== "unit" || unit.unit.active_state !== "active") return;
-  await machine.runProgram(["systemctl", "reload", "robot-policy-agent.service"], { limit_ms: RELOAD_LIMIT_MS });
+  await machine.runProgram(["systemctl", "reload", "robot-policy-agent.service"], { limitMs: RELOAD_LIMIT_MS });
 }
 
 const RELOAD_LIMIT_MS = 15_000;

@@ -15,46 +15,46 @@ export async function grantOnUnit(asked: GrantAsked, planned: PlannedDropIn): Pr
   if (planned.kind === "refused") return showRefusal(asked, planned.problem);
   if (planned.kind === "nothing")
     return showGrant(asked, { account: asked.account, paths, changes: [], applied: false, unreadable: [] });
-  const { drop_in } = planned;
+  const { planned: dropIn } = planned;
   const people = { groups: await readGroups(machine.files), users: await readUsers(machine.files) };
-  const key = planKey(asked.key_file, asked.account, drop_in.account, people);
+  const key = planKey(asked.keyFile, asked.account, dropIn.account, people);
   const changes = [
     {
-      path: drop_in.path,
+      path: dropIn.path,
       what: "a drop-in of the unit",
-      command: `systemctl edit robot-policy-agent  # ${drop_in.setting}`,
+      command: `systemctl edit robot-policy-agent  # ${dropIn.setting}`,
     },
   ];
-  const name = accountName(drop_in.account);
+  const name = accountName(dropIn.account);
   if (key !== null) {
-    const command = `chown ${drop_in.account.user_id} ${shellWord(key.path)}`;
+    const command = `chown ${dropIn.account.user_id} ${shellWord(key.path)}`;
     changes.push({ path: key.path, what: `given to ${name}`, command });
   }
   if (options.json !== true) {
     for (const { path, what } of changes) terminal.print(`${path}: ${what}`);
-    terminal.print(drop_in.text.trimEnd());
+    terminal.print(dropIn.text.trimEnd());
   }
   const notes: string[] = [];
   const tell = (note: string) => {
     notes.push(note);
     if (options.json !== true) terminal.note(note);
   };
-  for (const note of drop_in.notes) tell(note);
-  if (key === null && asked.key_file !== null && drop_in.account.user_id !== asked.account.user_id) {
-    tell(`${asked.key_file} stays whose it is; see that ${name} can read the key`);
+  for (const note of dropIn.notes) tell(note);
+  if (key === null && asked.keyFile !== null && dropIn.account.user_id !== asked.account.user_id) {
+    tell(`${asked.keyFile} stays whose it is; see that ${name} can read the key`);
   }
-  const result = { account: drop_in.account, paths, changes };
+  const result = { account: dropIn.account, paths, changes };
   if (options.dryRun === true) return showGrant(asked, { ...result, applied: false, unreadable: [], notes });
 
   await writeGrantRecord(machine.files, directory, {
     ...record,
-    drop_in: { path: drop_in.path, text: drop_in.text },
+    drop_in: { path: dropIn.path, text: dropIn.text },
     given: key === null ? record.given : chainGiven(record.given, key.given),
   });
   if (key !== null) giveKey(key.given, people);
-  await writeDropIn(machine.files, drop_in);
-  const by_hand = await restartUnit(machine, unit);
-  if (by_hand !== null) tell(`systemd did not take it over; do: ${by_hand}`);
-  const unreadable = await stillUnreadable(machine, drop_in.account, paths);
+  await writeDropIn(machine.files, dropIn);
+  const byHand = await restartUnit(machine, unit);
+  if (byHand !== null) tell(`systemd did not take it over; do: ${byHand}`);
+  const unreadable = await stillUnreadable(machine, dropIn.account, paths);
   return showGrant(asked, { ...result, applied: true, unreadable, notes });
 }

@@ -92,6 +92,6 @@ export function addEntries(record: GrantRecord, added: readonly GrantedEntry[]):
   return { ...record, entries: [...entries.values()] };
 }
 
-function keyOf({ path, user_id }: GrantedEntry): string {
-  return `${user_id} ${path}`;
+function keyOf({ path, user_id: userId }: GrantedEntry): string {
+  return `${userId} ${path}`;
 }

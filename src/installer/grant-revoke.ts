@@ -43,11 +43,11 @@ export async function revokeGrant(machine: GrantMachine, record: GrantRecord, di
       left.unshift(entry);
     }
   }
-  const drop_in =
+  const dropIn =
     record.drop_in === null || (await revokeDropIn(machine, record.drop_in, problems)) ? null : record.drop_in;
-  if (record.drop_in !== null && drop_in === null) revoked.push(record.drop_in.path);
+  if (record.drop_in !== null && dropIn === null) revoked.push(record.drop_in.path);
   const given = record.given === null || takeBack(record.given, people, problems) ? null : record.given;
-  await writeGrantRecord(machine.files, directory, { ...record, entries: left, drop_in, given });
+  await writeGrantRecord(machine.files, directory, { ...record, entries: left, drop_in: dropIn, given });
   return { revoked, problems };
 }
 
@@ -57,23 +57,23 @@ async function revokeEntry(
   people: People,
   stack: DisposableStack,
 ): Promise<Problem | null> {
-  const { path, user_id } = granted;
-  const by_hand = `setfacl -x u:${user_id} ${shellWord(path)}`;
+  const { path, user_id: userId } = granted;
+  const byHand = `setfacl -x u:${userId} ${shellWord(path)}`;
   const way = walkToEntry(path, people, stack);
   if (way.kind === "missing") return null;
-  if (way.kind === "refused") return { code: "revoke-refused", what: way.what, where: path, fix: by_hand };
+  if (way.kind === "refused") return { code: "revoke-refused", what: way.what, where: path, fix: byHand };
   const { handle } = way.file;
   const read = await readLists(machine.runProgram, [handle]);
   const before = parseLists(granted.before);
   const after = parseLists(granted.after);
   const now = read.kind === "lists" ? read.of.get(path)?.lists : undefined;
   if (now === undefined || before === null || after === null)
-    return { code: "revoke-failed", what: "its access list cannot be read", where: path, fix: by_hand };
-  for (const words of changesBack(now, before, after, user_id)) {
+    return { code: "revoke-failed", what: "its access list cannot be read", where: path, fix: byHand };
+  for (const words of changesBack(now, before, after, userId)) {
     const problem = await changeLists(machine.runProgram, handle, words);
-    if (problem !== null) return { ...problem, fix: by_hand };
+    if (problem !== null) return { ...problem, fix: byHand };
   }
-  if (before.default === null && after.default !== null) await cleanFolder(machine, handle, user_id);
+  if (before.default === null && after.default !== null) await cleanFolder(machine, handle, userId);
   return null;
 }
 
@@ -82,19 +82,19 @@ function changesBack(
   now: EntryLists,
   before: EntryLists,
   after: EntryLists,
-  user_id: number,
+  userId: number,
 ): readonly (readonly string[])[] {
   return [
     ...(sameLists(now.access, after.access)
       ? [["--no-mask", `--set=${listEntries(before.access).join(",")}`]]
-      : withoutUser(now.access, user_id, "")),
-    ...defaultsBack(now, before, after, user_id),
+      : withoutUser(now.access, userId, "")),
+    ...defaultsBack(now, before, after, userId),
   ];
 }
 
-function defaultsBack(now: EntryLists, before: EntryLists, after: EntryLists, user_id: number) {
+function defaultsBack(now: EntryLists, before: EntryLists, after: EntryLists, userId: number) {
   if (now.default === null) return [];
-  if (!sameLists(now.default, after.default)) return withoutUser(now.default, user_id, "d:");
+  if (!sameLists(now.default, after.default)) return withoutUser(now.default, userId, "d:");
   if (before.default === null) return [["--remove-default"]];
   return [
     ["--remove-default"],
@@ -107,10 +107,10 @@ function defaultsBack(now: EntryLists, before: EntryLists, after: EntryLists, us
   ];
 }
 
-function withoutUser(list: AccessList, user_id: number, prefix: "" | "d:"): readonly string[][] {
+function withoutUser(list: AccessList, userId: number, prefix: "" | "d:"): readonly string[][] {
   const { named, group, mask } = list;
-  if (!named.has(`u:${user_id}`)) return [];
-  const removed = [["--no-mask", `--remove=${prefix}u:${user_id}`]];
+  if (!named.has(`u:${userId}`)) return [];
+  const removed = [["--no-mask", `--remove=${prefix}u:${userId}`]];
   if (named.size > 1 || mask === null) return removed;
   // Without anybody named there is no need of a mask, and what it keeps from the group stays kept from it.
   const kept = `--modify=${prefix}g::${permissionsText(group & mask)}`;
@@ -120,7 +120,7 @@ function withoutUser(list: AccessList, user_id: number, prefix: "" | "d:"): read
 const FOLDER_LIMIT = 4096;
 
 /** What was made in the folder since has our entry from its default list. */
-async function cleanFolder(machine: GrantMachine, folder: EntryHandle, user_id: number): Promise<void> {
+async function cleanFolder(machine: GrantMachine, folder: EntryHandle, userId: number): Promise<void> {
   const names = readdirSync(`/proc/self/fd/${folder.descriptor}`).slice(0, FOLDER_LIMIT);
   for (const name of names) {
     try {
@@ -128,7 +128,7 @@ async function cleanFolder(machine: GrantMachine, folder: EntryHandle, user_id: 
       if (entry.stat.kind === "link" || entry.stat.user_id !== folder.stat.user_id) continue;
       const read = await readLists(machine.runProgram, [entry]);
       const lists = read.kind === "lists" ? read.of.get(entry.path)?.lists : undefined;
-      for (const words of lists === undefined ? [] : withoutUser(lists.access, user_id, "")) {
+      for (const words of lists === undefined ? [] : withoutUser(lists.access, userId, "")) {
         await changeLists(machine.runProgram, entry, words);
       }
     } catch (error) {
@@ -141,16 +141,16 @@ async function cleanFolder(machine: GrantMachine, folder: EntryHandle, user_id: 
 /** @returns whether the file is its first owner's again, or nobody's to take back any more. */
 function takeBack(given: NonNullable<GrantRecord["given"]>, people: People, problems: Problem[]): boolean {
   using stack = new DisposableStack();
-  const { path, from_user_id, from_group_id, to_user_id } = given;
+  const { path, from_user_id: fromUserId, from_group_id: fromGroupId, to_user_id: toUserId } = given;
   const way = walkToEntry(path, people, stack);
   if (way.kind === "missing") return true;
-  if (way.kind === "way" && way.file.handle.stat.user_id !== to_user_id) return true;
-  const fix = `chown ${from_user_id}:${from_group_id} ${shellWord(path)}`;
+  if (way.kind === "way" && way.file.handle.stat.user_id !== toUserId) return true;
+  const fix = `chown ${fromUserId}:${fromGroupId} ${shellWord(path)}`;
   if (way.kind === "refused") {
     problems.push({ code: "revoke-refused", what: way.what, where: path, fix });
     return false;
   }
-  chownSync(`/proc/self/fd/${way.file.handle.descriptor}`, from_user_id, from_group_id);
+  chownSync(`/proc/self/fd/${way.file.handle.descriptor}`, fromUserId, fromGroupId);
   return true;
 }
 

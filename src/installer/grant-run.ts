@@ -28,7 +28,7 @@ export interface GrantAsked extends GrantRun {
   readonly record: GrantRecord;
   readonly account: Account;
   readonly paths: readonly string[];
-  readonly key_file: string | null;
+  readonly keyFile: string | null;
 }
 
 /** The paths that the kernel keeps from the user, after all that was done. */

@@ -24,7 +24,7 @@ export interface DropIn {
 }
 
 export type PlannedDropIn =
-  | { readonly kind: "drop-in"; readonly drop_in: DropIn }
+  | { readonly kind: "drop-in"; readonly planned: DropIn }
   /** The user can read all of them. */
   | { readonly kind: "nothing" }
   | { readonly kind: "refused"; readonly problem: Problem };
@@ -56,15 +56,15 @@ export async function planGroups(
   paths: readonly string[],
 ): Promise<PlannedDropIn> {
   const groups = await readGroups(machine.files);
-  const nameOf = (id: number) => groups.find(({ group_id }) => group_id === id)?.name ?? String(id);
+  const nameOf = (id: number) => groups.find(({ groupId }) => groupId === id)?.name ?? String(id);
   const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
   const wanted = new Set<number>();
   for (const [path, access] of accesses) {
     if (access.kind !== "blocked") continue;
-    for (const { path: closed, is_directory, stat } of access.obstacles) {
-      const letter = is_directory ? "x" : "r";
-      if ((stat.mode & (is_directory ? 0o010 : 0o040)) === 0) {
-        const what = `group ${nameOf(stat.group_id)} may not ${is_directory ? "enter" : "read"} ${closed} itself`;
+    for (const { path: closed, isDirectory, stat } of access.obstacles) {
+      const letter = isDirectory ? "x" : "r";
+      if ((stat.mode & (isDirectory ? 0o010 : 0o040)) === 0) {
+        const what = `group ${nameOf(stat.group_id)} may not ${isDirectory ? "enter" : "read"} ${closed} itself`;
         return refuse(
           what,
           path,
@@ -102,8 +102,8 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
   }
   // Whether root's files can be read by the person is told in the end by the kernel.
   owners.delete(0);
-  const [owner_id] = owners;
-  if (owner_id === undefined) {
+  const [ownerId] = owners;
+  if (ownerId === undefined) {
     const what = "the files belong to root, and the agent must not be root";
     return refuse(what, paths[0] ?? "", "another way: --method acl");
   }
@@ -112,7 +112,7 @@ export async function planOwner(machine: GrantMachine, paths: readonly string[])
     return refuse(what, paths[0] ?? "", "another way: --method acl");
   }
   const users = await readUsers(machine.files);
-  const name = users.find(({ user_id }) => user_id === owner_id)?.name ?? String(owner_id);
+  const name = users.find(({ user_id: userId }) => userId === ownerId)?.name ?? String(ownerId);
   const account = await lookUpAccount(machine.runProgram, name);
   if (account === null)
     return refuse(`user ${name} is in no user database`, paths[0] ?? "", "another way: --method acl");
@@ -128,7 +128,7 @@ async function confirm(
   machine: GrantMachine,
   account: Account,
   paths: readonly string[],
-  drop_in: DropIn,
+  planned: DropIn,
 ): Promise<PlannedDropIn> {
   const accesses = await explainAccess(machine.files, judgeAs(account, machine.runProgram), paths);
   for (const [path, access] of accesses) {
@@ -136,7 +136,7 @@ async function confirm(
     const what = `it could still not be read, as ${accountName(account)} with groups ${account.group_ids.join(", ")}`;
     return refuse(what, path, "another way: --method acl");
   }
-  return { kind: "drop-in", drop_in };
+  return { kind: "drop-in", planned };
 }
 
 function dropIn(setting: string, method: string, account: Account, notes: readonly string[]): DropIn {
@@ -159,8 +159,8 @@ export async function writeDropIn(files: Files, { path, text }: Pick<DropIn, "pa
 export async function restartUnit({ runProgram }: GrantMachine, unit: FoundUnit): Promise<string | null> {
   if (unit.kind === "no-systemd") return null;
   for (const words of [["daemon-reload"], ["try-restart", `${SERVICE_NAME}.service`]]) {
-    const result = await runProgram(["systemctl", ...words], { limit_ms: RESTART_LIMIT_MS });
-    if (result.kind !== "ended" || result.exit_code !== 0)
+    const result = await runProgram(["systemctl", ...words], { limitMs: RESTART_LIMIT_MS });
+    if (result.kind !== "ended" || result.exitCode !== 0)
       return `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`;
   }
   return null;

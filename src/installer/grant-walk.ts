@@ -15,7 +15,7 @@ export type GrantWalk =
 export interface Passed {
   readonly handle: EntryHandle;
   /** The person who could have sent us here instead of elsewhere; null where only root could. */
-  readonly sent_by: number | null;
+  readonly sentBy: number | null;
 }
 
 /** The users and groups that a folder's mode can let in. */
@@ -49,7 +49,7 @@ export function walkToEntry(path: string, people: People, stack: DisposableStack
 
   function enter(handle: EntryHandle): EntryHandle {
     stack.use(handle);
-    if (!folders.some((known) => known.handle.path === handle.path)) folders.push({ handle, sent_by: ruler });
+    if (!folders.some((known) => known.handle.path === handle.path)) folders.push({ handle, sentBy: ruler });
     return handle;
   }
 
@@ -84,7 +84,7 @@ export function walkToEntry(path: string, people: People, stack: DisposableStack
       }
       if (rest.length === 0) {
         stack.use(entry);
-        return { kind: "way", folders, file: { handle: entry, sent_by: ruler } };
+        return { kind: "way", folders, file: { handle: entry, sentBy: ruler } };
       }
       if (entry.stat.kind !== "directory") {
         stack.use(entry);
@@ -117,13 +117,13 @@ function refuseSharedFolder(
 }
 
 /** A group that has nobody in it but root and the owner, as most distributions make one for each user. */
-function isPrivate(group_id: number, ruler: number | null, { groups, users }: People): boolean {
-  const members = groups.filter((group) => group.group_id === group_id).flatMap((group) => group.members);
-  const insiders = users.filter((user) => user.group_id === group_id || members.includes(user.name));
+function isPrivate(groupId: number, ruler: number | null, { groups, users }: People): boolean {
+  const members = groups.filter((group) => group.groupId === groupId).flatMap((group) => group.members);
+  const insiders = users.filter((user) => user.group_id === groupId || members.includes(user.name));
   const known = new Set(users.map(({ name }) => name));
   // A member of a directory service is nobody that this can judge.
   if (members.some((member) => !known.has(member))) return false;
-  return insiders.every(({ user_id }) => user_id === 0 || user_id === ruler);
+  return insiders.every(({ user_id: userId }) => userId === 0 || userId === ruler);
 }
 
 function refuse(what: string, fix: string): GrantWalk {

@@ -38,7 +38,7 @@ export interface GrantStep {
   /** What the user gets: `r-x` on a folder lists and enters it. */
   readonly right: Permissions;
   /** The default list of a folder is changed too, so that what is made in it later can be read. */
-  readonly for_new_files: boolean;
+  readonly forNewFiles: boolean;
   /** As getfacl printed it. */
   readonly before: string;
   /** For `setfacl --no-mask --modify`. */
@@ -73,7 +73,7 @@ export async function planGrant(
     if (planned.kind === "refused") {
       const refusal: Problem = { code: "grant-refused", what: planned.what, fix: planned.fix };
       // Said once: each other file would be told the same.
-      if (planned.of_machine === true) return { steps: [], refusals: [...refusals, refusal], notes: [] };
+      if (planned.ofMachine === true) return { steps: [], refusals: [...refusals, refusal], notes: [] };
       refusals.push({ ...refusal, where: path });
       continue;
     }
@@ -100,15 +100,15 @@ interface Wish {
 
 function joined(known: Wish | undefined, wish: Wish): Wish {
   if (known === undefined) return wish;
-  const { new_files_like } = known;
-  return { ...known, right: known.right | wish.right, new_files_like: new_files_like ?? wish.new_files_like };
+  const { new_files_like: newFilesLike } = known;
+  return { ...known, right: known.right | wish.right, new_files_like: newFilesLike ?? wish.new_files_like };
 }
 
-function stepOf({ entry, right, new_files_like, listed }: Wish, account: Account): GrantStep {
+function stepOf({ entry, right, new_files_like: newFilesLike, listed }: Wish, account: Account): GrantStep {
   const { access, default: preset } = listed.lists;
   const now = right === 0 ? [] : grantEntries(access, account.user_id, right);
-  const later = new_files_like === null ? [] : defaultEntries(preset, account.user_id, new_files_like);
-  return { entry, right, for_new_files: later.length > 0, before: listed.text, entries: [...now, ...later] };
+  const later = newFilesLike === null ? [] : defaultEntries(preset, account.user_id, newFilesLike);
+  return { entry, right, forNewFiles: later.length > 0, before: listed.text, entries: [...now, ...later] };
 }
 
 interface Refused {
@@ -116,7 +116,7 @@ interface Refused {
   readonly what: string;
   readonly fix: string;
   /** Whatever the file. */
-  readonly of_machine?: boolean;
+  readonly ofMachine?: boolean;
 }
 
 interface PlannedFile {
@@ -141,12 +141,11 @@ async function planFile(
   const file = way.file.handle;
   // Not the last one: a link may lead back to one that was passed before.
   const folder = handles.find(({ path: each }) => each === dirname(file.path));
-  const is_file_closed = rights.get(file.path)?.reads === false;
-  const is_prepared = lists.of.get(folder?.path ?? "")?.lists.default?.named.has(`u:${account.user_id}`) === true;
-  const is_common =
-    is_file_closed && !is_prepared && folder !== undefined && (await isCommonFolder(folder, file, machine));
+  const isFileClosed = rights.get(file.path)?.reads === false;
+  const isPrepared = lists.of.get(folder?.path ?? "")?.lists.default?.named.has(`u:${account.user_id}`) === true;
+  const isCommon = isFileClosed && !isPrepared && folder !== undefined && (await isCommonFolder(folder, file, machine));
   const wishes: Wish[] = [];
-  for (const { handle, sent_by } of passed) {
+  for (const { handle, sentBy } of passed) {
     const listed = lists.of.get(handle.path);
     const right = rights.get(handle.path);
     if (listed === undefined || right === undefined)
@@ -154,22 +153,22 @@ async function planFile(
         `${handle.path}: the kernel could not be asked as ${accountName(account)}`,
         "setpriv is missing: install util-linux",
       );
-    const shared = sharedWith(handle, sent_by, listed.lists);
+    const shared = sharedWith(handle, sentBy, listed.lists);
     if (shared !== null)
       return refused(
         `${path}: the access list of ${handle.path} lets ${shared} put something else in place there`,
         "take that right away, or: --method group",
       );
     const missing = missingRight(right, handle === file ? "file" : handle === folder ? "own-folder" : "folder");
-    const new_files_like = handle === folder && is_file_closed && !is_common ? file.stat.mode : null;
-    if (missing === 0 && new_files_like === null) continue;
-    if (sent_by !== null && handle.stat.user_id !== sent_by) {
-      const what = `${path}: user ${sent_by} leads to ${handle.path}, which belongs to user ${handle.stat.user_id}`;
+    const newFilesLike = handle === folder && isFileClosed && !isCommon ? file.stat.mode : null;
+    if (missing === 0 && newFilesLike === null) continue;
+    if (sentBy !== null && handle.stat.user_id !== sentBy) {
+      const what = `${path}: user ${sentBy} leads to ${handle.path}, which belongs to user ${handle.stat.user_id}`;
       return refused(what, "name the file by a path that leads through nobody else's folders and links");
     }
-    wishes.push({ entry: handle, right: missing, new_files_like, listed });
+    wishes.push({ entry: handle, right: missing, new_files_like: newFilesLike, listed });
   }
-  return { kind: "planned", wishes, note: is_common ? noteOfCommonFolder(folder, file) : null };
+  return { kind: "planned", wishes, note: isCommon ? noteOfCommonFolder(folder, file) : null };
 }
 
 function noteOfCommonFolder(folder: EntryHandle, file: EntryHandle): string {
@@ -190,11 +189,11 @@ function missingRight({ reads, enters }: Rights, what: "folder" | "own-folder" |
 }
 
 /** Somebody beside root and the owner whom an access list lets put one thing in another's place; modes are looked at on the walk. */
-function sharedWith({ stat }: EntryHandle, sent_by: number | null, { access }: EntryLists): string | null {
+function sharedWith({ stat }: EntryHandle, sentBy: number | null, { access }: EntryLists): string | null {
   if (stat.kind !== "directory" || (stat.mode & 0o1000) !== 0) return null;
   const writer = [...access.named].find(([key, permissions]) => {
-    const is_owner = key === `u:${stat.user_id}` || key === "u:0" || key === `u:${sent_by}`;
-    return !is_owner && (permissions & (access.mask ?? 7) & PERMISSIONS.write) !== 0;
+    const isOwner = key === `u:${stat.user_id}` || key === "u:0" || key === `u:${sentBy}`;
+    return !isOwner && (permissions & (access.mask ?? 7) & PERMISSIONS.write) !== 0;
   });
   return writer?.[0] ?? null;
 }
@@ -205,11 +204,11 @@ export function commandOf({ entry, entries }: GrantStep): string {
 }
 
 /** In words. */
-export function describeStep({ entry, right, for_new_files }: GrantStep, account: Account): string {
+export function describeStep({ entry, right, forNewFiles }: GrantStep, account: Account): string {
   const verb =
     entry.stat.kind === "directory" ? ((right & PERMISSIONS.read) === 0 ? "enter" : "list and enter") : "read";
   const may = right === 0 ? "" : `${accountName(account)} may ${verb} (${permissionsText(right)})`;
-  const later = for_new_files ? `${accountName(account)} may read what is made in it later (default r--)` : "";
+  const later = forNewFiles ? `${accountName(account)} may read what is made in it later (default r--)` : "";
   return [may, later].filter((part) => part !== "").join("; ");
 }
 

@@ -18,7 +18,7 @@ export interface GivenKey {
 }
 
 /** All of stdin, `too-large` beyond the limit. No key is that text. */
-export type ReadInput = (limit_bytes: number) => Promise<string>;
+export type ReadInput = (limitBytes: number) => Promise<string>;
 
 /**
  * Reads the key that a person hands over. The file may be anybody's and have any mode: sticks and shares know none.
@@ -61,7 +61,7 @@ async function readKeyFile(path: string, host: Disk): Promise<string | Installer
 
 /** As the agent reads it, so that a key that is taken here is taken there. */
 async function parseKey(text: string, where: string): Promise<Omit<GivenKey, "warning"> | InstallerProblem> {
-  const found = await loadCredential({ environment_key: text, service_user_id: 0 }, systemFiles);
+  const found = await loadCredential({ environmentKey: text, serviceUserId: 0 }, systemFiles);
   switch (found.kind) {
     case "credential":
       return { kind: "key", content: { kind: "secret", secret: found.secret } };

@@ -102,7 +102,7 @@ export async function tryNode(
 ): Promise<InstallerProblem | null> {
   if ((await readArchitecture(disk, path)) !== (await readMachineArchitecture(host))) return null;
   const words = disk.root === "/" ? [path] : ["chroot", disk.root, path];
-  const result = await runProgram([...words, "--version"], { limit_ms: RUN_LIMIT_MS });
+  const result = await runProgram([...words, "--version"], { limitMs: RUN_LIMIT_MS });
   // chroot(8) is everywhere; where it is not, the first start tells.
   if (result.kind === "missing") return null;
   const where = join(disk.root, path);
@@ -110,7 +110,7 @@ export async function tryNode(
   const [, major] = VERSION.exec(result.stdout) ?? [];
   if (major === undefined) {
     const line = result.stderr.split("\n").find((text) => text.trim() !== "");
-    return notANode(`this Node does not start: ${line ?? `exit code ${result.exit_code}`}`, where);
+    return notANode(`this Node does not start: ${line ?? `exit code ${result.exitCode}`}`, where);
   }
   if (Number(major) >= OLDEST_NODE) return null;
   const fix = `give the file bin/node of a Node ${OLDEST_NODE} or newer: --node FILE`;
@@ -145,7 +145,7 @@ async function isSystemWide(path: string, host: Disk): Promise<boolean> {
   for (let at = path; ; at = dirname(at)) {
     const sight = await host.look(at);
     if (sight.kind !== "file" && sight.kind !== "directory") return false;
-    if (sight.user_id !== 0 || (sight.mode & WRITABLE_BY_OTHERS) !== 0) return false;
+    if (sight.userId !== 0 || (sight.mode & WRITABLE_BY_OTHERS) !== 0) return false;
     if (at === "/") return true;
   }
 }

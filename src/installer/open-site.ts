@@ -37,14 +37,14 @@ const PACKAGE_FILES_LIMIT_BYTES = 1024 * 1024;
 export async function openSite(
   { root, dryRun }: { readonly root?: string; readonly dryRun?: boolean },
   command: "install" | "uninstall",
-  { user_id }: InstallerContext,
+  { user_id: userId }: InstallerContext,
   { openDisk, own, ...machine }: InstallerMachine,
 ): Promise<OpenSite | InstallerProblem> {
   if (own.platform !== "linux") {
     const what = `robots run Linux, and this is ${own.platform}`;
     return refusal({ code: "not-linux", what, fix: "run it on the robot, or build its image on Linux: --root DIR" });
   }
-  if (user_id !== 0) {
+  if (userId !== 0) {
     return refusal({ code: "not-root", what: `${command} changes the system`, fix: "run it as root: sudo …" });
   }
   await using opened = new AsyncDisposableStack();
@@ -66,19 +66,19 @@ export async function openSite(
   const locked = findLockProblem(opened.use(await lockTree(disk)), disk);
   if (locked !== null) return refusal(locked);
 
-  const no_systemd = root === undefined ? await findNoSystemd(disk, command) : null;
-  const is_rehearsal = dryRun === true && command === "install";
+  const noSystemd = root === undefined ? await findNoSystemd(disk, command) : null;
+  const isRehearsal = dryRun === true && command === "install";
   const unfit =
     (await findPackage(disk, command)) ??
-    (is_rehearsal ? null : no_systemd) ??
+    (isRehearsal ? null : noSystemd) ??
     (root === undefined ? null : await findNoImage(disk));
   if (unfit !== null) return unfit;
-  const isImage = root !== undefined || no_systemd !== null;
+  const isImage = root !== undefined || noSystemd !== null;
   const system = openSystem(machine, disk, isImage ? disk.root : null);
   const resources = opened.move();
   return {
     kind: "site",
-    obstacle: no_systemd?.problem ?? null,
+    obstacle: noSystemd?.problem ?? null,
     disk,
     host,
     system,

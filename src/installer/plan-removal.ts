@@ -115,8 +115,8 @@ export function planRemoval({ installed, seen, units, ...question }: RemovalQues
 /** Where nothing is installed, units of that name are somebody else's. */
 function planUnits(units: ReadonlyMap<string, UnitSeen>, isInstalled: boolean): readonly Removal[] {
   if (!isInstalled) return [];
-  const running = [...units].filter(([, { active_state }]) => active_state !== "inactive");
-  const enabled = [...units].filter(([, { unit_file_state }]) => unit_file_state === "enabled");
+  const running = [...units].filter(([, { activeState }]) => activeState !== "inactive");
+  const enabled = [...units].filter(([, { unitFileState }]) => unitFileState === "enabled");
   return [
     ...running.map(([unit]): Removal => ({ kind: "stop", unit })),
     ...enabled.map(([unit]): Removal => ({ kind: "disable", unit })),

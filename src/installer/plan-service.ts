@@ -22,7 +22,7 @@ export interface ServiceQuestion {
 /** Before the switch to the new version: what systemd is to know. Pure. */
 export function planUnits(question: ServiceQuestion): readonly Step[] {
   const { system, service, firstBoot } = question;
-  const isWanted = (unit: UnitSeen) => unit.unit_file_state !== "enabled" && !isMasked(unit);
+  const isWanted = (unit: UnitSeen) => unit.unitFileState !== "enabled" && !isMasked(unit);
   return [
     ...(system.isRunning && question.changesUnits ? [{ kind: "reload-units" } as const] : []),
     ...(question.enablesFirstBoot && isWanted(firstBoot) ? [{ kind: "enable", unit: FIRST_BOOT_UNIT } as const] : []),
@@ -37,17 +37,17 @@ export function planStart({ system, service, provisioned, ...question }: Service
   // A mask is the strongest word a person has.
   if (!system.isRunning || !question.starts || isMasked(service)) return [];
   if (isRunning(service)) {
-    const was_well = service.active_state === "active";
-    return question.changesService ? [{ kind: "restart", unit: SERVICE_UNIT, was_well }] : [];
+    const wasWell = service.activeState === "active";
+    return question.changesService ? [{ kind: "restart", unit: SERVICE_UNIT, wasWell }] : [];
   }
   const isReady = question.isFirst && provisioned.hasConfiguration && provisioned.hasManifest;
   return isReady ? [{ kind: "start", unit: SERVICE_UNIT }] : [];
 }
 
-function isMasked({ load_state, unit_file_state }: UnitSeen): boolean {
-  return load_state === "masked" || unit_file_state.startsWith("masked");
+function isMasked({ loadState, unitFileState }: UnitSeen): boolean {
+  return loadState === "masked" || unitFileState.startsWith("masked");
 }
 
-function isRunning({ active_state }: UnitSeen): boolean {
-  return ["active", "activating", "reloading", "refreshing", "failed"].includes(active_state);
+function isRunning({ activeState }: UnitSeen): boolean {
+  return ["active", "activating", "reloading", "refreshing", "failed"].includes(activeState);
 }

@@ -164,15 +164,24 @@ function isOneOf(seen: Seen | undefined, digests: ReadonlySet<string> | undefine
 }
 
 function writing(item: FileItem, seen: Seen): Step {
-  const { path, content, sha256, size_bytes, mode, owner } = item;
-  return { kind: "write-file", path, content, sha256, size_bytes, mode, owner, replaces: seen.kind !== "absent" };
+  const { path, content, sha256, size_bytes: sizeBytes, mode, owner } = item;
+  return {
+    kind: "write-file",
+    path,
+    content,
+    sha256,
+    size_bytes: sizeBytes,
+    mode,
+    owner,
+    replaces: seen.kind !== "absent",
+  };
 }
 
-function settingAccess({ path, mode, owner }: FileItem, { mode: was_mode, user_id, group_id }: Access): Step {
-  return { kind: "set-access", path, mode, owner, was: { mode: was_mode, user_id, group_id } };
+function settingAccess({ path, mode, owner }: FileItem, { mode: wasMode, userId, groupId }: Access): Step {
+  return { kind: "set-access", path, mode, owner, was: { mode: wasMode, userId, groupId } };
 }
 
 function hasAccess(seen: Access, { mode, owner }: FileItem, account: Account | null): boolean {
   const wanted = owner === "root" ? { user_id: 0, group_id: 0 } : account;
-  return seen.mode === mode && wanted?.user_id === seen.user_id && wanted.group_id === seen.group_id;
+  return seen.mode === mode && wanted?.user_id === seen.userId && wanted.group_id === seen.groupId;
 }

@@ -32,7 +32,7 @@ export async function restoreVersion(id: string, failed: string, site: Site): Pr
     [
       ...steps,
       { kind: "reload-units" },
-      { kind: "restart", unit: SERVICE_UNIT, was_well: false },
+      { kind: "restart", unit: SERVICE_UNIT, wasWell: false },
       { kind: "remove", path: versionFolder(failed) },
       { kind: "remove", path: SWITCHING_FILE },
     ],

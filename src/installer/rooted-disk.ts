@@ -74,11 +74,11 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
     root,
     look,
     lookThrough,
-    async readPart(path, position, length_bytes) {
+    async readPart(path, position, lengthBytes) {
       await using file = await openFile(await destination(path));
       // A limit is not a size: what is read is small, most of the time. Only bytes that were read are handed on.
       const buffer = Buffer.allocUnsafe(
-        Math.min(length_bytes, Math.max(0, (await file.stat()).size - position) + GROWTH_BYTES),
+        Math.min(lengthBytes, Math.max(0, (await file.stat()).size - position) + GROWTH_BYTES),
       );
       let length = 0;
       while (length < buffer.byteLength) {
@@ -118,7 +118,7 @@ export async function openRootedDisk(root: string): Promise<Disk & AsyncDisposab
         await grant(file, access);
       }),
     makeSymbolicLink: (path, target) => at(path, (name) => fs.symlink(target, name)),
-    rename: (from, to) => at(from, (old_name) => at(to, (new_name) => fs.rename(old_name, new_name))),
+    rename: (from, to) => at(from, (oldName) => at(to, (newName) => fs.rename(oldName, newName))),
     remove: (path) => at(path, (name) => fs.unlink(name)),
     removeDirectory: (path) => at(path, (name) => fs.rmdir(name)),
     removeTree: (path) => at(path, removeWithAll),
@@ -136,7 +136,7 @@ async function lookAt(name: string): Promise<Sight> {
   const stats = lstatSync(name, { bigint: true });
   if (stats.isSymbolicLink()) return { kind: "link", target: readlinkSync(name) };
   if (stats.isDirectory()) return { kind: "directory", ...accessOf(stats) };
-  if (stats.isFile()) return { kind: "file", size_bytes: Number(stats.size), ...accessOf(stats) };
+  if (stats.isFile()) return { kind: "file", sizeBytes: Number(stats.size), ...accessOf(stats) };
   return { kind: "other" };
 }
 
@@ -166,12 +166,12 @@ async function removeWithAll(name: string, depth = DEPTH_LIMIT): Promise<void> {
 }
 
 function accessOf({ mode, uid, gid }: BigIntStats): Access {
-  return { mode: Number(mode & 0o7777n), user_id: Number(uid), group_id: Number(gid) };
+  return { mode: Number(mode & 0o7777n), userId: Number(uid), groupId: Number(gid) };
 }
 
 /** The owner first: chown(2) takes set-user-id bits away. */
-async function grant(file: FileHandle, { mode, user_id, group_id }: Access): Promise<void> {
-  await file.chown(user_id, group_id);
+async function grant(file: FileHandle, { mode, userId, groupId }: Access): Promise<void> {
+  await file.chown(userId, groupId);
   await file.chmod(mode);
 }
 

@@ -38,11 +38,9 @@ export function showInstalled(installation: Installation, done: Done, { terminal
   const { outcome, service } = done;
   const next = nextSteps(installation.image, done);
   if (isJson) {
-    const shown_service =
-      service === null
-        ? null
-        : { outcome: outcome.kind, active: service.active_state, enabled: service.unit_file_state };
-    terminal.json({ ...describe(installation), dry_run: false, service: shown_service, next });
+    const shownService =
+      service === null ? null : { outcome: outcome.kind, active: service.activeState, enabled: service.unitFileState };
+    terminal.json({ ...describe(installation), dry_run: false, service: shownService, next });
   } else {
     const conclusion = isChange(installation)
       ? `${terminal.style("good", "ok")} ${NAME} ${installation.version} is installed${imageText(installation)}`
@@ -111,9 +109,9 @@ function nextSteps(image: string | null, { outcome, service, provisioned }: Done
       : [image === null ? `${NAME} set-key` : `${NAME} install --root ${shellWord(image)} --key-file FILE`]),
   ];
   if (service === null) return writing;
-  const is_running = ["active", "activating", "reloading"].includes(service.active_state);
-  if (is_running) return outcome.kind === "started" ? [`${NAME} status`] : writing;
-  if (service.load_state === "masked") return [...writing, `systemctl unmask ${SERVICE_UNIT}`];
-  const enabling = service.unit_file_state === "enabled" ? "start" : "enable --now";
+  const isRunning = ["active", "activating", "reloading"].includes(service.activeState);
+  if (isRunning) return outcome.kind === "started" ? [`${NAME} status`] : writing;
+  if (service.loadState === "masked") return [...writing, `systemctl unmask ${SERVICE_UNIT}`];
+  const enabling = service.unitFileState === "enabled" ? "start" : "enable --now";
   return [...writing, `${NAME} check`, `systemctl ${enabling} ${NAME}`];
 }

@@ -12,11 +12,11 @@ export async function findNewerState(disk: Disk, known: number): Promise<Install
   const text = await readText(disk, REGISTRATION_FILE, STATE_LIMIT_BYTES);
   const state = text === null ? null : parseJson(text);
   if (typeof state !== "object" || state === null || !("schema_version" in state)) return null;
-  const { schema_version } = state;
-  if (typeof schema_version !== "number" || schema_version <= known) return null;
+  const { schema_version: schemaVersion } = state;
+  if (typeof schemaVersion !== "number" || schemaVersion <= known) return null;
   return refusal({
     code: "newer-state",
-    what: `the registration was written by a newer agent (form ${schema_version}, this one reads up to ${known}); nothing was changed`,
+    what: `the registration was written by a newer agent (form ${schemaVersion}, this one reads up to ${known}); nothing was changed`,
     where: REGISTRATION_FILE,
     fix: "keep the newer version, or move that file away: the robot is then registered anew",
   });

@@ -33,7 +33,7 @@ export type Step =
   /** Where the configuration is found valid by then. */
   | { readonly kind: "start"; readonly unit: string }
   /** `was_well`: it ran before, so that a version that does not come up is a step back. */
-  | { readonly kind: "restart"; readonly unit: string; readonly was_well: boolean };
+  | { readonly kind: "restart"; readonly unit: string; readonly wasWell: boolean };
 
 /** For people, in the imperative: `write /usr/local/… (0644, 3.2 kB)`. */
 export function describeStep(step: Step): string {
@@ -43,7 +43,7 @@ export function describeStep(step: Step): string {
     case "write-file":
       return `${step.replaces ? "replace" : "write"} ${step.path} (${accessText(step)}, ${sizeText(step.size_bytes)})`;
     case "set-access":
-      return `set mode and owner of ${step.path} (${accessText(step)}, was ${octal(step.was.mode)} ${step.was.user_id}:${step.was.group_id})`;
+      return `set mode and owner of ${step.path} (${accessText(step)}, was ${octal(step.was.mode)} ${step.was.userId}:${step.was.groupId})`;
     case "make-link":
       return `link ${step.path} → ${step.target}${step.was === null ? "" : ` (was ${step.was})`}`;
     case "remove":
@@ -89,8 +89,15 @@ export function stepForJson(step: Step): Readonly<Record<string, unknown>> {
     case "make-directory":
       return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
     case "write-file": {
-      const { path, replaces, size_bytes } = step;
-      return { action: step.kind, path, mode: octal(step.mode), owner: ownerText(step.owner), size_bytes, replaces };
+      const { path, replaces, size_bytes: sizeBytes } = step;
+      return {
+        action: step.kind,
+        path,
+        mode: octal(step.mode),
+        owner: ownerText(step.owner),
+        size_bytes: sizeBytes,
+        replaces,
+      };
     }
     case "set-access":
       return { action: step.kind, path: step.path, mode: octal(step.mode), owner: ownerText(step.owner) };
@@ -123,8 +130,8 @@ function octal(mode: number): string {
 
 const SIZE_UNITS = ["B", "kB", "MB"] as const;
 
-function sizeText(size_bytes: number): string {
-  let value = size_bytes;
+function sizeText(sizeBytes: number): string {
+  let value = sizeBytes;
   let unit = 0;
   while (value >= 1000 && unit < SIZE_UNITS.length - 1) {
     value /= 1000;

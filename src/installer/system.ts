@@ -38,11 +38,11 @@ export interface System {
 
 export interface UnitSeen {
   /** `not-found`, `loaded`, `masked`. */
-  readonly load_state: string;
+  readonly loadState: string;
   /** `inactive`, `active`, `activating`, `failed`. */
-  readonly active_state: string;
+  readonly activeState: string;
   /** `enabled`, `disabled`, `masked`. */
-  readonly unit_file_state: string;
+  readonly unitFileState: string;
 }
 
 /** A program of the system that did not do what it was asked. */
@@ -67,27 +67,27 @@ const ABSENT_EXIT_CODE = 6;
 
 /** @param image its folder, for an image; null for this machine. */
 export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, image: string | null): System {
-  async function must(words: readonly string[], limit_ms: number): Promise<string> {
-    const result = await runProgram(words, { limit_ms });
-    if (result.kind === "ended" && result.exit_code === 0) return result.stdout;
+  async function must(words: readonly string[], limitMs: number): Promise<string> {
+    const result = await runProgram(words, { limitMs });
+    if (result.kind === "ended" && result.exitCode === 0) return result.stdout;
     throw new ProgramFailed(words, reasonOf(result));
   }
   const rootWords = image === null ? [] : [`--root=${image}`];
   const prefixWords = image === null ? [] : [`--prefix=${image}`];
-  const systemctl = (words: readonly string[], limit_ms: number) =>
-    must(["systemctl", "--no-ask-password", ...rootWords, ...words], limit_ms);
+  const systemctl = (words: readonly string[], limitMs: number) =>
+    must(["systemctl", "--no-ask-password", ...rootWords, ...words], limitMs);
 
   /** In an image systemd tells no more than what is enabled; a unit that is not there yet has no state. */
   async function readUnitOfImage(unit: string): Promise<UnitSeen> {
-    const result = await runProgram(["systemctl", ...rootWords, "is-enabled", unit], { limit_ms: SYSTEMCTL_LIMIT_MS });
-    const unit_file_state = result.kind === "ended" ? result.stdout.trim() : "";
-    const load_state = unit_file_state.startsWith("masked") ? "masked" : "loaded";
-    return { load_state, active_state: "inactive", unit_file_state };
+    const result = await runProgram(["systemctl", ...rootWords, "is-enabled", unit], { limitMs: SYSTEMCTL_LIMIT_MS });
+    const unitFileState = result.kind === "ended" ? result.stdout.trim() : "";
+    const loadState = unitFileState.startsWith("masked") ? "masked" : "loaded";
+    return { loadState, activeState: "inactive", unitFileState };
   }
 
   async function removeAccountWith(words: readonly string[]): Promise<void> {
-    const result = await runProgram(words, { limit_ms: USERS_LIMIT_MS });
-    if (result.kind === "ended" && [0, ABSENT_EXIT_CODE].includes(result.exit_code)) return;
+    const result = await runProgram(words, { limitMs: USERS_LIMIT_MS });
+    if (result.kind === "ended" && [0, ABSENT_EXIT_CODE].includes(result.exitCode)) return;
     throw new ProgramFailed(words, reasonOf(result));
   }
 
@@ -99,8 +99,8 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
         ["show", unit, "--property=LoadState,ActiveState,UnitFileState"],
         SYSTEMCTL_LIMIT_MS,
       );
-      const { load_state, active_state, unit_file_state } = parseUnit(shown);
-      return { load_state, active_state, unit_file_state };
+      const { load_state: loadState, active_state: activeState, unit_file_state: unitFileState } = parseUnit(shown);
+      return { loadState, activeState, unitFileState };
     },
     reloadUnits: async () => void (await systemctl(["daemon-reload"], JOB_LIMIT_MS)),
     enable: async (unit) => void (await systemctl(["enable", unit], SYSTEMCTL_LIMIT_MS)),
@@ -109,14 +109,14 @@ export function openSystem({ files, runProgram }: GrantMachine, disk: Disk, imag
     restart: async (unit) => void (await systemctl(["restart", unit], JOB_LIMIT_MS)),
     stop: async (unit) => void (await systemctl(["stop", unit], JOB_LIMIT_MS)),
     async isConfigurationValid() {
-      const result = await runProgram([PROGRAM, "check", "--json"], { limit_ms: CHECK_LIMIT_MS });
-      return result.kind === "ended" && result.exit_code === 0;
+      const result = await runProgram([PROGRAM, "check", "--json"], { limitMs: CHECK_LIMIT_MS });
+      return result.kind === "ended" && result.exitCode === 0;
     },
     async addUser() {
       // By its name, which it looks for in the image too; a path would be one of this machine.
       const words = ["systemd-sysusers", ...rootWords, basename(SYSUSERS_FILE)];
-      const result = await runProgram(words, { limit_ms: USERS_LIMIT_MS });
-      if (result.kind === "ended" && result.exit_code === 0) return;
+      const result = await runProgram(words, { limitMs: USERS_LIMIT_MS });
+      if (result.kind === "ended" && result.exitCode === 0) return;
       // Small systems are built without it.
       if (result.kind !== "missing") throw new ProgramFailed(words, reasonOf(result));
       const useradd = [
@@ -188,7 +188,7 @@ function reasonOf(result: ProgramResult): string {
       return `it cannot be started (${result.code})`;
     case "ended": {
       const lines = result.stderr.split("\n").filter((line) => line.trim() !== "");
-      return lines.slice(0, 3).join(" ") || `exit code ${result.exit_code}`;
+      return lines.slice(0, 3).join(" ") || `exit code ${result.exitCode}`;
     }
   }
 }

@@ -14,15 +14,15 @@ export interface CatalogSummary extends CatalogType {
 }
 
 export function summarize(row: CatalogRow): CatalogSummary {
-  const { robot_type_id, display_name, hosted, control_rate_hz } = row;
+  const { robot_type_id: robotTypeId, display_name: displayName, hosted, control_rate_hz: controlRateHz } = row;
   const { state, action } = catalogAxes(row);
   return {
-    robot_type_id,
-    display_name,
+    robot_type_id: robotTypeId,
+    display_name: displayName,
     hosted,
     state_axes: state.length,
     action_axes: action.length,
-    control_rate_hz,
+    control_rate_hz: controlRateHz,
   };
 }
 

@@ -56,9 +56,9 @@ export type DocumentReading =
   | { readonly kind: "refused"; readonly findings: readonly Finding[] };
 
 export function readDocument(bytes: Uint8Array, rules: DocumentRules): DocumentReading {
-  const { subject, size_limit_bytes } = rules;
-  if (bytes.byteLength > size_limit_bytes) {
-    return refuse("too_large", `${subject} is ${bytes.byteLength} bytes; the limit is ${size_limit_bytes}`);
+  const { subject, size_limit_bytes: sizeLimitBytes } = rules;
+  if (bytes.byteLength > sizeLimitBytes) {
+    return refuse("too_large", `${subject} is ${bytes.byteLength} bytes; the limit is ${sizeLimitBytes}`);
   }
   if (!isUtf8(bytes)) return refuse("not_utf8", `${subject} is not valid UTF-8`);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
@@ -119,14 +119,14 @@ function checkKeys(walk: Walk, node: MappingNode, path: Path): void {
   for (const entry of node.entries) {
     const constructs = walk.isClean ? [] : (walk.yaml.constructs.get(entry) ?? []);
     const isScalar = !constructs.includes("a key that is not a scalar");
-    if (!walk.isClean) reportConstructs(walk, entry, isScalar ? below(path, entry.key) : path, entry.key_offset);
+    if (!walk.isClean) reportConstructs(walk, entry, isScalar ? below(path, entry.key) : path, entry.keyOffset);
     if (!isScalar) continue;
     const first = seen.get(entry.key);
     if (first === undefined) {
       seen.set(entry.key, entry);
     } else {
-      const message = `key ${shown(entry.key)} is already set at line ${walk.findings.line(first.key_offset)}`;
-      walk.findings.error("yaml_duplicate_key", below(path, entry.key), entry.key_offset, message);
+      const message = `key ${shown(entry.key)} is already set at line ${walk.findings.line(first.keyOffset)}`;
+      walk.findings.error("yaml_duplicate_key", below(path, entry.key), entry.keyOffset, message);
     }
   }
 }

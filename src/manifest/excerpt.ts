@@ -20,10 +20,10 @@ const LOOK_LIMIT_BYTES = 1_048_576;
  * The line is left out where there is none, and where it may hold a secret. What a terminal would obey is escaped.
  */
 export function renderFindings(findings: readonly Finding[], options: ExcerptOptions): readonly string[] {
-  const secret_lines = new Set(findings.filter(({ id }) => id.startsWith("secret_")).map(({ line }) => line));
+  const secretLines = new Set(findings.filter(({ id }) => id.startsWith("secret_")).map(({ line }) => line));
   const lines = options.bytes === null ? [] : sourceLines(options.bytes);
   return findings.map((finding) =>
-    render(finding, secret_lines.has(finding.line) ? "" : lines[finding.line - 1], options),
+    render(finding, secretLines.has(finding.line) ? "" : lines[finding.line - 1], options),
   );
 }
 

@@ -20,9 +20,9 @@ export interface Check {
   readonly findings: FindingList;
   readonly subject: Subject;
   /** What to do with a secret instead. */
-  readonly secret_advice: string;
+  readonly secretAdvice: string;
   /** A draft may hold placeholders. */
-  readonly placeholder_severity: Finding["severity"];
+  readonly placeholderSeverity: Finding["severity"];
   /** What to say of keys that people write here and that have their place elsewhere. */
   readonly hints: ReadonlyMap<string, string>;
   /** Placeholders so far; a document with one has no further values to check. */
@@ -50,7 +50,7 @@ export function read<T>(place: Place, reader: Reader<T>): T | undefined {
   if (isPlaceholder(node.text)) {
     check.placeholders += 1;
     check.findings.add(
-      check.placeholder_severity,
+      check.placeholderSeverity,
       "placeholder",
       path,
       node.offset,
@@ -104,7 +104,7 @@ export class Fields {
       if (this.#known.has(entry.key)) continue;
       const place = this.place(entry);
       if (isSecretKey(entry.key)) {
-        reportSecret(place.check, place.path, entry.key_offset, entry.key);
+        reportSecret(place.check, place.path, entry.keyOffset, entry.key);
         continue;
       }
       if (!entry.key.startsWith("x-")) this.#reportUnknown(entry, place);
@@ -116,8 +116,8 @@ export class Fields {
     return this.#node.entries.find((entry) => entry.key === key);
   }
 
-  #reportUnknown({ key, key_offset }: Entry, { check, path }: Place): void {
-    check.findings.error("unknown_key", path, key_offset, () => {
+  #reportUnknown({ key, keyOffset }: Entry, { check, path }: Place): void {
+    check.findings.error("unknown_key", path, keyOffset, () => {
       const near = nearest(key, this.#known);
       const hint = check.hints.get(key) ?? (near === undefined ? undefined : `did you mean ${near}?`);
       return `unknown key ${shown(key)}; ${hint ?? `known here: ${[...this.#known].join(", ")}`}`;
@@ -150,8 +150,8 @@ export function findSecrets(place: Place): void {
       for (const [index, item] of node.items.entries()) findSecrets({ node: item, path: below(path, index), check });
       return;
     case "mapping":
-      for (const { key, key_offset, value } of node.entries) {
-        if (isSecretKey(key)) reportSecret(check, below(path, key), key_offset, key);
+      for (const { key, keyOffset, value } of node.entries) {
+        if (isSecretKey(key)) reportSecret(check, below(path, key), keyOffset, key);
         else findSecrets({ node: value, path: below(path, key), check });
       }
   }
@@ -160,7 +160,7 @@ export function findSecrets(place: Place): void {
 /** @param key the key that looks like a secret; of a value the key it stands at is named. */
 export function reportSecret(check: Check, path: Path, offset: number, key?: string): void {
   const name = shown(key ?? String(path?.step ?? "the value"));
-  const message = `${name} looks like a secret; a ${check.subject} must not carry one${check.secret_advice}`;
+  const message = `${name} looks like a secret; a ${check.subject} must not carry one${check.secretAdvice}`;
   check.findings.error(`secret_in_${check.subject}`, path, offset, message);
 }
 

@@ -13,7 +13,7 @@ export class Lines {
   readonly #text: string;
   #starts: readonly number[] | null = null;
   /** The last answer: on a line of a megabyte the next one counts on from there. */
-  #last = { line_start: 0, offset: 0, column: 1 };
+  #last = { lineStart: 0, offset: 0, column: 1 };
 
   constructor(text: string) {
     this.#text = text;
@@ -22,10 +22,10 @@ export class Lines {
   /** The place of a UTF-16 offset. */
   position(offset: number): Position {
     const { line, start } = this.#lineOf(offset);
-    const canCountOn = this.#last.line_start === start && this.#last.offset <= offset;
+    const canCountOn = this.#last.lineStart === start && this.#last.offset <= offset;
     const from = canCountOn ? this.#last : { offset: start, column: 1 };
     const column = from.column + codePoints(this.#text, from.offset, offset);
-    this.#last = { line_start: start, offset, column };
+    this.#last = { lineStart: start, offset, column };
     return { line, column };
   }
 

@@ -103,12 +103,12 @@ function hasBody(root: Node): boolean {
 function startCheck(document: Document): Check {
   const status = document.root.kind === "mapping" ? valueOf(document.root, "status") : undefined;
   const isDraft = status?.kind === "scalar" && status.text === "draft";
-  const placeholder_severity = isDraft ? "warning" : "error";
+  const placeholderSeverity = isDraft ? "warning" : "error";
   return {
     findings: new FindingList(document.lines),
     subject: "manifest",
-    secret_advice: "",
-    placeholder_severity,
+    secretAdvice: "",
+    placeholderSeverity,
     hints: HINTS,
     placeholders: 0,
   };
@@ -119,21 +119,21 @@ function checkShape(root: Place, custom: Custom | null): Shape | undefined {
   const fields = fieldsOf(root);
   if (fields === undefined) return undefined;
   fields.optional("schema", schema);
-  const robot_type_id = fields.required("robot_type_id", typeId);
-  const display_name = fields.optional("display_name", text(DISPLAY_NAME_LIMIT));
+  const robotTypeId = fields.required("robot_type_id", typeId);
+  const displayName = fields.optional("display_name", text(DISPLAY_NAME_LIMIT));
   const status = fields.optional("status", readStatus);
   const body = custom?.readCustomBody(fields) ?? null;
   if (body === null) for (const key of BODY_KEYS) fields.skip(key);
-  const configuration_files = fields.optional("configuration_files", configurationFiles);
+  const entries = fields.optional("configuration_files", configurationFiles);
   fields.close();
   if (!isWritten(root.node, "configuration_files"))
     warnOfNoFiles({ ...root, path: below(null, "configuration_files") });
-  if (robot_type_id === undefined) return undefined;
+  if (robotTypeId === undefined) return undefined;
   return {
-    robot_type_id,
-    display_name: display_name ?? null,
+    robot_type_id: robotTypeId,
+    display_name: displayName ?? null,
     status: status ?? "ready",
-    configuration_files: configuration_files ?? [],
+    configuration_files: entries ?? [],
     body,
   };
 }
@@ -157,9 +157,9 @@ function completeManifest(
     return { ...shape, form: "by-id", contract: null, explain: () => [], contractSource: () => "" };
   }
   const { root } = document;
-  const type_id = { value: shape.robot_type_id, path: below(null, "robot_type_id"), offset: offsetOfTypeId(document) };
+  const identity = { value: shape.robot_type_id, path: below(null, "robot_type_id"), offset: offsetOfTypeId(document) };
   const described = custom.describeRobot(
-    { type_id, display_name: shape.display_name, body, root: { path: null, offset: root.offset } },
+    { type_id: identity, display_name: shape.display_name, body, root: { path: null, offset: root.offset } },
     check.findings,
   );
   if (described === null) return null;
@@ -208,11 +208,11 @@ const readStatus: Reader<RobotManifest["status"]> = (place) => {
 };
 
 /** Stage 4, by id: the service has to know the type. */
-function checkIdentity(robot_type_id: string, document: Document, { findings }: Check, catalog: Catalog): void {
-  if (catalog.get(robot_type_id)?.hosted === true) return;
-  const meant = catalog.has(robot_type_id) ? undefined : nearest(robot_type_id, catalog.keys());
+function checkIdentity(robotTypeId: string, document: Document, { findings }: Check, catalog: Catalog): void {
+  if (catalog.get(robotTypeId)?.hosted === true) return;
+  const meant = catalog.has(robotTypeId) ? undefined : nearest(robotTypeId, catalog.keys());
   const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  const message = `${robot_type_id} is not a known hosted type; the service may refuse it${hint}`;
+  const message = `${robotTypeId} is not a known hosted type; the service may refuse it${hint}`;
   findings.warning("type_id_unlisted", below(null, "robot_type_id"), offsetOfTypeId(document), message);
 }
 

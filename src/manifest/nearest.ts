@@ -19,12 +19,12 @@ export function nearest(written: string, words: Iterable<string>): string | unde
 
 function fewestSlips(written: string, words: Iterable<string>): string | undefined {
   let best: string | undefined;
-  let best_slips = Math.max(1, Math.floor(written.length / 3)) + 1;
+  let bestSlips = Math.max(1, Math.floor(written.length / 3)) + 1;
   for (const word of words) {
-    const slips = countSlips(written, normalize(word), best_slips);
-    if (slips < best_slips) {
+    const slips = countSlips(written, normalize(word), bestSlips);
+    if (slips < bestSlips) {
       best = word;
-      best_slips = slips;
+      bestSlips = slips;
     }
   }
   return best;

@@ -84,7 +84,7 @@ export function integer(bounds: NumberBounds): Reader<number> {
   return numberReader(bounds, true);
 }
 
-function numberReader(bounds: NumberBounds, is_integer: boolean): Reader<number> {
+function numberReader(bounds: NumberBounds, isInteger: boolean): Reader<number> {
   const isBelow = (value: number) => ("above" in bounds ? value <= bounds.above : value < bounds.minimum);
   const range =
     "above" in bounds ? `above ${bounds.above}, up to ${bounds.maximum}` : `${bounds.minimum} to ${bounds.maximum}`;
@@ -101,7 +101,7 @@ function numberReader(bounds: NumberBounds, is_integer: boolean): Reader<number>
       else fail(place, "number_format", () => `write ${shown(node.text)} as a plain decimal number`);
     } else if (!Number.isFinite(value)) {
       fail(place, "not_finite", () => `${shown(node.text)} is not a finite number`);
-    } else if (is_integer && !Number.isInteger(value)) {
+    } else if (isInteger && !Number.isInteger(value)) {
       wrongType(place, "a whole number", " with a fraction");
     } else if (isBelow(value) || value > bounds.maximum) {
       fail(place, "out_of_range", () => `${shown(node.text)} is outside the range: ${range}`);

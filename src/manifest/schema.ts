@@ -21,7 +21,7 @@ export function manifestSchema(catalog: readonly CatalogRow[]): Readonly<Record<
         pattern: TYPE_ID.source,
         description:
           "Id of the robot's type: one that the service knows, such as yam.bimanual-joint-position.v1, or a custom type's own.",
-        examples: catalog.filter(({ hosted }) => hosted).map(({ robot_type_id }) => robot_type_id),
+        examples: catalog.filter(({ hosted }) => hosted).map(({ robot_type_id: robotTypeId }) => robotTypeId),
       },
       display_name: {
         type: "string",

@@ -20,16 +20,13 @@ const DEPTH_LIMIT = 16;
 export function readFields(raw: readonly string[], typed: readonly string[]): Fields {
   const names: GivenField[] = [];
   const body = new Map<string, Node>();
-  const all = [
-    ...raw.map((field) => ({ field, is_typed: false })),
-    ...typed.map((field) => ({ field, is_typed: true })),
-  ];
-  for (const { field, is_typed } of all) {
+  const all = [...raw.map((field) => ({ field, isTyped: false })), ...typed.map((field) => ({ field, isTyped: true }))];
+  for (const { field, isTyped } of all) {
     const match = FIELD.exec(field);
     if (match === null) return { kind: "bad-field", what: `'${field}' is no field` };
     const [, name = "", brackets = "", text = ""] = match;
     const path = [name, ...[...brackets.matchAll(/\[([^\]]*)\]/g)].map(([, member = ""]) => member)];
-    if (path.length > DEPTH_LIMIT || !put(body, path, is_typed ? readValue(text) : text)) {
+    if (path.length > DEPTH_LIMIT || !put(body, path, isTyped ? readValue(text) : text)) {
       return { kind: "bad-field", what: `'${field}' contradicts another field` };
     }
     names.push({ name: name + brackets, text });

@@ -8,9 +8,9 @@ const OPENERS = ["xdg-open", "wslview"] as const;
 
 /** Starts the person's browser where there seems to be one, and does not wait for it. The address is shown anyway. */
 export function openBrowser(url: string, environment: OperatorContext["environment"]): void {
-  const is_mac = platform() === "darwin";
-  const [opener, ...others] = is_mac ? ["open"] : OPENERS;
-  if ((is_mac || hasScreen(environment)) && opener !== undefined) start(opener, others, url, environment);
+  const isMac = platform() === "darwin";
+  const [opener, ...others] = isMac ? ["open"] : OPENERS;
+  if ((isMac || hasScreen(environment)) && opener !== undefined) start(opener, others, url, environment);
 }
 
 /** Whether the person sits at the other end of an ssh, so that their browser reaches nothing that listens here. */

@@ -14,7 +14,7 @@ export const CONTEXT_VARIABLE = "ROBOT_POLICY_CONTEXT";
 /** The service a command speaks to, and as whom. */
 export interface ChosenService {
   readonly kind: "service";
-  readonly base_url: string;
+  readonly baseUrl: string;
   readonly ca_file: string | null;
   readonly allow_insecure: boolean;
   /** The context that has this address; null where there is none. */
@@ -38,7 +38,7 @@ export interface ChosenCredential {
 export interface NoService {
   readonly kind: "no-service";
   readonly problem: Problem;
-  readonly exit_code: ExitCode;
+  readonly exitCode: ExitCode;
 }
 
 /** An address, and the context it is from or that has it. */
@@ -47,7 +47,7 @@ interface Target {
   readonly url: string;
   readonly context: ServiceContext | null;
   /** Whether the operator named the context itself, just now. */
-  readonly is_named: boolean;
+  readonly isNamed: boolean;
 }
 
 /**
@@ -62,14 +62,14 @@ export async function chooseService(
   if (flags.keyFile === "") return noService(NO_KEY_FILE, EXIT.usage);
   const target = await chooseTarget(flags, context);
   if (target.kind === "no-service") return target;
-  const allow_insecure = flags.allowInsecure ?? target.context?.allow_insecure ?? false;
-  const bad_url = urlProblem(target.url, allow_insecure);
-  if (bad_url !== null) return noService(bad_url, EXIT.usage);
+  const allowInsecure = flags.allowInsecure ?? target.context?.allow_insecure ?? false;
+  const badUrl = urlProblem(target.url, allowInsecure);
+  if (badUrl !== null) return noService(badUrl, EXIT.usage);
   return {
     kind: "service",
-    base_url: baseUrl(target.url),
+    baseUrl: baseUrl(target.url),
     ca_file: flags.caFile ?? target.context?.ca_file ?? null,
-    allow_insecure,
+    allow_insecure: allowInsecure,
     context: target.context,
     ...chooseCredential(flags, target, context),
   };
@@ -83,14 +83,14 @@ export function strongerVariables({ environment }: OperatorContext): string {
 }
 
 /** The contexts of whoever runs the command; null for somebody without a home. */
-export function contextFilesOf({ environment, machine, user_id }: OperatorContext) {
+export function contextFilesOf({ environment, machine, user_id: userId }: OperatorContext) {
   const folder = configurationFolder(environment);
-  return folder === null ? null : openContextFiles(folder, machine.files, user_id);
+  return folder === null ? null : openContextFiles(folder, machine.files, userId);
 }
 
 /** What is wrong with the address of a service; null where nothing is. */
-export function urlProblem(url: string, allow_insecure: boolean): Problem | null {
-  const parsed = parseServiceUrl(url, allow_insecure);
+export function urlProblem(url: string, allowInsecure: boolean): Problem | null {
+  const parsed = parseServiceUrl(url, allowInsecure);
   if (parsed.kind === "url") return null;
   // The agent has a configuration file for it, an operator has flags.
   const fix = parsed.code === "url-insecure" ? "use https, or give --allow-insecure" : parsed.fix;
@@ -120,12 +120,12 @@ async function chooseTarget(flags: OperatorFlags, context: OperatorContext): Pro
   if (url === undefined) {
     if (found === null) return noService(NO_SERVICE, EXIT.usage);
     if (found.kind === "no-context") return noService(found.problem, EXIT.usage);
-    return { kind: "target", url: found.context.url, context: found.context, is_named: flags.context !== undefined };
+    return { kind: "target", url: found.context.url, context: found.context, isNamed: flags.context !== undefined };
   }
   if (flags.context !== undefined && found?.kind === "no-context") return noService(found.problem, EXIT.usage);
-  const is_meant = found?.kind === "context" && baseUrl(found.context.url) === baseUrl(url);
-  const own = is_meant ? found.context : contexts === null ? null : await contextAt(url, contexts);
-  return { kind: "target", url, context: own, is_named: flags.context !== undefined };
+  const isMeant = found?.kind === "context" && baseUrl(found.context.url) === baseUrl(url);
+  const own = isMeant ? found.context : contexts === null ? null : await contextAt(url, contexts);
+  return { kind: "target", url, context: own, isNamed: flags.context !== undefined };
 }
 
 /** For somebody without a home directory, such as a system user. */
@@ -148,19 +148,19 @@ const NO_KEY_FILE: Problem = {
   fix: "give the path of a file with the key",
 };
 
-function noService(problem: Problem, exit_code: ExitCode): NoService {
-  return { kind: "no-service", problem, exit_code };
+function noService(problem: Problem, exitCode: ExitCode): NoService {
+  return { kind: "no-service", problem, exitCode };
 }
 
 type Chosen = Pick<ChosenService, "credential" | "loadCredential">;
 
 function chooseCredential(flags: OperatorFlags, target: Target, context: OperatorContext): Chosen {
   if (flags.keyFile !== undefined) return keyFile(flags.keyFile, "key-file", context);
-  const environment_key = nonEmpty(context.environment[KEY_VARIABLE]);
+  const environmentKey = nonEmpty(context.environment[KEY_VARIABLE]);
   const own = contextCredential(target.context, context);
   // Who names a context means its credential too.
-  if (own !== null && (target.is_named || environment_key === undefined)) return own;
-  if (environment_key !== undefined) return environmentCredential(environment_key, context);
+  if (own !== null && (target.isNamed || environmentKey === undefined)) return own;
+  if (environmentKey !== undefined) return environmentCredential(environmentKey, context);
   const login = loginCommand(target);
   const fix = `${login} signs you in; or give --key-file FILE, or set ${KEY_VARIABLE}`;
   const what = "there is no credential for this service";
@@ -174,22 +174,22 @@ function chooseCredential(flags: OperatorFlags, target: Target, context: Operato
 /** An operator may put the token of a login there, too; a robot computer only ever has a key. */
 const SESSION_TOKEN = /^rps_session_[0-9A-Za-z]{1,256}$/;
 
-function environmentCredential(environment_key: string, context: OperatorContext): Chosen {
-  const is_session = SESSION_TOKEN.test(environment_key);
-  const secret = new Secret(environment_key);
+function environmentCredential(environmentKey: string, context: OperatorContext): Chosen {
+  const isSession = SESSION_TOKEN.test(environmentKey);
+  const secret = new Secret(environmentKey);
   return {
     credential: {
       source: "environment",
-      name: `the ${is_session ? "login token" : "key"} in ${KEY_VARIABLE}`,
+      name: `the ${isSession ? "login token" : "key"} in ${KEY_VARIABLE}`,
       another: `set ${KEY_VARIABLE} to another key, or give --key-file FILE`,
     },
-    loadCredential: is_session ? async () => ({ kind: "credential", secret }) : load({ environment_key }, context),
+    loadCredential: isSession ? async () => ({ kind: "credential", secret }) : load({ environmentKey }, context),
   };
 }
 
 function contextCredential(chosen: ServiceContext | null, context: OperatorContext): Chosen | null {
   if (chosen === null) return null;
-  const { login, key_file, name } = chosen;
+  const { login, key_file: path, name } = chosen;
   if (login !== null) {
     const until = login.expires_at === null ? "" : `, good until ${login.expires_at.slice(0, 10)}`;
     const since = `since ${login.signed_in_at.slice(0, 10)}${until}`;
@@ -202,7 +202,7 @@ function contextCredential(chosen: ServiceContext | null, context: OperatorConte
       loadCredential: async () => ({ kind: "credential", secret: login.token }),
     };
   }
-  return key_file === null ? null : keyFile(key_file, "context-key-file", context);
+  return path === null ? null : keyFile(path, "context-key-file", context);
 }
 
 function keyFile(path: string, source: "key-file" | "context-key-file", context: OperatorContext): Chosen {
@@ -213,13 +213,13 @@ function keyFile(path: string, source: "key-file" | "context-key-file", context:
       name: `the key in ${path}${from}`,
       another: `put another key into ${path}, give --key-file FILE, or sign in: robot-policy login`,
     },
-    loadCredential: load({ key_file: path }, context),
+    loadCredential: load({ keyFile: path }, context),
   };
 }
 
-function load(sources: { readonly key_file?: string; readonly environment_key?: string }, context: OperatorContext) {
-  const { machine, user_id } = context;
-  return async () => inOperatorsWords(await loadCredential({ ...sources, service_user_id: user_id }, machine.files));
+function load(sources: { readonly keyFile?: string; readonly environmentKey?: string }, context: OperatorContext) {
+  const { machine, user_id: userId } = context;
+  return async () => inOperatorsWords(await loadCredential({ ...sources, serviceUserId: userId }, machine.files));
 }
 
 /** Where the usual words are for the robot computer and its agent. */

@@ -88,9 +88,9 @@ export function configurationFolder(environment: OperatorContext["environment"])
 }
 
 /** Opens the contexts in this folder; nothing is read or made before it is asked for. */
-export function openContextFiles(folder: string, files: Files, user_id: number): ContextFiles {
+export function openContextFiles(folder: string, files: Files, userId: number): ContextFiles {
   const contexts = join(folder, "contexts");
-  const current_path = join(folder, CURRENT);
+  const currentPath = join(folder, CURRENT);
   const pathOf = (name: string) => join(contexts, name + SUFFIX);
   const write = async (path: string, text: string) => {
     await files.makeDirectory(dirname(path), MODE.folder);
@@ -111,14 +111,14 @@ export function openContextFiles(folder: string, files: Files, user_id: number):
       const path = pathOf(name);
       try {
         const bytes = await readBounded(files, path, CONTEXT_LIMIT_BYTES);
-        const exposed = await findExposure(files, [folder, contexts, path], user_id);
+        const exposed = await findExposure(files, [folder, contexts, path], userId);
         if (exposed !== null) return { kind: "no-context", problem: exposed };
         return readContext(name, path, bytes);
       } catch (error) {
         const code = errorCode(error);
         if (code === undefined) throw error;
         if (code === "ENOENT" || code === "ENOTDIR") return missing(name);
-        const fix = code === "EACCES" ? `sudo chown -R ${user_id} ${shellWord(folder)}` : `check ${path}`;
+        const fix = code === "EACCES" ? `sudo chown -R ${userId} ${shellWord(folder)}` : `check ${path}`;
         return { kind: "no-context", problem: unusable(path, `it cannot be read (${code})`, fix) };
       }
     },
@@ -129,14 +129,14 @@ export function openContextFiles(folder: string, files: Files, user_id: number):
         await files.syncDirectory(contexts);
       }),
     async current() {
-      const bytes = await ifThere(readBounded(files, current_path, CONTEXT_LIMIT_BYTES), null);
+      const bytes = await ifThere(readBounded(files, currentPath, CONTEXT_LIMIT_BYTES), null);
       if (bytes === null || bytes === "too-large") return null;
       const name = new TextDecoder().decode(bytes).trim();
       return CONTEXT_NAME.test(name) ? name : null;
     },
     setCurrent: (name) =>
-      attempt("write", current_path, () =>
-        name === null ? removeIfPresent(files, current_path) : write(current_path, `${name}\n`),
+      attempt("write", currentPath, () =>
+        name === null ? removeIfPresent(files, currentPath) : write(currentPath, `${name}\n`),
       ),
   };
 }
@@ -158,12 +158,12 @@ function writeContext({ name: _name, login, ...rest }: ServiceContext): string {
 }
 
 /** The first of these paths that somebody else may read or replace. */
-async function findExposure(files: Files, paths: readonly string[], user_id: number): Promise<Problem | null> {
+async function findExposure(files: Files, paths: readonly string[], userId: number): Promise<Problem | null> {
   for (const path of paths) {
     const { kind, mode, user_id: owner } = await files.stat(path);
-    if (user_id !== 0 && owner !== user_id && owner !== 0) {
+    if (userId !== 0 && owner !== userId && owner !== 0) {
       const what = `it belongs to user ${owner}`;
-      return unusable(path, what, `chown ${user_id} ${shellWord(path)}`);
+      return unusable(path, what, `chown ${userId} ${shellWord(path)}`);
     }
     // Of a folder only writing matters: what is in it has modes of its own.
     const forbidden = kind === "directory" ? 0o022 : 0o077;

@@ -3,8 +3,17 @@ import { shortDuration } from "../platform/relative-time.ts";
 
 /** `pi0.5 on arm-7 (active for 3 d)`, for the middle of a sentence. */
 export function deploymentInWords(deployment: DeploymentView, nowMs: number): string {
-  const { id, model, subject_id, robot, robot_id, status, created_at, activated_at } = deployment;
-  const durationMs = nowMs - Date.parse(activated_at ?? created_at ?? "");
+  const {
+    id,
+    model,
+    subject_id: subjectId,
+    robot,
+    robot_id: robotId,
+    status,
+    created_at: createdAt,
+    activated_at: activatedAt,
+  } = deployment;
+  const durationMs = nowMs - Date.parse(activatedAt ?? createdAt ?? "");
   const length = durationMs >= 0 ? ` for ${shortDuration(durationMs)}` : "";
-  return `${model ?? subject_id ?? id} on ${robot ?? robot_id ?? "its robot"} (${status}${length})`;
+  return `${model ?? subjectId ?? id} on ${robot ?? robotId ?? "its robot"} (${status}${length})`;
 }

@@ -5,8 +5,8 @@ const LONGEST_MS = 7 * 24 * UNITS_MS.h;
 /** A length of time as people write it: `90s`, `10m`, `2h`, or a number of seconds. @returns milliseconds, or null for what is none. */
 export function readDuration(text: string): number | null {
   const [, count, unit = "s"] = /^(\d{1,7})([smh]?)$/.exec(text) ?? [];
-  const unit_ms = Object.entries(UNITS_MS).find(([name]) => name === (unit === "" ? "s" : unit))?.[1];
-  if (count === undefined || unit_ms === undefined) return null;
-  const duration_ms = Number(count) * unit_ms;
-  return duration_ms <= LONGEST_MS ? duration_ms : null;
+  const unitMs = Object.entries(UNITS_MS).find(([name]) => name === (unit === "" ? "s" : unit))?.[1];
+  if (count === undefined || unitMs === undefined) return null;
+  const durationMs = Number(count) * unitMs;
+  return durationMs <= LONGEST_MS ? durationMs : null;
 }

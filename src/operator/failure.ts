@@ -26,9 +26,9 @@ interface Telling extends Sent {
 
 /** Shows why a call did not succeed, and gives the exit code for it. */
 export function showFailure(failure: Failure, telling: Telling): ExitCode {
-  const { problems, exit_code } = describeFailure(failure, telling);
+  const { problems, exit_code: exitCode } = describeFailure(failure, telling);
   for (const problem of problems) telling.terminal.problem(problem);
-  return exit_code;
+  return exitCode;
 }
 
 /**
@@ -74,8 +74,8 @@ function describeFailure(failure: Failure, telling: Telling): Described {
 
 function describeRefusal(refusal: Refusal, telling: Telling): Described {
   const { status, detail } = refusal;
-  const one = (exit_code: ExitCode, code: string, what: string, fix: string) => {
-    return { problems: [{ code, what, fix }], exit_code };
+  const one = (exitCode: ExitCode, code: string, what: string, fix: string) => {
+    return { problems: [{ code, what, fix }], exit_code: exitCode };
   };
   const { name, another } = telling.credential;
   switch (status) {
@@ -128,8 +128,8 @@ const LISTS: ReadonlyMap<string | number | undefined, string> = new Map([
 /** For a name that is nobody's the list of names; everything else the sentence of the service explains. */
 function remedyOf({ loc, msg }: ValidationError): string {
   const list = LISTS.get(loc.findLast((element) => typeof element === "string"));
-  const is_unknown = /\bno (?:such|robot|model)\b/i.test(msg);
-  return list !== undefined && is_unknown ? `robot-policy ${list} shows what there is` : CORRECT;
+  const isUnknown = /\bno (?:such|robot|model)\b/i.test(msg);
+  return list !== undefined && isUnknown ? `robot-policy ${list} shows what there is` : CORRECT;
 }
 
 function describeFinding({ loc, msg }: ValidationError, { places, body }: Sent): string {
@@ -141,9 +141,9 @@ function describeFinding({ loc, msg }: ValidationError, { places, body }: Sent):
   return `${[place, value].filter((part) => part !== null && part !== "").join(" ")}: ${sentence}`.replace(/^: /, "");
 }
 
-function waitFix(retry_after_ms: number | null): string {
-  if (retry_after_ms === null) return "wait; the service wants fewer requests";
-  return `wait ${Math.ceil(retry_after_ms / 1000)} s; the service wants fewer requests`;
+function waitFix(retryAfterMs: number | null): string {
+  if (retryAfterMs === null) return "wait; the service wants fewer requests";
+  return `wait ${Math.ceil(retryAfterMs / 1000)} s; the service wants fewer requests`;
 }
 
 function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reason"], code: string | null): string {
@@ -152,8 +152,8 @@ function unreachableFix(reason: Extract<Failure, { kind: "unreachable" }>["reaso
   if (looksLikeClock(code))
     return "check the clock of this machine; if it is right, the service needs a new certificate";
   // The request may have arrived all the same.
-  const is_open = reason === "reset" || (reason === "timeout" && code !== "CONNECT_TIMEOUT");
-  return is_open
+  const isOpen = reason === "reset" || (reason === "timeout" && code !== "CONNECT_TIMEOUT");
+  return isOpen
     ? "check the network; if this was to change something, it may be done: look before you try again"
     : "check the address and the network";
 }

@@ -11,9 +11,9 @@ import type { Service } from "./service.ts";
 /** The deployment as it is now: where our service has it, else where existing clients of other services poll. */
 export async function lookAtDeployment(
   service: Service,
-  deployment_id: string,
+  deploymentId: string,
 ): Promise<CallResult<Answered<DeploymentView>>> {
-  const input = { parameters: { deployment_id } };
+  const input = { parameters: { deployment_id: deploymentId } };
   const result = await service.call(beyondSpec.getDeployment, input);
   return result.kind !== "ok" && isUnknownOperation(result) ? service.call(beyondSpec.pollDeployment, input) : result;
 }

@@ -13,9 +13,9 @@ export type FoundRobot = Pick<Answered<RobotView>, "value" | "document">;
 export async function findRobot(service: Service, name: string, terminal: Terminal): Promise<FoundRobot | ExitCode> {
   const result = await service.call(beyondSpec.getRobot, { parameters: { robot: name } });
   if (result.kind === "ok") return result.value;
-  const is_missing = result.kind === "refused" && result.status === 404 && !isUnknownOperation(result);
-  if (!is_missing && !isUnknownOperation(result)) return service.failed(result);
-  if (!is_missing) {
+  const isMissing = result.kind === "refused" && result.status === 404 && !isUnknownOperation(result);
+  if (!isMissing && !isUnknownOperation(result)) return service.failed(result);
+  if (!isMissing) {
     const listed = await service.listAll(operations.listRobots, (robots) => robots);
     if (listed.kind !== "ok") return service.failed(listed);
     const { records } = listed.value;

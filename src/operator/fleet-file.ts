@@ -56,17 +56,17 @@ export function writtenFleet(told: WrittenFleet): Reader<WrittenFleet> {
     const name = take("name", words);
     const subject = take("subject", words);
     const selected = take("selection", selection);
-    const peak_active_robots = fields.optional("peak_active_robots", integer(PEAK));
-    const readiness_mode = fields.optional("readiness_mode", oneOf(...READINESS_MODES));
-    const operating_windows = fields.optional("operating_windows", listOf(operatingWindow, "windows", WINDOWS));
+    const peakActiveRobots = fields.optional("peak_active_robots", integer(PEAK));
+    const readinessMode = fields.optional("readiness_mode", oneOf(...READINESS_MODES));
+    const operatingWindows = fields.optional("operating_windows", listOf(operatingWindow, "windows", WINDOWS));
     fields.close();
     return {
       ...(name === undefined ? {} : { name }),
       ...(subject === undefined ? {} : { subject }),
       ...(selected === undefined ? {} : { selection: selected }),
-      ...(peak_active_robots === undefined ? {} : { peak_active_robots }),
-      ...(readiness_mode === undefined ? {} : { readiness_mode }),
-      ...(operating_windows === undefined ? {} : { operating_windows }),
+      ...(peakActiveRobots === undefined ? {} : { peak_active_robots: peakActiveRobots }),
+      ...(readinessMode === undefined ? {} : { readiness_mode: readinessMode }),
+      ...(operatingWindows === undefined ? {} : { operating_windows: operatingWindows }),
     };
   };
 }
@@ -98,13 +98,13 @@ const selector: Reader<WrittenSelector> = (place) => {
   if (fields === undefined) return undefined;
   const site = fields.optional("site", words);
   const region = fields.optional("region", words);
-  const robot_type_id = fields.optional("robot_type_id", words);
+  const robotTypeId = fields.optional("robot_type_id", words);
   const labels = fields.optional("labels", labelMapping);
   fields.close();
   return {
     ...(site === undefined ? {} : { site }),
     ...(region === undefined ? {} : { region }),
-    ...(robot_type_id === undefined ? {} : { robot_type_id }),
+    ...(robotTypeId === undefined ? {} : { robot_type_id: robotTypeId }),
     ...(labels === undefined ? {} : { labels }),
   };
 };

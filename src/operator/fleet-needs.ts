@@ -21,7 +21,7 @@ export type KnownNeeds = ReadonlyMap<string, readonly FleetNeed[]>;
 export async function loadNeeds(service: Service): Promise<CallResult<KnownNeeds | null>> {
   const result = await service.listAll(beyondSpec.listFleetNeeds, ({ items }) => items);
   if (result.kind !== "ok") return isUnknownOperation(result) ? { kind: "ok", status: 200, value: null } : result;
-  return { ...result, value: new Map(itemsIn(result.value).map(({ fleet_id, needs }) => [fleet_id, needs])) };
+  return { ...result, value: new Map(itemsIn(result.value).map(({ fleet_id: fleetId, needs }) => [fleetId, needs])) };
 }
 
 /** What the service says of the fleet, else the blocker that is documented. */

@@ -24,22 +24,22 @@ export async function waitForFleet(
   service: Service,
   first: FoundFleet,
   endOf: (fleet: FleetView) => Ended | null,
-  timeout_ms: number,
+  timeoutMs: number,
   context: OperatorContext,
-): Promise<Pick<WaitedFleet, "exit_code" | "fleet">> {
+): Promise<Pick<WaitedFleet, "exitCode" | "fleet">> {
   let fleet = first;
-  let is_first = true;
+  let isFirst = true;
   const { terminal } = context;
-  const exit_code = await waitUntilEnded(
+  const exitCode = await waitUntilEnded(
     service,
     {
-      timeout_ms,
+      timeoutMs,
       later: `it goes on without you: robot-policy fleets show ${first.value.id}; --timeout waits longer`,
       async look() {
-        const result = is_first
+        const result = isFirst
           ? ({ kind: "ok", status: 200, value: first } as const)
           : await lookAtFleet(service, first.value.id);
-        is_first = false;
+        isFirst = false;
         if (result.kind !== "ok") return result;
         fleet = result.value;
         const { value } = fleet;
@@ -61,13 +61,13 @@ export async function waitForFleet(
     },
     context,
   );
-  return { exit_code, fleet };
+  return { exitCode, fleet };
 }
 
-const DONE: Ended = { exit_code: EXIT.ok, problem: null };
+const DONE: Ended = { exitCode: EXIT.ok, problem: null };
 
 /** For a fleet that was created: ready, or it needs a person. */
-export function endOfCreation({ name, status, blocker, robots, active_model }: FleetView): Ended | null {
+export function endOfCreation({ name, status, blocker, robots, active_model: activeModel }: FleetView): Ended | null {
   switch (status) {
     case "ready":
       return DONE;
@@ -77,17 +77,17 @@ export function endOfCreation({ name, status, blocker, robots, active_model }: F
       return needsPerson(name, "fleet-degraded", `${name} is degraded: ${countsInWords(robots)}`);
     case "preparing":
       // Everything is prepared; what is left is the time of its next window.
-      return active_model?.status === "active" ? DONE : null;
+      return activeModel?.status === "active" ? DONE : null;
   }
 }
 
 /** For an update to the generation that was answered: it is what the fleet works with, or it needs a person. */
-export function endOfUpdate(generation_id: string): (fleet: FleetView) => Ended | null {
-  return ({ name, active_model, update }) => {
-    if (active_model?.generation_id === generation_id) return DONE;
-    if (update?.generation_id !== generation_id) {
+export function endOfUpdate(generationId: string): (fleet: FleetView) => Ended | null {
+  return ({ name, active_model: activeModel, update }) => {
+    if (activeModel?.generation_id === generationId) return DONE;
+    if (update?.generation_id !== generationId) {
       const what = `another update of ${name} took the place of this one`;
-      return { exit_code: EXIT.conflict, problem: { code: "superseded", what, fix: showFix(name) } };
+      return { exitCode: EXIT.conflict, problem: { code: "superseded", what, fix: showFix(name) } };
     }
     if (update.status !== "blocked") return null;
     return needsPerson(name, "update-blocked", update.blocker ?? `the update of ${name} is blocked`);
@@ -101,7 +101,7 @@ export function endOfUpdate(generation_id: string): (fleet: FleetView) => Ended 
 function needsPerson(name: string, code: string, what: string): Ended {
   const fix = `robot-policy fleets show ${shellWord(name)} tells it robot by robot`;
   const problem: Problem = { code, what, fix };
-  return { exit_code: EXIT.rejected, problem };
+  return { exitCode: EXIT.rejected, problem };
 }
 
 function updateInWords({ update }: FleetView): string {

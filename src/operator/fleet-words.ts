@@ -45,10 +45,10 @@ export function countsAsBar({ registered, active, ready, blocked }: FleetView["r
 }
 
 /** `ready in 2 min to 4 min`; empty where nothing is known. */
-export function estimateInWords({ readiness_estimate }: FleetView): string {
-  if (readiness_estimate === null || readiness_estimate === undefined) return "";
-  const { lower_seconds, upper_seconds } = readiness_estimate;
-  const [lower, upper] = [shortDuration(lower_seconds * 1000), shortDuration(upper_seconds * 1000)];
+export function estimateInWords({ readiness_estimate: readinessEstimate }: FleetView): string {
+  if (readinessEstimate === null || readinessEstimate === undefined) return "";
+  const { lower_seconds: lowerSeconds, upper_seconds: upperSeconds } = readinessEstimate;
+  const [lower, upper] = [shortDuration(lowerSeconds * 1000), shortDuration(upperSeconds * 1000)];
   return lower === upper ? `ready in about ${upper}` : `ready in ${lower} to ${upper}`;
 }
 
@@ -61,8 +61,8 @@ export function blockerOf({ blocker, update }: FleetView): string {
 export function reasonOf(fleet: FleetView, needs: readonly FleetNeed[], nowMs: number): string {
   // Its state first: a narrow terminal shows the beginning.
   const { update } = fleet;
-  const under_way = update === null || update === undefined ? "" : `${update.status} update to ${update.subject}`;
-  const parts = [under_way, stateReasonOf(fleet, needs, nowMs)].filter((part) => part !== "");
+  const underWay = update === null || update === undefined ? "" : `${update.status} update to ${update.subject}`;
+  const parts = [underWay, stateReasonOf(fleet, needs, nowMs)].filter((part) => part !== "");
   return parts.join("; ");
 }
 

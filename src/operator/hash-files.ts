@@ -14,7 +14,7 @@ export async function hashFiles(
   paths: readonly string[],
   { machine, terminal, signal }: OperatorContext,
 ): Promise<Snapshot | ExitCode> {
-  const limits = { settle_ms: 0, grace_ms: 0, file_limit_bytes: FILE_LIMIT_BYTES };
+  const limits = { settleMs: 0, graceMs: 0, fileLimitBytes: FILE_LIMIT_BYTES };
   const fingerprinter = createFingerprinter(machine, limits);
   const files = paths.map((path) => ({ label: path, path: resolve(path) }));
   const collected = await fingerprinter.collect(files, {

@@ -9,7 +9,7 @@ export interface ListView<Item> {
   /** The headers of columns that a narrow terminal does without, the last first. */
   readonly spare?: readonly string[];
   /** Cells in the order of the headers. */
-  readonly row: (item: Item, now_ms: number) => readonly string[];
+  readonly row: (item: Item, nowMs: number) => readonly string[];
   /** What stays the same when the rest of an item changes. */
   readonly id: (item: Item) => string;
   /** The sentence for a list with nothing in it. */

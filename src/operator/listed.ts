@@ -34,14 +34,14 @@ export async function listAll<T, Item>(
     const query: OperationInput["query"] = { limit: ITEMS_PER_REQUEST, ...(cursor === null ? {} : { cursor }) };
     const result: CallResult<Answered<T>> = await call(row, { query });
     if (result.kind !== "ok") return result;
-    const { value, document, next_cursor }: Answered<T> = result.value;
+    const { value, document, nextCursor }: Answered<T> = result.value;
     const items = itemsOf(value);
     const { documents, ...rest } = takeApart(document, memberWith(value, items));
     shape ??= rest;
     for (const [index, item] of items.entries()) records.push({ item, document: documents[index] });
-    if (next_cursor === null) return { ...result, value: { records, ...shape } };
-    if (next_cursor === cursor) return endless(NAMES_ITSELF);
-    cursor = next_cursor;
+    if (nextCursor === null) return { ...result, value: { records, ...shape } };
+    if (nextCursor === cursor) return endless(NAMES_ITSELF);
+    cursor = nextCursor;
   }
   return endless(`the list has more than ${PAGES_LIMIT} pages`);
 }

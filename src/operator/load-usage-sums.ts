@@ -28,13 +28,13 @@ export async function loadUsageSums(
   service: Service,
   by: SumsBy,
   period: Period,
-  now_ms: number,
+  nowMs: number,
 ): Promise<CallResult<SummedUsage>> {
   const { since, until } = period;
   const query = { by, ...(since === null ? {} : { since }), ...(until === null ? {} : { until }) };
   const result = await service.call(beyondSpec.summarizeUsage, { query });
   if (result.kind === "ok") return { ...result, value: fromSummary(result.value.value, by) };
-  return isMoreThanSummed(result) ? fromLedger(service, by, period, now_ms) : result;
+  return isMoreThanSummed(result) ? fromLedger(service, by, period, nowMs) : result;
 }
 
 /** The service lacks the operation, has another one there, or does not sum up so long a time at once. */
@@ -44,8 +44,8 @@ function isMoreThanSummed(failure: Failure): boolean {
 }
 
 function fromSummary({ since, until, unit, items }: UsageSummary, by: SumsBy): SummedUsage {
-  const sums = items.map(({ day, robot, model_slug, quantity }) => {
-    const name = { day, robot, model: model_slug }[by] ?? "";
+  const sums = items.map(({ day, robot, model_slug: modelSlug, quantity }) => {
+    const name = { day, robot, model: modelSlug }[by] ?? "";
     return { name, quantity, unit, amount_cents: null };
   });
   return { since, until, sums: inOrder(sums, by) };
@@ -55,15 +55,15 @@ async function fromLedger(
   service: Service,
   by: SumsBy,
   period: Period,
-  now_ms: number,
+  nowMs: number,
 ): Promise<CallResult<SummedUsage>> {
   const { until } = period;
   const result = await service.listAll(operations.listUsage, ({ items }) => items);
   if (result.kind !== "ok") return result;
-  const from = startOf(period, now_ms);
+  const from = startOf(period, nowMs);
   // An open end stays open: the clock of the service may be ahead of this one.
   const records = itemsIn(result.value).filter((record) => isWithin(record, { since: from, until }));
-  const end = until ?? new Date(now_ms).toISOString();
+  const end = until ?? new Date(nowMs).toISOString();
   return { ...result, value: { since: from, until: end, sums: sumUsage(records, by) } };
 }
 

@@ -47,11 +47,11 @@ export async function listenForCallback(state: string): Promise<CallbackListener
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  const is_listening = await new Promise<boolean>((settle) => {
+  const isListening = await new Promise<boolean>((settle) => {
     server.once("error", () => settle(false));
     server.listen({ host: "127.0.0.1", port: 0 }, () => settle(true));
   });
-  if (!is_listening) return null;
+  if (!isListening) return null;
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   return {

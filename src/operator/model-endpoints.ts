@@ -23,7 +23,7 @@ export function healthInWords(
   terminal: Terminal,
 ): string {
   if (endpoints === null) return "";
-  const own = endpoints.filter(({ model_slug }) => model_slug === slug);
+  const own = endpoints.filter(({ model_slug: modelSlug }) => modelSlug === slug);
   if (own.length === 0) return terminal.style("bad", "no endpoint");
   const healthy = own.filter(({ status }) => status === "healthy").length;
   if (healthy === own.length) return terminal.style("good", "healthy");
@@ -42,12 +42,12 @@ type ShownEndpoint = Pick<EndpointView, "region" | "status" | "since" | "checked
 export function showEndpoints(endpoints: readonly ShownEndpoint[], terminal: Terminal, nowMs: number): void {
   const hidden = terminal.table(
     ["endpoint", "for", "health", "since", "checked", "last failure"],
-    endpoints.map(({ region, of, status, since, checked_at, detail }) => [
+    endpoints.map(({ region, of, status, since, checked_at: checkedAt, detail }) => [
       region,
       of ?? "",
       terminal.style(status === "healthy" ? "good" : status === "unhealthy" ? "bad" : "warn", status),
       relativeTime(since, nowMs),
-      relativeTime(checked_at, nowMs),
+      relativeTime(checkedAt, nowMs),
       detail ?? "",
     ]),
     ["last failure", "for"],

@@ -24,7 +24,7 @@ export interface OperatorContext {
   /** The person at the terminal; null where nobody can be asked. */
   openQuestions(): Questions | null;
   /** Everything that comes in by stdin, as text. */
-  readInput(limit_bytes: number): Promise<string | "too-large">;
+  readInput(limitBytes: number): Promise<string | "too-large">;
   readonly user_id: number;
   readonly version: string;
 }
@@ -48,7 +48,7 @@ export async function withService(
   const choice = await chooseService(flags, context);
   if (choice.kind === "no-service") {
     context.terminal.problem(choice.problem);
-    return choice.exit_code;
+    return choice.exitCode;
   }
   await using service = openService(choice, context);
   return await act(service);
@@ -58,10 +58,17 @@ export async function withService(
 export function openService(chosen: ChosenService, context: OperatorContext): Service & AsyncDisposable {
   const { machine, environment, version } = context;
   const { files, clock } = machine;
-  const { base_url, ca_file, allow_insecure } = chosen;
-  const user_agent = `robot-policy/${version}`;
-  const transport = createUndiciTransport({ ca_file, proxy: null, allow_insecure, environment, files, clock });
-  const access = { base_url, transport, clock, user_agent };
+  const { baseUrl, ca_file: caFile, allow_insecure: allowInsecure } = chosen;
+  const userAgent = `robot-policy/${version}`;
+  const transport = createUndiciTransport({
+    caFile,
+    proxy: null,
+    allow_insecure: allowInsecure,
+    environment,
+    files,
+    clock,
+  });
+  const access = { baseUrl, transport, clock, userAgent };
   const client = createOperationClient({ ...access, credential: chosen.loadCredential });
   const service = createService({ client, access, chosen, context });
   return { ...service, [Symbol.asyncDispose]: () => transport.close() };

@@ -38,8 +38,8 @@ async function looksLike(keys: readonly ApiKeyView[], { loadCredential }: Servic
   const loaded = await loadCredential();
   if (loaded.kind !== "credential") return false;
   const text = loaded.secret.reveal();
-  return keys.some(({ key_prefix, key_last4 }) => {
-    if ((key_prefix ?? "") === "" || (key_last4 ?? "") === "") return false;
-    return text.startsWith(key_prefix ?? "") && text.endsWith(key_last4 ?? "");
+  return keys.some(({ key_prefix: keyPrefix, key_last4: keyLast4 }) => {
+    if ((keyPrefix ?? "") === "" || (keyLast4 ?? "") === "") return false;
+    return text.startsWith(keyPrefix ?? "") && text.endsWith(keyLast4 ?? "");
   });
 }

@@ -5,7 +5,7 @@ import type { OperatorContext } from "./operator.ts";
 /** A person waits: further pauses than these are theirs to decide on. */
 const ATTEMPTS = 4;
 const LONGEST_PAUSE_MS = 30_000;
-const BACKOFF = { first_ms: 500, cap_ms: 8000 } as const;
+const BACKOFF = { firstMs: 500, capMs: 8000 } as const;
 
 /** Makes a call that changes nothing, and again after the pause that the service asks for (429, 503), a few times. */
 export async function callPatiently<T>(
@@ -16,10 +16,10 @@ export async function callPatiently<T>(
   for (;;) {
     const result = await call();
     if (result.kind !== "refused" || !isAskedToWait(result.status)) return result;
-    const pause_ms = backoff.next_ms(result.retry_after_ms);
-    if (backoff.attempts >= ATTEMPTS || pause_ms > LONGEST_PAUSE_MS) return result;
-    terminal.note(`${result.detail}; asking again in ${Math.ceil(pause_ms / 1000)} s`);
-    await machine.clock.sleep(pause_ms, signal);
+    const pauseMs = backoff.nextMs(result.retry_after_ms);
+    if (backoff.attempts >= ATTEMPTS || pauseMs > LONGEST_PAUSE_MS) return result;
+    terminal.note(`${result.detail}; asking again in ${Math.ceil(pauseMs / 1000)} s`);
+    await machine.clock.sleep(pauseMs, signal);
   }
 }
 

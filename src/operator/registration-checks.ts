@@ -16,11 +16,11 @@ export function registrationMistake({ region, name, site, labels }: Registration
 }
 
 /** A slip of the finger makes a robot that no model fits. */
-export function warnOfType({ robot_type_id, contract }: RegistrationBody, terminal: Terminal): void {
-  if (contract !== undefined || READY_CATALOG.has(robot_type_id)) return;
-  const meant = nearest(robot_type_id, READY_CATALOG.keys());
+export function warnOfType({ robot_type_id: robotTypeId, contract }: RegistrationBody, terminal: Terminal): void {
+  if (contract !== undefined || READY_CATALOG.has(robotTypeId)) return;
+  const meant = nearest(robotTypeId, READY_CATALOG.keys());
   terminal.note(
-    `${terminal.style("warn", "warning")}: ${robot_type_id} is not in the robot type catalog and comes without a contract` +
+    `${terminal.style("warn", "warning")}: ${robotTypeId} is not in the robot type catalog and comes without a contract` +
       `${meant === undefined ? "" : ` (did you mean ${meant}?)`}.`,
   );
   terminal.note("  What cameras and axes it has, nobody knows then; --manifest FILE describes them.");

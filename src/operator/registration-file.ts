@@ -19,7 +19,7 @@ export interface WrittenRegistration {
   readonly labels?: Readonly<Record<string, string>>;
   readonly configuration_digest?: string;
   /** Absolute, in digest order. */
-  readonly configuration_files?: readonly string[];
+  readonly configurationFiles?: readonly string[];
 }
 
 export const REGISTRATION_HINTS: ReadonlyMap<string, string> = new Map([
@@ -37,25 +37,25 @@ export function writtenRegistration(path: string): Reader<WrittenRegistration> {
     const fields = fieldsOf(place);
     if (fields === undefined) return undefined;
     const name = fields.optional("name", words);
-    const robot_type_id = fields.optional("robot_type_id", words);
+    const robotTypeId = fields.optional("robot_type_id", words);
     const region = fields.optional("region", words);
     const site = fields.optional("site", words);
     const labels = fields.optional("labels", labelMapping);
-    const configuration_digest = fields.optional("configuration_digest", digest);
+    const configurationDigest = fields.optional("configuration_digest", digest);
     const files = fields.optional("configuration_files", listOf(words, "files", FILES_COUNT));
     fields.close();
-    if (configuration_digest !== undefined && files !== undefined) {
+    if (configurationDigest !== undefined && files !== undefined) {
       const message = "configuration_digest and configuration_files are both set; leave one of them out";
       place.check.findings.error("conflict", place.path, place.node.offset, message);
     }
     return {
       ...(name === undefined ? {} : { name }),
-      ...(robot_type_id === undefined ? {} : { robot_type_id }),
+      ...(robotTypeId === undefined ? {} : { robot_type_id: robotTypeId }),
       ...(region === undefined ? {} : { region }),
       ...(site === undefined ? {} : { site }),
       ...(labels === undefined ? {} : { labels }),
-      ...(configuration_digest === undefined ? {} : { configuration_digest }),
-      ...(files === undefined ? {} : { configuration_files: files.map((file) => resolve(folder, file)) }),
+      ...(configurationDigest === undefined ? {} : { configuration_digest: configurationDigest }),
+      ...(files === undefined ? {} : { configurationFiles: files.map((file) => resolve(folder, file)) }),
     };
   };
 }

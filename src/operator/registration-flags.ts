@@ -36,7 +36,7 @@ export function readRegistrationFlags(flags: RegistrationFlags, terminal: Termin
     ...(site === undefined ? {} : { site }),
     ...(labels === undefined ? {} : { labels }),
     ...(digest === undefined ? {} : { configuration_digest: digest }),
-    ...(file === undefined ? {} : { configuration_files: file }),
+    ...(file === undefined ? {} : { configurationFiles: file }),
   };
 }
 

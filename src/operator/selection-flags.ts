@@ -38,14 +38,14 @@ export function readLabels(texts: readonly string[], terminal: Terminal): Readon
 /** What the flags select; undefined where they say nothing, null after telling what is wrong with them. */
 export function readSelection(flags: SelectionFlags, terminal: Terminal): WrittenSelection | undefined | null {
   const { robot, site, region, type, label } = flags;
-  const is_selector = [site, region, type, label].some((flag) => flag !== undefined);
-  if (robot !== undefined && is_selector) {
+  const isSelector = [site, region, type, label].some((flag) => flag !== undefined);
+  if (robot !== undefined && isSelector) {
     const fix = "name robots with --robot, or select them with --site, --region, --type and --label";
     terminal.problem({ code: "usage", what: "--robot and a selector were both given", fix });
     return null;
   }
   if (robot !== undefined) return { robots: robot };
-  if (!is_selector) return undefined;
+  if (!isSelector) return undefined;
   const labels = readLabels(label ?? [], terminal);
   if (labels === null) return null;
   return {
@@ -59,11 +59,11 @@ export function readSelection(flags: SelectionFlags, terminal: Terminal): Writte
 }
 
 /** A selector as its flags, for a person to recognize and to type again. */
-export function selectorInFlags({ site, region, robot_type_id, labels }: WrittenSelector): string {
+export function selectorInFlags({ site, region, robot_type_id: robotTypeId, labels }: WrittenSelector): string {
   const flags = [
     ["--site", site],
     ["--region", region],
-    ["--type", robot_type_id],
+    ["--type", robotTypeId],
     ...Object.entries(labels ?? {}).map(([name, value]) => ["--label", `${name}=${value}`]),
   ];
   return flags.flatMap(([flag, value]) => (value === undefined ? [] : [`${flag} ${shellWord(value)}`])).join(" ");

@@ -57,12 +57,12 @@ export function createService({ client, access, chosen, context }: ServiceParts)
   };
   const absolute = ({ method, path, body }: RawRequest): ServiceRequest => {
     // As it goes over the wire, so that a dry run shows nothing else.
-    const url = new URL(access.base_url + path).href;
-    return { method, url, body, answer_limit_bytes: LIST_LIMIT_BYTES };
+    const url = new URL(access.baseUrl + path).href;
+    return { method, url, body, answerLimitBytes: LIST_LIMIT_BYTES };
   };
-  const show = async (request: ServiceRequest, json: boolean, needs_credential: boolean) => {
-    const credential = needs_credential ? await chosen.loadCredential() : null;
-    return showRequest(request, { user_agent: access.user_agent, credential, terminal, json });
+  const show = async (request: ServiceRequest, json: boolean, needsCredential: boolean) => {
+    const credential = needsCredential ? await chosen.loadCredential() : null;
+    return showRequest(request, { user_agent: access.userAgent, credential, terminal, json });
   };
   const failed: Service["failed"] = (failure, sent = {}) => {
     // Whoever interrupts knows why it did not succeed.
@@ -77,7 +77,7 @@ export function createService({ client, access, chosen, context }: ServiceParts)
     failed,
     showRequest: async (row, input, json) =>
       hasPath(input)
-        ? show(operationRequest(access.base_url, row, input), json, row.scopes !== "public")
+        ? show(operationRequest(access.baseUrl, row, input), json, row.scopes !== "public")
         : failed(NO_PATH),
     showRawRequest: (request, json) => show(absolute(request), json, true),
   };

@@ -12,32 +12,40 @@ export function showContract(contract: Readonly<Record<string, unknown>>, termin
     terminal.print(JSON.stringify(contract, null, 2));
     return;
   }
-  const { topology, action_semantics, gripper, control_rate_hz, cameras, state_axes, action_axes } = read.data;
+  const {
+    topology,
+    action_semantics: actionSemantics,
+    gripper,
+    control_rate_hz: controlRateHz,
+    cameras,
+    state_axes: stateAxes,
+    action_axes: actionAxes,
+  } = read.data;
   terminal.print("");
   showFacts(
     [
       ["topology", topology],
-      ["actions", action_semantics],
+      ["actions", actionSemantics],
       ["gripper", gripper],
-      ["control rate", `${control_rate_hz} Hz`],
+      ["control rate", `${controlRateHz} Hz`],
     ],
     terminal,
   );
   showCameras(cameras, terminal);
-  showAxes("state axes", state_axes, terminal);
-  showAxes("action axes", action_axes, terminal);
+  showAxes("state axes", stateAxes, terminal);
+  showAxes("action axes", actionAxes, terminal);
 }
 
 function showCameras(cameras: RobotContract["cameras"], terminal: Terminal): void {
   terminal.print(`\n${terminal.style("bold", "cameras")}`);
   terminal.table(
     ["role", "mount", "image", "rate", "turned"],
-    cameras.map(({ role, mount, side, width, height, fps, rotation_degrees }) => [
+    cameras.map(({ role, mount, side, width, height, fps, rotation_degrees: rotationDegrees }) => [
       role,
       side === undefined ? mount : `${mount} ${side}`,
       `${width} × ${height}`,
       `${fps} fps`,
-      rotation_degrees === 0 ? "" : `${rotation_degrees}°`,
+      rotationDegrees === 0 ? "" : `${rotationDegrees}°`,
     ]),
   );
 }
@@ -49,12 +57,12 @@ function showAxes(title: string, axes: readonly Axis[], terminal: Terminal): voi
   terminal.print(`\n${terminal.style("bold", title)}, in vector order`);
   const hidden = terminal.table(
     ["#", "axis", "unit", "range", "step", "robot's own"],
-    axes.map(({ name, unit, range, max_step, native }, index) => [
+    axes.map(({ name, unit, range, max_step: maxStep, native }, index) => [
       String(index),
       name,
       unit,
       range === undefined ? "" : `${range[0]} … ${range[1]}`,
-      max_step === undefined ? "" : String(max_step),
+      maxStep === undefined ? "" : String(maxStep),
       native === undefined ? "" : `${native.unit} × ${native.scale} + ${native.offset}`,
     ]),
     [],

@@ -25,20 +25,20 @@ const SHOWN = { windows: 5, generations: 10 } as const;
 const STATES = ["blocked", "waiting", "ready", "active"] as const;
 
 /** A fleet for a person: what keeps it from being ready comes first. */
-export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
+export function showFleet(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
   terminal.print(`${terminal.style("bold", fleet.name)}  ${statusInWords(fleet, terminal)}  ${fleet.id}`);
   for (const { reason, action } of needsOf(fleet, details)) {
-    terminal.sentence(momentsInWords(reason, now_ms), `${terminal.style("bad", "!")} `, "  ");
+    terminal.sentence(momentsInWords(reason, nowMs), `${terminal.style("bad", "!")} `, "  ");
     if (action !== "") terminal.sentence(action, "  → ", "    ");
   }
   terminal.print(`${countsAsBar(fleet.robots, terminal)}  ${countsInWords(fleet.robots, details?.waiting)}`);
   terminal.print("");
-  showFleetFacts(fleet, details, terminal, now_ms);
+  showFleetFacts(fleet, details, terminal, nowMs);
   if (details === null) return;
-  showMembers(details.members, terminal, now_ms);
-  showFleetEndpoints(details, terminal, now_ms);
-  showWindows(details.operating_windows, terminal, now_ms);
-  showGenerations(details.generations, terminal, now_ms);
+  showMembers(details.members, terminal, nowMs);
+  showFleetEndpoints(details, terminal, nowMs);
+  showWindows(details.operating_windows, terminal, nowMs);
+  showGenerations(details.generations, terminal, nowMs);
 }
 
 /** What somebody has to do about it; the blocker alone where the service says no more. */
@@ -47,18 +47,18 @@ function needsOf(fleet: FleetView, details: FleetDetails | null): readonly Fleet
   return withNeeds(fleet, null).needs;
 }
 
-function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, now_ms: number): void {
-  const { update, active_model } = fleet;
-  const is_updated = update !== null && update !== undefined;
+function showFleetFacts(fleet: FleetView, details: FleetDetails | null, terminal: Terminal, nowMs: number): void {
+  const { update, active_model: activeModel } = fleet;
+  const isUpdated = update !== null && update !== undefined;
   showFacts(
     [
-      ["model", `${fleet.subject}${active_model?.status === undefined ? "" : ` (${active_model.status})`}`],
-      ["update", is_updated ? `${update.subject} (${update.status})` : ""],
+      ["model", `${fleet.subject}${activeModel?.status === undefined ? "" : ` (${activeModel.status})`}`],
+      ["update", isUpdated ? `${update.subject} (${update.status})` : ""],
       ["estimate", estimateInWords(fleet)],
       ["mode", `${fleet.readiness_mode}, ${peakInWords(fleet)}`],
       ["members", details === null ? "" : selectionInWords(details.selection)],
-      ["created", relativeTime(details?.created_at, now_ms)],
-      ["updated", relativeTime(details?.updated_at, now_ms)],
+      ["created", relativeTime(details?.created_at, nowMs)],
+      ["updated", relativeTime(details?.updated_at, nowMs)],
     ],
     terminal,
   );
@@ -103,7 +103,7 @@ function rankOf([first]: readonly FleetMemberView[]): number {
 
 function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: Terminal, nowMs: number): void {
   if (endpoints.length === 0) return;
-  const subjects = new Map(generations.map(({ generation_id, subject }) => [generation_id, subject]));
+  const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
   const shown = endpoints.map((endpoint) => ({
     ...endpoint,
     of: subjects.get(endpoint.generation_id) ?? endpoint.generation_id,
@@ -112,34 +112,33 @@ function showFleetEndpoints({ endpoints, generations }: FleetDetails, terminal: 
   showEndpoints(shown, terminal, nowMs);
 }
 
-function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, now_ms: number): void {
+function showWindows(windows: FleetDetails["operating_windows"], terminal: Terminal, nowMs: number): void {
   if (windows.length === 0) return;
-  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > now_ms);
+  const open = windows.filter(({ ends_at }) => Date.parse(ends_at) > nowMs);
   const past = windows.length - open.length;
   terminal.print(`\n${terminal.style("bold", "operating windows")}${past === 0 ? "" : `, ${past} past`}`);
   for (const { starts_at, ends_at } of open.slice(0, SHOWN.windows)) {
-    const [starts_ms, ends_ms] = [Date.parse(starts_at), Date.parse(ends_at)];
-    const when =
-      starts_ms <= now_ms ? `open, closes ${relativeTime(ends_at, now_ms)}` : relativeTime(starts_at, now_ms);
+    const [startsMs, endsMs] = [Date.parse(starts_at), Date.parse(ends_at)];
+    const when = startsMs <= nowMs ? `open, closes ${relativeTime(ends_at, nowMs)}` : relativeTime(starts_at, nowMs);
     terminal.print(
-      `  ${minuteInWords(starts_at)} to ${minuteInWords(ends_at)}  ${shortDuration(ends_ms - starts_ms)}, ${when}`,
+      `  ${minuteInWords(starts_at)} to ${minuteInWords(ends_at)}  ${shortDuration(endsMs - startsMs)}, ${when}`,
     );
   }
   if (open.length > SHOWN.windows) terminal.print(`  and ${open.length - SHOWN.windows} more`);
 }
 
-function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, now_ms: number): void {
+function showGenerations(generations: FleetDetails["generations"], terminal: Terminal, nowMs: number): void {
   terminal.print("");
   const hidden = terminal.table(
     ["generation", "model", "status", "asked for", "active"],
     generations
       .slice(0, SHOWN.generations)
-      .map(({ generation_id, subject, status, created_at, activated_at }) => [
-        generation_id,
+      .map(({ generation_id: generationId, subject, status, created_at: createdAt, activated_at: activatedAt }) => [
+        generationId,
         subject,
         status,
-        relativeTime(created_at, now_ms),
-        relativeTime(activated_at, now_ms),
+        relativeTime(createdAt, nowMs),
+        relativeTime(activatedAt, nowMs),
       ]),
     ["model"],
     ["generation"],

@@ -52,7 +52,7 @@ export function showRows<Item>(
     terminal.note(view.empty);
     return;
   }
-  const nowMs = machine.clock.wall_ms();
+  const nowMs = machine.clock.wallMs();
   const rows = items.map((item) => view.row(item, nowMs));
   const columns = wide === true ? Number.POSITIVE_INFINITY : undefined;
   const hidden = terminal.table(view.headers, rows, view.prose, view.spare, columns);

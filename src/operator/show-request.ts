@@ -16,10 +16,10 @@ interface Showing {
 
 /** The request as it would be sent, but for the secret in it. */
 export function showRequest({ method, url, body }: ServiceRequest, showing: Showing): ExitCode {
-  const { terminal, credential, user_agent } = showing;
+  const { terminal, credential, user_agent: userAgent } = showing;
   // A Secret prints as `[secret]`.
   const authorization = credential?.kind === "credential" ? `Bearer ${credential.secret}` : null;
-  const headers = requestHeaders(user_agent, authorization, body !== null);
+  const headers = requestHeaders(userAgent, authorization, body !== null);
   const sent = body === null ? null : readBody(body);
   if (showing.json) {
     terminal.json({ dry_run: true, method, url, headers, body: sent });

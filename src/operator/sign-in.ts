@@ -29,15 +29,15 @@ const LOST_POLLS_LIMIT = 10;
 /** Starts a login at the service; `url` is the page on which a person approves it, and `user_code` what that shows. */
 export async function startLogin(
   service: Service,
-  callback_url: string,
+  callbackUrl: string,
   context: OperatorContext,
 ): Promise<StartedLogin> {
   const verifier = secretText(context, 32);
-  const result = await service.call(beyondSpec.startLogin, { body: { verifier, callback_url } });
+  const result = await service.call(beyondSpec.startLogin, { body: { verifier, callback_url: callbackUrl } });
   if (result.kind !== "ok") return { kind: "failed", failure: result };
-  const { exchange_id, login_url, user_code = null } = result.value.value;
-  const url = pageOf(service.chosen.base_url, login_url);
-  if (url !== null) return { kind: "started", login: { exchange_id, verifier }, url, user_code };
+  const { exchange_id: exchangeId, login_url, user_code: userCode = null } = result.value.value;
+  const url = pageOf(service.chosen.baseUrl, login_url);
+  if (url !== null) return { kind: "started", login: { exchange_id: exchangeId, verifier }, url, user_code: userCode };
   const detail = "the service names a page of another origin for its login";
   return { kind: "failed", failure: { kind: "undecodable", status: result.status, detail } };
 }
@@ -52,9 +52,9 @@ export async function awaitApproval(
   callback: Promise<LoginCallback> | null,
   context: OperatorContext,
 ): Promise<SignedIn> {
-  let interval_ms = POLL_INTERVAL_S.default * 1000;
+  let intervalMs = POLL_INTERVAL_S.default * 1000;
   for (let lost = 0; ;) {
-    const called = await callbackWithin(interval_ms, callback, context);
+    const called = await callbackWithin(intervalMs, callback, context);
     if (called?.kind === "denied") return { kind: "denied" };
     if (called?.kind === "approved") return exchangeCode(service, login, called.code);
     const polled = await service.call(beyondSpec.pollLogin, { body: login });
@@ -67,14 +67,14 @@ export async function awaitApproval(
         return { kind: "signed-in", token: new Secret(token) };
       }
       lost = 0;
-      interval_ms = clampInterval(interval);
+      intervalMs = clampInterval(interval);
       continue;
     }
     if (isDenial(polled)) return { kind: "denied" };
     lost += 1;
     if (!isPassing(polled) || lost >= LOST_POLLS_LIMIT) return { kind: "failed", failure: polled };
-    const asked_ms = polled.kind === "refused" ? (polled.retry_after_ms ?? 0) : 0;
-    interval_ms = Math.min(Math.max(interval_ms, asked_ms), POLL_INTERVAL_S.maximum * 1000);
+    const askedMs = polled.kind === "refused" ? (polled.retry_after_ms ?? 0) : 0;
+    intervalMs = Math.min(Math.max(intervalMs, askedMs), POLL_INTERVAL_S.maximum * 1000);
   }
 }
 
@@ -93,12 +93,12 @@ async function exchangeCode(service: Service, login: Login, code: string): Promi
 
 /** What the browser brought within this time; null for nothing yet. */
 async function callbackWithin(
-  duration_ms: number,
+  durationMs: number,
   callback: Promise<LoginCallback> | null,
   { machine, signal }: OperatorContext,
 ): Promise<LoginCallback | null> {
   const waiting = new AbortController();
-  const slept = machine.clock.sleep(duration_ms, AbortSignal.any([signal, waiting.signal])).then(() => null);
+  const slept = machine.clock.sleep(durationMs, AbortSignal.any([signal, waiting.signal])).then(() => null);
   // Aborted when the browser was first, and then of no interest.
   slept.catch(() => {});
   try {
@@ -118,16 +118,16 @@ function isPassing(failure: Failure): boolean {
   return failure.kind === "unreachable";
 }
 
-function clampInterval(interval_s: number | undefined): number {
+function clampInterval(intervalS: number | undefined): number {
   const { default: usual, minimum, maximum } = POLL_INTERVAL_S;
-  return Math.min(maximum, Math.max(minimum, interval_s ?? usual)) * 1000;
+  return Math.min(maximum, Math.max(minimum, intervalS ?? usual)) * 1000;
 }
 
 /** The page on the service itself; null for one elsewhere, where a person might be asked for their key. */
-function pageOf(base_url: string, login_url: string): string | null {
-  const base = new URL(`${base_url}/`);
-  const is_path = login_url.startsWith("/") && !login_url.startsWith("//");
+function pageOf(baseUrl: string, login_url: string): string | null {
+  const base = new URL(`${baseUrl}/`);
+  const isPath = login_url.startsWith("/") && !login_url.startsWith("//");
   // Behind a prefix the path is below it.
-  const url = URL.parse(is_path ? `.${login_url}` : login_url, base);
+  const url = URL.parse(isPath ? `.${login_url}` : login_url, base);
   return url !== null && url.origin === base.origin ? url.href : null;
 }

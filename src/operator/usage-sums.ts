@@ -42,10 +42,10 @@ export function recordCells(record: UsageRecord): readonly (string | number | nu
 
 /** Whether a record begins in the period; one that spans a bound counts where it begins, so that months add up. */
 export function isWithin(record: UsageRecord, { since, until }: Period): boolean {
-  const at_ms = Date.parse(startOf(record));
+  const atMs = Date.parse(startOf(record));
   if (since === null && until === null) return true;
-  if (since !== null && !(at_ms >= Date.parse(since))) return false;
-  return until === null || at_ms < Date.parse(until);
+  if (since !== null && !(atMs >= Date.parse(since))) return false;
+  return until === null || atMs < Date.parse(until);
 }
 
 /**
@@ -99,8 +99,8 @@ function nameFor(record: UsageRecord, by: SumsBy | null): string {
   }
 }
 
-function startOf({ period_start, created_at }: UsageRecord): string {
-  return period_start ?? created_at ?? "";
+function startOf({ period_start: periodStart, created_at: createdAt }: UsageRecord): string {
+  return periodStart ?? createdAt ?? "";
 }
 
 function addCents(sum: number | null, cents: number | null): number | null {

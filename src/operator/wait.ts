@@ -19,7 +19,7 @@ const TIMEOUT_MS = 30 * 60_000;
 /** Between two looks: soon at first, because much is ready at once, and less often the longer it takes. */
 const LOOK_MS = { first: 250, longest: 2000, growth: 1.5 } as const;
 /** While the service cannot be reached. */
-const BACKOFF = { first_ms: 2000, cap_ms: 30_000 } as const;
+const BACKOFF = { firstMs: 2000, capMs: 30_000 } as const;
 
 /** What one look at something that is under way shows. */
 export interface Look {
@@ -33,13 +33,13 @@ export interface Look {
 
 /** How it ended; `problem` says what is to be done about it. */
 export interface Ended {
-  readonly exit_code: ExitCode;
+  readonly exitCode: ExitCode;
   readonly problem: Problem | null;
 }
 
 export interface Waiting {
   readonly look: () => Promise<CallResult<Look>>;
-  readonly timeout_ms: number;
+  readonly timeoutMs: number;
   /** What to do where the time is over. */
   readonly later: string;
 }
@@ -47,8 +47,8 @@ export interface Waiting {
 /** The time of `--timeout`, or null after telling that it is none. */
 export function waitTimeout({ timeout }: WaitFlags, terminal: Terminal): number | null {
   if (timeout === undefined) return TIMEOUT_MS;
-  const timeout_ms = readDuration(timeout);
-  if (timeout_ms !== null) return timeout_ms;
+  const timeoutMs = readDuration(timeout);
+  if (timeoutMs !== null) return timeoutMs;
   const what = `--timeout '${timeout}' is no length of time`;
   terminal.problem({ code: "usage", what, fix: "write it as 90s, 10m or 2h, a week at most" });
   return null;
@@ -60,45 +60,45 @@ export function waitTimeout({ timeout }: WaitFlags, terminal: Terminal): number 
  */
 export async function waitUntilEnded(
   service: Service,
-  { look, timeout_ms, later }: Waiting,
+  { look, timeoutMs, later }: Waiting,
   context: OperatorContext,
 ): Promise<ExitCode> {
   const { terminal, machine, signal } = context;
   const { clock } = machine;
-  const deadline_ms = clock.monotonic_ms() + timeout_ms;
+  const deadlineMs = clock.monotonicMs() + timeoutMs;
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
   let summary = "unknown";
-  let is_lost = false;
-  let look_ms: number = LOOK_MS.first;
+  let isLost = false;
+  let lookMs: number = LOOK_MS.first;
   for (;;) {
     const result = await look();
     signal.throwIfAborted();
-    let pause_ms = look_ms;
-    look_ms = Math.min(LOOK_MS.longest, look_ms * LOOK_MS.growth);
+    let pauseMs = lookMs;
+    lookMs = Math.min(LOOK_MS.longest, lookMs * LOOK_MS.growth);
     if (result.kind === "ok") {
       const { value } = result;
       if (value.ended !== null) {
         // The problem or the command's result says it; here it would be said twice.
         terminal.draw([]);
         if (value.ended.problem !== null) terminal.problem(value.ended.problem);
-        return value.ended.exit_code;
+        return value.ended.exitCode;
       }
       if (terminal.interactive) terminal.draw(value.lines);
       else if (value.summary !== summary) terminal.note(value.summary);
       ({ summary } = value);
-      is_lost = false;
+      isLost = false;
       backoff.reset();
     } else {
       if (!isPassing(result)) return service.failed(result);
-      if (!is_lost) terminal.note(`${failureInWords(result)}; asking on`);
-      is_lost = true;
-      pause_ms = backoff.next_ms(result.kind === "refused" ? result.retry_after_ms : null);
+      if (!isLost) terminal.note(`${failureInWords(result)}; asking on`);
+      isLost = true;
+      pauseMs = backoff.nextMs(result.kind === "refused" ? result.retry_after_ms : null);
     }
-    const left_ms = deadline_ms - clock.monotonic_ms();
-    if (left_ms <= 0) {
-      terminal.problem({ code: "timeout", what: `after ${shortDuration(timeout_ms)}: ${summary}`, fix: later });
+    const leftMs = deadlineMs - clock.monotonicMs();
+    if (leftMs <= 0) {
+      terminal.problem({ code: "timeout", what: `after ${shortDuration(timeoutMs)}: ${summary}`, fix: later });
       return EXIT.failed;
     }
-    await clock.sleep(Math.min(pause_ms, left_ms), signal);
+    await clock.sleep(Math.min(pauseMs, leftMs), signal);
   }
 }

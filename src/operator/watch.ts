@@ -15,7 +15,7 @@ import type { ListFlags } from "./show-list.ts";
 /** Seconds between two looks. */
 export const INTERVAL_S = { default: 2, minimum: 1, maximum: 3600 } as const;
 /** While the service cannot be reached. */
-const BACKOFF = { first_ms: 2000, cap_ms: 60_000 } as const;
+const BACKOFF = { firstMs: 2000, capMs: 60_000 } as const;
 
 interface Row {
   readonly cells: readonly string[];
@@ -35,31 +35,31 @@ export async function watchList<Item>(
   context: OperatorContext,
 ): Promise<ExitCode> {
   const { machine, signal, terminal } = context;
-  const interval_ms = readInterval(flags.interval);
-  if (interval_ms === null) {
+  const intervalMs = readInterval(flags.interval);
+  if (intervalMs === null) {
     const what = `--interval is no number of seconds from ${INTERVAL_S.minimum} to ${INTERVAL_S.maximum}`;
     terminal.problem({ code: "usage", what, fix: `leave it out for ${INTERVAL_S.default}` });
     return EXIT.usage;
   }
   const backoff = createBackoff({ ...BACKOFF, random: machine.random });
   const show = createView(view, flags, context);
-  let is_lost = false;
-  let is_first = true;
+  let isLost = false;
+  let isFirst = true;
   for (;;) {
     const result = await load();
     signal.throwIfAborted();
     if (result.kind === "ok") {
       show(result.value);
       backoff.reset();
-      is_first = false;
-      is_lost = false;
-      await machine.clock.sleep(interval_ms, signal);
+      isFirst = false;
+      isLost = false;
+      await machine.clock.sleep(intervalMs, signal);
       continue;
     }
-    if (is_first || !isPassing(result)) return service.failed(result);
-    if (!is_lost) terminal.note(`${failureInWords(result)}; asking on`);
-    is_lost = true;
-    await machine.clock.sleep(backoff.next_ms(result.kind === "refused" ? result.retry_after_ms : null), signal);
+    if (isFirst || !isPassing(result)) return service.failed(result);
+    if (!isLost) terminal.note(`${failureInWords(result)}; asking on`);
+    isLost = true;
+    await machine.clock.sleep(backoff.nextMs(result.kind === "refused" ? result.retry_after_ms : null), signal);
   }
 }
 
@@ -80,15 +80,15 @@ function createView<Item>(view: ListView<Item>, flags: ListFlags, context: Opera
   const { terminal, machine } = context;
   let before: ReadonlyMap<string, Row> | null = null;
   return (listed: Listed<Item>) => {
-    const now_ms = machine.clock.wall_ms();
+    const nowMs = machine.clock.wallMs();
     if (flags.json !== true && terminal.interactive) {
-      terminal.draw(linesOf(view, itemsIn(listed), now_ms, terminal));
+      terminal.draw(linesOf(view, itemsIn(listed), nowMs, terminal));
       return;
     }
     const rows = new Map(
       listed.records.map(({ item, document }) => [
         view.id(item),
-        { cells: view.row(item, now_ms), text: JSON.stringify(document) },
+        { cells: view.row(item, nowMs), text: JSON.stringify(document) },
       ]),
     );
     if (before === null && flags.json !== true) {
@@ -101,7 +101,7 @@ function createView<Item>(view: ListView<Item>, flags: ListFlags, context: Opera
           view.spare,
         );
     } else {
-      tellChanges(before ?? new Map(), rows, new Date(now_ms).toISOString(), flags, context);
+      tellChanges(before ?? new Map(), rows, new Date(nowMs).toISOString(), flags, context);
     }
     before = rows;
   };

@@ -28,7 +28,7 @@ export interface Written<T> {
 /** It was told what is wrong with the file. */
 export interface Unusable {
   readonly kind: "unusable";
-  readonly exit_code: ExitCode;
+  readonly exitCode: ExitCode;
 }
 
 export interface WrittenRules<T> {
@@ -54,8 +54,8 @@ export async function readWritten<T>(
   const check: Check = {
     findings: new FindingList(document.lines),
     subject,
-    secret_advice: "",
-    placeholder_severity: "error",
+    secretAdvice: "",
+    placeholderSeverity: "error",
     hints,
     placeholders: 0,
   };
@@ -76,7 +76,7 @@ export async function readWritten<T>(
       terminal.note(text);
     }
     if (json) terminal.json({ findings: findings.map((finding) => Object.assign({ file: name }, finding)) });
-    return { kind: "unusable", exit_code: EXIT.invalid };
+    return { kind: "unusable", exitCode: EXIT.invalid };
   }
 }
 

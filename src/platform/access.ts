@@ -32,7 +32,7 @@ export interface AccessJudge {
 /** An entry on the way that does not let the user pass. */
 export interface Obstacle {
   readonly path: string;
-  readonly is_directory: boolean;
+  readonly isDirectory: boolean;
   readonly stat: FileStat;
 }
 
@@ -48,7 +48,7 @@ export type Access =
       readonly obstacles: readonly Obstacle[];
       readonly unlisted: Obstacle | null;
       /** This process cannot see behind the last obstacle itself. */
-      readonly is_partial: boolean;
+      readonly isPartial: boolean;
     }
   /** The path leads nowhere, in a circle, or is too long: the system's code. */
   | { readonly kind: "missing"; readonly code: string }
@@ -115,12 +115,12 @@ export async function judgeHandles(
   runProgram: RunProgram,
   handles: readonly EntryHandle[],
 ): Promise<ReadonlyMap<string, Rights>> {
-  const by_path = new Map(handles.map((handle) => [handle.path, handle]));
-  return inParts([...by_path.keys()], (some) =>
+  const byPath = new Map(handles.map((handle) => [handle.path, handle]));
+  return inParts([...byPath.keys()], (some) =>
     askOfHandles(
       account,
       runProgram,
-      some.flatMap((path) => by_path.get(path) ?? []),
+      some.flatMap((path) => byPath.get(path) ?? []),
     ),
   );
 }
@@ -142,12 +142,12 @@ interface Asked {
 
 async function ask(account: Account, runProgram: RunProgram, { of, shown, descriptors }: Asked) {
   if (of.length === 0) return [];
-  const { user_id, group_id, group_ids } = account;
-  const groups = group_ids.length === 0 ? "--clear-groups" : `--groups=${group_ids.join(",")}`;
-  const become = ["setpriv", `--reuid=${user_id}`, `--regid=${group_id}`, groups, "--inh-caps=-all", "--no-new-privs"];
+  const { user_id: userId, group_id: groupId, group_ids: groupIds } = account;
+  const groups = groupIds.length === 0 ? "--clear-groups" : `--groups=${groupIds.join(",")}`;
+  const become = ["setpriv", `--reuid=${userId}`, `--regid=${groupId}`, groups, "--inh-caps=-all", "--no-new-privs"];
   const words = [...become, "sh", "-c", SCRIPT, "sh", ...shown];
-  const result = await runProgram(words, { limit_ms: JUDGE_LIMIT_MS, descriptors });
-  const lines = result.kind === "ended" && result.exit_code === 0 ? result.stdout.trim().split("\n") : [];
+  const result = await runProgram(words, { limitMs: JUDGE_LIMIT_MS, descriptors });
+  const lines = result.kind === "ended" && result.exitCode === 0 ? result.stdout.trim().split("\n") : [];
   return of.flatMap((path, index) => {
     const line = lines[index] ?? "";
     return line === "" ? [] : [[path, { reads: line.includes("r"), enters: line.includes("x") }] as const];
@@ -185,8 +185,8 @@ export async function explainAccess(
   const entries = [...walks.values()].flatMap(({ directories, target }) =>
     [...directories, ...(target === null ? [] : [target])].map((entry) => entry.path),
   );
-  const [by_path, by_entry] = [await judge.byPath([...walks.keys()]), await judge.byEntry([...new Set(entries)])];
-  return new Map([...walks].map(([path, walked]) => [path, judgeWalk(walked, by_path.get(path), by_entry)]));
+  const [byPath, byEntry] = [await judge.byPath([...walks.keys()]), await judge.byEntry([...new Set(entries)])];
+  return new Map([...walks].map(([path, walked]) => [path, judgeWalk(walked, byPath.get(path), byEntry)]));
 }
 
 interface Entry {
@@ -223,20 +223,20 @@ async function walk(files: Files, path: string): Promise<Walk> {
       const [name, ...rest] = pending;
       steps += 1;
       if (name === undefined || steps > COMPONENT_LIMIT) return { directories, target: null, code: "ELOOP" };
-      const entry_path = join(directory, name);
-      const stat = await files.linkStat(entry_path);
+      const entryPath = join(directory, name);
+      const stat = await files.linkStat(entryPath);
       if (stat.kind === "link") {
         links += 1;
         if (links > LINK_LIMIT) return { directories, target: null, code: "ELOOP" };
         // `directory` holds no links any more, so that the target's `..` may be resolved by name.
-        pending = [...components(resolve(directory, await files.readLink(entry_path))), ...rest];
+        pending = [...components(resolve(directory, await files.readLink(entryPath))), ...rest];
         directory = "/";
         continue;
       }
-      if (rest.length === 0) return { directories, target: { path: entry_path, stat }, code: null };
+      if (rest.length === 0) return { directories, target: { path: entryPath, stat }, code: null };
       if (stat.kind !== "directory") return { directories, target: null, code: "ENOTDIR" };
-      enter({ path: entry_path, stat });
-      directory = entry_path;
+      enter({ path: entryPath, stat });
+      directory = entryPath;
       pending = rest;
     }
   } catch (error) {
@@ -255,17 +255,17 @@ function judgeWalk(
   const home = target === null ? undefined : directories.find(({ path }) => path === dirname(target.path));
   const unlisted = home !== undefined && rights.get(home.path)?.reads === false ? obstacle(home, true) : null;
   if (whole.reads) return { kind: "readable", unlisted };
-  const is_denied = code === "EACCES" || code === "EPERM";
-  if (target === null && !is_denied) return { kind: "missing", code: code ?? "ENOENT" };
+  const isDenied = code === "EACCES" || code === "EPERM";
+  if (target === null && !isDenied) return { kind: "missing", code: code ?? "ENOENT" };
   const obstacles = directories
     .filter(({ path }) => rights.get(path)?.enters === false)
     .map((entry) => obstacle(entry, true));
   if (target !== null && rights.get(target.path)?.reads === false) obstacles.push(obstacle(target, false));
-  return { kind: "blocked", obstacles, unlisted, is_partial: target === null };
+  return { kind: "blocked", obstacles, unlisted, isPartial: target === null };
 }
 
-function obstacle({ path, stat }: Entry, is_directory: boolean): Obstacle {
-  return { path, stat, is_directory };
+function obstacle({ path, stat }: Entry, isDirectory: boolean): Obstacle {
+  return { path, stat, isDirectory };
 }
 
 function components(path: string): string[] {

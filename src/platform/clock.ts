@@ -1,21 +1,21 @@
 /** Time as the programs see it: a wall clock that may jump, and a monotonic one that never does. */
 export interface Clock {
   /** Wall clock in milliseconds since the Unix epoch. For stamps people read, never for waits. */
-  wall_ms(): number;
+  wallMs(): number;
   /** Milliseconds that only grow, from an arbitrary origin. For waits and durations. */
-  monotonic_ms(): number;
-  /** Resolves after `duration_ms` of monotonic time; rejects with `signal.reason` as soon as the signal aborts. */
-  sleep(duration_ms: number, signal?: AbortSignal): Promise<void>;
+  monotonicMs(): number;
+  /** Resolves after `durationMs` of monotonic time; rejects with `signal.reason` as soon as the signal aborts. */
+  sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** setTimeout keeps its delay in 32 signed bits; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
 
 export const systemClock: Clock = {
-  wall_ms: () => Date.now(),
+  wallMs: () => Date.now(),
   // performance.now() would load perf_hooks (1 ms at start).
-  monotonic_ms: () => Number(process.hrtime.bigint()) / 1e6,
-  sleep(duration_ms, signal) {
+  monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
+  sleep(durationMs, signal) {
     return new Promise((resolve, reject) => {
       if (signal?.aborted === true) {
         reject(signal.reason);
@@ -30,7 +30,7 @@ export const systemClock: Clock = {
           signal?.removeEventListener("abort", onAbort);
           resolve();
         },
-        Math.min(duration_ms, LONGEST_TIMER_MS),
+        Math.min(durationMs, LONGEST_TIMER_MS),
       );
       signal?.addEventListener("abort", onAbort, { once: true });
     });

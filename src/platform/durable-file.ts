@@ -66,28 +66,28 @@ const SMALLEST_READ_BYTES = 4096;
 /**
  * Reads a whole small file.
  *
- * @returns the bytes, or `too-large` when the file holds more than `limit_bytes`.
+ * @returns the bytes, or `too-large` when the file holds more than `limitBytes`.
  * @throws Node system errors; EISDIR or EINVAL where the path is not a regular file.
  */
-export async function readBounded(files: Files, path: string, limit_bytes: number): Promise<Uint8Array | "too-large"> {
+export async function readBounded(files: Files, path: string, limitBytes: number): Promise<Uint8Array | "too-large"> {
   const file = await files.openForReading(path);
   try {
     const stat = await file.stat();
     if (stat.kind !== "file")
       throw Object.assign(new Error(`Cannot read ${path}: not a regular file`), { code: "EINVAL" });
-    if (stat.size_bytes > limit_bytes) return "too-large";
+    if (stat.size_bytes > limitBytes) return "too-large";
     // A size of zero says nothing under /proc, and a file may grow: the buffer follows what is read, one byte beyond the limit at most.
-    let buffer = new Uint8Array(Math.min(limit_bytes, Math.max(stat.size_bytes, SMALLEST_READ_BYTES)) + 1);
+    let buffer = new Uint8Array(Math.min(limitBytes, Math.max(stat.size_bytes, SMALLEST_READ_BYTES)) + 1);
     let length = 0;
     for (;;) {
       const count = await file.read(buffer.subarray(length), length);
       length += count;
-      if (length > limit_bytes) return "too-large";
+      if (length > limitBytes) return "too-large";
       // A short read is the end, but for the files that claim to be empty.
-      const is_end = stat.size_bytes > 0 && length >= stat.size_bytes && length < buffer.byteLength;
-      if (count === 0 || is_end) return buffer.subarray(0, length);
+      const isEnd = stat.size_bytes > 0 && length >= stat.size_bytes && length < buffer.byteLength;
+      if (count === 0 || isEnd) return buffer.subarray(0, length);
       if (length < buffer.byteLength) continue;
-      const larger = new Uint8Array(Math.min(limit_bytes + 1, buffer.byteLength * 2));
+      const larger = new Uint8Array(Math.min(limitBytes + 1, buffer.byteLength * 2));
       larger.set(buffer);
       buffer = larger;
     }

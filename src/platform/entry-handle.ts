@@ -38,8 +38,8 @@ export function readLinkBelow(folder: EntryHandle, name: string): string {
   return readlinkSync(`/proc/self/fd/${folder.descriptor}/${name}`);
 }
 
-function open(opened_as: string, path: string): EntryHandle {
-  const descriptor = openSync(opened_as, O_PATH | constants.O_NOFOLLOW);
+function open(openedAs: string, path: string): EntryHandle {
+  const descriptor = openSync(openedAs, O_PATH | constants.O_NOFOLLOW);
   try {
     const stat = describeStat(fstatSync(descriptor, { bigint: true }));
     return { path, descriptor, stat, [Symbol.dispose]: () => closeSync(descriptor) };

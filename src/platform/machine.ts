@@ -24,13 +24,13 @@ export interface Machine {
   readonly notify: Notify;
 }
 
-export function systemMachine(environment: NotifyEnvironment, process_id: number): Machine {
+export function systemMachine(environment: NotifyEnvironment, processId: number): Machine {
   return {
     clock: systemClock,
     random: systemRandom,
     files: systemFiles,
     events: systemFileEvents,
     identity: createIdentity(systemFiles),
-    notify: createNotify(environment, process_id),
+    notify: createNotify(environment, processId),
   };
 }

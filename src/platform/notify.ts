@@ -15,7 +15,7 @@ export interface Notify {
   stopping(): void;
   watchdog(): void;
   /** How often the manager wants a sign of life, in milliseconds; null when it wants none (sd_watchdog_enabled(3)). */
-  readonly watchdog_ms: number | null;
+  readonly watchdogMs: number | null;
 }
 
 /** The part of the environment that sd_notify(3) and sd_watchdog_enabled(3) define. */
@@ -25,32 +25,32 @@ export interface NotifyEnvironment {
   readonly WATCHDOG_PID?: string | undefined;
 }
 
-const silent: Notify = { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdog_ms: null };
+const silent: Notify = { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdogMs: null };
 
 /** STATUS lines longer than this help nobody who reads `systemctl status`. */
 const STATUS_LIMIT = 256;
 const RETRY_MS = 1000;
 
 /** Talks to systemd where NOTIFY_SOCKET is set; elsewhere all of it is a no-op. */
-export function createNotify(environment: NotifyEnvironment, process_id: number): Notify {
+export function createNotify(environment: NotifyEnvironment, processId: number): Notify {
   if (environment.NOTIFY_SOCKET === undefined || environment.NOTIFY_SOCKET === "") return silent;
 
   // One systemd-notify(1) at a time, so that a status never overtakes a newer one; of waiting statuses only the last counts.
   let sending = false;
-  let waiting_status: string | null = null;
+  let waitingStatus: string | null = null;
   let repeatsPing = false;
 
   async function send(message: () => Promise<Delivery>): Promise<void> {
     sending = true;
     await insist(message);
     sending = false;
-    const text = waiting_status;
-    waiting_status = null;
+    const text = waitingStatus;
+    waitingStatus = null;
     if (text !== null) sendStatus(text);
   }
 
   function sendStatus(text: string): void {
-    void send(() => notify([`--pid=${process_id}`, `--status=${oneLine(text)}`]));
+    void send(() => notify([`--pid=${processId}`, `--status=${oneLine(text)}`]));
   }
 
   async function ping(): Promise<void> {
@@ -65,15 +65,15 @@ export function createNotify(environment: NotifyEnvironment, process_id: number)
   return {
     ready(status) {
       // Started before this returns: what the program does next would delay it.
-      void send(() => tellReady(oneLine(status), process_id));
+      void send(() => tellReady(oneLine(status), processId));
     },
     status(text) {
-      if (sending) waiting_status = text;
+      if (sending) waitingStatus = text;
       else sendStatus(text);
     },
     stopping: () => void notify(["STOPPING=1"]),
     watchdog: () => void ping(),
-    watchdog_ms: watchdogPeriod(environment, process_id),
+    watchdogMs: watchdogPeriod(environment, processId),
   };
 }
 
@@ -129,12 +129,12 @@ function deliveryAfter(error: Error): Delivery {
   return errorCode(error) === "ENOENT" ? "ended" : "no-process";
 }
 
-function watchdogPeriod(environment: NotifyEnvironment, process_id: number): number | null {
-  const period_us = Number(environment.WATCHDOG_USEC ?? "");
-  if (!Number.isSafeInteger(period_us) || period_us <= 0) return null;
-  const meant_for = environment.WATCHDOG_PID;
-  if (meant_for !== undefined && meant_for !== "" && meant_for !== String(process_id)) return null;
-  return period_us / 1000;
+function watchdogPeriod(environment: NotifyEnvironment, processId: number): number | null {
+  const periodUs = Number(environment.WATCHDOG_USEC ?? "");
+  if (!Number.isSafeInteger(periodUs) || periodUs <= 0) return null;
+  const meantFor = environment.WATCHDOG_PID;
+  if (meantFor !== undefined && meantFor !== "" && meantFor !== String(processId)) return null;
+  return periodUs / 1000;
 }
 
 function oneLine(text: string): string {

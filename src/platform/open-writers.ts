@@ -45,8 +45,8 @@ export async function findOpenWriters(
     await Promise.allSettled(links.filter(leadsToTarget).map((link) => lookAt(processId, link)));
   }
 
-  const end_ms = clock.monotonic_ms() + LOOK_LIMIT_MS;
-  for (let first = 0; first < processIds.length && clock.monotonic_ms() < end_ms; first += AT_ONCE) {
+  const endMs = clock.monotonicMs() + LOOK_LIMIT_MS;
+  for (let first = 0; first < processIds.length && clock.monotonicMs() < endMs; first += AT_ONCE) {
     // Ended meanwhile, or another user's.
     await Promise.allSettled(processIds.slice(first, first + AT_ONCE).map(lookInto));
   }

@@ -6,7 +6,7 @@ import { errorCode } from "./files.ts";
 
 /** What became of another program. */
 export type ProgramResult =
-  | { readonly kind: "ended"; readonly exit_code: number; readonly stdout: string; readonly stderr: string }
+  | { readonly kind: "ended"; readonly exitCode: number; readonly stdout: string; readonly stderr: string }
   /** This machine does not have it. */
   | { readonly kind: "missing" }
   /** It was killed: its time was up, or it wrote without end. */
@@ -14,11 +14,11 @@ export type ProgramResult =
   /** It could not be started: the system's code. */
   | { readonly kind: "failed"; readonly code: string };
 
-/** Runs another program of this machine, which ends within `limit_ms` or is killed. Never rejects. */
+/** Runs another program of this machine, which ends within `limitMs` or is killed. Never rejects. */
 export type RunProgram = (words: readonly string[], options?: ProgramOptions) => Promise<ProgramResult>;
 
 export interface ProgramOptions {
-  readonly limit_ms?: number;
+  readonly limitMs?: number;
   /** Open files that the program finds as `/proc/self/fd/3` and so on: the files themselves, whatever has become of their names. */
   readonly descriptors?: readonly number[];
 }
@@ -33,7 +33,7 @@ const ENVIRONMENT = { PATH: "/usr/sbin:/usr/bin:/sbin:/bin", LC_ALL: "C" };
 
 export const systemPrograms: RunProgram = (words, options = {}) => {
   const [program = "", ...args] = words;
-  const { limit_ms = DEFAULT_LIMIT_MS, descriptors = [] } = options;
+  const { limitMs = DEFAULT_LIMIT_MS, descriptors = [] } = options;
   return new Promise((resolve) => {
     let child: ChildProcess;
     try {
@@ -48,7 +48,7 @@ export const systemPrograms: RunProgram = (words, options = {}) => {
       kill();
       // A process that hangs in the kernel does not end, killed or not; nobody waits for it.
       conclude({ kind: "killed" });
-    }, limit_ms);
+    }, limitMs);
     const conclude = (result: ProgramResult) => {
       clearTimeout(limit);
       child.unref();
@@ -60,9 +60,9 @@ export const systemPrograms: RunProgram = (words, options = {}) => {
       const code = errorCode(error) ?? "UNKNOWN";
       conclude(code === "ENOENT" ? { kind: "missing" } : { kind: "failed", code });
     });
-    child.once("close", (exit_code) => {
+    child.once("close", (exitCode) => {
       conclude(
-        exit_code === null ? { kind: "killed" } : { kind: "ended", exit_code, stdout: stdout(), stderr: stderr() },
+        exitCode === null ? { kind: "killed" } : { kind: "ended", exitCode, stdout: stdout(), stderr: stderr() },
       );
     });
   });

@@ -10,26 +10,26 @@ export interface Backoff {
   /**
    * How long to wait before the next attempt, in whole milliseconds.
    *
-   * @param retry_after_ms what the service asked for, if it did: a lower bound, up to `RETRY_AFTER_CAP_MS`.
+   * @param retryAfterMs what the service asked for, if it did: a lower bound, up to `RETRY_AFTER_CAP_MS`.
    */
-  next_ms(retry_after_ms?: number | null): number;
+  nextMs(retryAfterMs?: number | null): number;
   /** After a success: the next delay is a first one again. */
   reset(): void;
 }
 
 export interface BackoffOptions {
   /** Longest first delay; each further one may be twice as long. */
-  readonly first_ms: number;
+  readonly firstMs: number;
   /** Longest delay of all. */
-  readonly cap_ms: number;
+  readonly capMs: number;
   readonly random: Random;
 }
 
 /**
  * Exponential backoff with full jitter.
  *
- * Each delay is drawn uniformly from `first_ms / 2` up to a ceiling that doubles from `first_ms` to `cap_ms`. The whole
- * range is drawn from at the cap too, so that a fleet that fell silent together comes back spread over `cap_ms`. The
+ * Each delay is drawn uniformly from `firstMs / 2` up to a ceiling that doubles from `firstMs` to `capMs`. The whole
+ * range is drawn from at the cap too, so that a fleet that fell silent together comes back spread over `capMs`. The
  * floor is there because full jitter may otherwise draw near zero several times in a row, which is a burst.
  * After https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
  *
@@ -37,18 +37,18 @@ export interface BackoffOptions {
  * back in one moment; together never more than `RETRY_AFTER_CAP_MS`.
  */
 export function createBackoff(options: BackoffOptions): Backoff {
-  const floor_ms = options.first_ms / 2;
+  const floorMs = options.firstMs / 2;
   let attempts = 0;
   return {
     get attempts() {
       return attempts;
     },
-    next_ms(retry_after_ms) {
-      const ceiling_ms = Math.min(options.cap_ms, options.first_ms * 2 ** attempts);
+    nextMs(retryAfterMs) {
+      const ceilingMs = Math.min(options.capMs, options.firstMs * 2 ** attempts);
       attempts += 1;
-      const drawn_ms = Math.round(floor_ms + options.random.unit() * (ceiling_ms - floor_ms));
-      const asked_ms = acceptable(retry_after_ms);
-      return asked_ms === 0 ? drawn_ms : Math.min(RETRY_AFTER_CAP_MS, asked_ms + drawn_ms);
+      const drawnMs = Math.round(floorMs + options.random.unit() * (ceilingMs - floorMs));
+      const askedMs = acceptable(retryAfterMs);
+      return askedMs === 0 ? drawnMs : Math.min(RETRY_AFTER_CAP_MS, askedMs + drawnMs);
     },
     reset() {
       attempts = 0;
@@ -57,7 +57,7 @@ export function createBackoff(options: BackoffOptions): Backoff {
 }
 
 /** Zero for nothing asked, negative numbers and NaN: a service can lengthen a delay, never shorten it. */
-function acceptable(retry_after_ms: number | null | undefined): number {
-  if (retry_after_ms === null || retry_after_ms === undefined || !(retry_after_ms > 0)) return 0;
-  return Math.min(RETRY_AFTER_CAP_MS, Math.ceil(retry_after_ms));
+function acceptable(retryAfterMs: number | null | undefined): number {
+  if (retryAfterMs === null || retryAfterMs === undefined || !(retryAfterMs > 0)) return 0;
+  return Math.min(RETRY_AFTER_CAP_MS, Math.ceil(retryAfterMs));
 }

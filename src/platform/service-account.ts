@@ -37,53 +37,53 @@ const LOOK_UP_LIMIT_MS = 4000;
  * make; else, for folders that nobody has used yet, the user of this process.
  */
 export async function findServiceAccount(question: AccountQuestion): Promise<ServiceAccount> {
-  const { files, runProgram, unit, state_directory, user_id } = question;
-  const is_standard = state_directory === STANDARD_STATE_DIRECTORY;
-  if (is_standard && unit.kind === "unit" && unit.unit.load_state === "loaded") {
+  const { files, runProgram, unit, state_directory: stateDirectory, user_id: userId } = question;
+  const isStandard = stateDirectory === STANDARD_STATE_DIRECTORY;
+  if (isStandard && unit.kind === "unit" && unit.unit.load_state === "loaded") {
     const name = unit.unit.user === "" ? "root" : unit.unit.user;
     const account = await lookUpAccount(runProgram, name);
     if (account === null) return { kind: "absent", name };
-    const more = await groupIds(files, unit.unit.supplementary_groups);
+    const more = await groupIds(files, unit.unit.supplementaryGroups);
     return { kind: "account", account: { ...account, group_ids: [...new Set([...account.group_ids, ...more])] } };
   }
-  if (is_standard) {
+  if (isStandard) {
     const account = await lookUpAccount(runProgram, SERVICE_NAME);
     if (account !== null) return { kind: "account", account };
   }
-  const owner = await ownerOf(files, state_directory);
+  const owner = await ownerOf(files, stateDirectory);
   if (owner !== null) {
     const account = await lookUpAccount(runProgram, String(owner.user_id));
     return { kind: "account", account: account ?? nameless(owner.user_id, owner.group_id) };
   }
-  if (is_standard) return { kind: "absent", name: SERVICE_NAME };
-  return { kind: "account", account: (await lookUpAccount(runProgram, String(user_id))) ?? nameless(user_id, user_id) };
+  if (isStandard) return { kind: "absent", name: SERVICE_NAME };
+  return { kind: "account", account: (await lookUpAccount(runProgram, String(userId))) ?? nameless(userId, userId) };
 }
 
 /** @param name of a user, or its id. @returns null where the user database has none. */
 export async function lookUpAccount(runProgram: RunProgram, name: string): Promise<Account | null> {
   if (name === "0" || name === "root") return { name: "root", user_id: 0, group_id: 0, group_ids: [0] };
-  const result = await runProgram(["id", "--", name], { limit_ms: LOOK_UP_LIMIT_MS });
-  return result.kind === "ended" && result.exit_code === 0 ? parseAccount(result.stdout) : null;
+  const result = await runProgram(["id", "--", name], { limitMs: LOOK_UP_LIMIT_MS });
+  return result.kind === "ended" && result.exitCode === 0 ? parseAccount(result.stdout) : null;
 }
 
 /** Reads what id(1) prints: `uid=998(name) gid=997(group) groups=997(group),44(video)`. */
 export function parseAccount(text: string): Account | null {
-  const [, user_id, name = "", group_id, groups = ""] =
+  const [, userId, name = "", groupId, groups = ""] =
     /^uid=(\d+)(?:\(([^)]*)\))? gid=(\d+)\S*(?: groups=(.*))?/.exec(text) ?? [];
-  if (user_id === undefined || group_id === undefined) return null;
-  const group_ids = [...groups.matchAll(/(?:^|,)(\d+)/g)].map(([, id]) => Number(id));
-  const all = [...new Set([Number(group_id), ...group_ids])];
-  return { name, user_id: Number(user_id), group_id: Number(group_id), group_ids: all };
+  if (userId === undefined || groupId === undefined) return null;
+  const members = [...groups.matchAll(/(?:^|,)(\d+)/g)].map(([, id]) => Number(id));
+  const all = [...new Set([Number(groupId), ...members])];
+  return { name, user_id: Number(userId), group_id: Number(groupId), group_ids: all };
 }
 
 /** For people, and for commands that they type. */
-export function accountName({ name, user_id }: Account): string {
-  return name === "" ? `user ${user_id}` : name;
+export function accountName({ name, user_id: userId }: Account): string {
+  return name === "" ? `user ${userId}` : name;
 }
 
 export interface Group {
   readonly name: string;
-  readonly group_id: number;
+  readonly groupId: number;
   /** Names of users, beside those whose first group it is. */
   readonly members: readonly string[];
 }
@@ -93,9 +93,9 @@ const DATABASE_LIMIT_BYTES = 4 * 1024 * 1024;
 /** The groups of /etc/group. Those of a directory service are not in it. */
 export async function readGroups(files: Files): Promise<readonly Group[]> {
   const rows = await readDatabase(files, "/etc/group");
-  return rows.map(([name = "", , group_id, members = ""]) => ({
+  return rows.map(([name = "", , groupId, members = ""]) => ({
     name,
-    group_id: Number(group_id),
+    groupId: Number(groupId),
     members: members.split(",").filter((member) => member !== ""),
   }));
 }
@@ -103,10 +103,10 @@ export async function readGroups(files: Files): Promise<readonly Group[]> {
 /** Names of the users of /etc/passwd, by id, with their first group. */
 export async function readUsers(files: Files): Promise<readonly Pick<Account, "name" | "user_id" | "group_id">[]> {
   const rows = await readDatabase(files, "/etc/passwd");
-  return rows.map(([name = "", , user_id, group_id]) => ({
+  return rows.map(([name = "", , userId, groupId]) => ({
     name,
-    user_id: Number(user_id),
-    group_id: Number(group_id),
+    user_id: Number(userId),
+    group_id: Number(groupId),
   }));
 }
 
@@ -121,7 +121,7 @@ async function groupIds(files: Files, names: readonly string[]): Promise<readonl
   if (names.length === 0) return [];
   const groups = await readGroups(files);
   return names.flatMap(
-    (name) => groups.find((group) => group.name === name || String(group.group_id) === name)?.group_id ?? [],
+    (name) => groups.find((group) => group.name === name || String(group.groupId) === name)?.groupId ?? [],
   );
 }
 
@@ -129,6 +129,6 @@ async function ownerOf(files: Files, directory: string): Promise<Pick<FileStat, 
   return files.stat(directory).catch(() => null);
 }
 
-function nameless(user_id: number, group_id: number): Account {
-  return { name: "", user_id, group_id, group_ids: [group_id] };
+function nameless(userId: number, groupId: number): Account {
+  return { name: "", user_id: userId, group_id: groupId, group_ids: [groupId] };
 }

@@ -17,21 +17,21 @@ export interface ServiceUnit {
   readonly unit_file_state: string;
   /** Why it ended the last time: `success`, `exit-code`, `watchdog`, `timeout`, `oom-kill`, … */
   readonly result: string;
-  readonly exit_status: string;
+  readonly exitStatus: string;
   readonly restarts: number;
   /** STATUS= of the agent. */
-  readonly status_text: string;
-  readonly needs_reload: boolean;
-  readonly condition_failed: boolean;
-  readonly drop_in_paths: readonly string[];
+  readonly statusText: string;
+  readonly needsReload: boolean;
+  readonly conditionFailed: boolean;
+  readonly dropInPaths: readonly string[];
   /** Empty for root. */
   readonly user: string;
-  readonly supplementary_groups: readonly string[];
+  readonly supplementaryGroups: readonly string[];
   /** Files that systemd reads for the unit, as root: `LoadCredential=` and `LoadCredentialEncrypted=`. */
-  readonly credential_paths: readonly string[];
-  readonly protect_home: string;
-  readonly has_private_tmp: boolean;
-  readonly inaccessible_paths: readonly string[];
+  readonly credentialPaths: readonly string[];
+  readonly protectHome: string;
+  readonly hasPrivateTmp: boolean;
+  readonly inaccessiblePaths: readonly string[];
 }
 
 export type FoundUnit =
@@ -70,10 +70,10 @@ const ASK_LIMIT_MS = 4000;
 export async function readServiceUnit(files: Files, runProgram: RunProgram): Promise<FoundUnit> {
   if (!(await isThere(files, BOOTED))) return { kind: "no-systemd" };
   const words = ["systemctl", "show", UNIT, `--property=${PROPERTIES.join(",")}`];
-  const result = await runProgram(words, { limit_ms: ASK_LIMIT_MS });
+  const result = await runProgram(words, { limitMs: ASK_LIMIT_MS });
   switch (result.kind) {
     case "ended":
-      return result.exit_code === 0
+      return result.exitCode === 0
         ? { kind: "unit", unit: parseUnit(result.stdout) }
         : { kind: "silent", detail: result.stderr.trim().split("\n", 1)[0] ?? "" };
     case "missing":
@@ -106,30 +106,30 @@ export function parseUnit(text: string): ServiceUnit {
     sub_state: value("SubState"),
     unit_file_state: value("UnitFileState"),
     result: value("Result"),
-    exit_status: value("ExecMainStatus"),
+    exitStatus: value("ExecMainStatus"),
     restarts: Number(value("NRestarts")) || 0,
-    status_text: value("StatusText"),
-    needs_reload: value("NeedDaemonReload") === "yes",
-    condition_failed: value("ConditionResult") === "no" && value("ConditionTimestampMonotonic") !== "0",
-    drop_in_paths: words("DropInPaths"),
+    statusText: value("StatusText"),
+    needsReload: value("NeedDaemonReload") === "yes",
+    conditionFailed: value("ConditionResult") === "no" && value("ConditionTimestampMonotonic") !== "0",
+    dropInPaths: words("DropInPaths"),
     user: value("User"),
-    supplementary_groups: words("SupplementaryGroups"),
-    credential_paths: [...words("LoadCredential"), ...words("LoadCredentialEncrypted")]
+    supplementaryGroups: words("SupplementaryGroups"),
+    credentialPaths: [...words("LoadCredential"), ...words("LoadCredentialEncrypted")]
       .map((word) => word.slice(word.indexOf(":") + 1))
       .filter((path) => path.startsWith("/")),
-    protect_home: value("ProtectHome"),
-    has_private_tmp: ["yes", "disconnected"].includes(value("PrivateTmp")),
-    inaccessible_paths: words("InaccessiblePaths").map((word) => word.replace(/^[-+]+/, "")),
+    protectHome: value("ProtectHome"),
+    hasPrivateTmp: ["yes", "disconnected"].includes(value("PrivateTmp")),
+    inaccessiblePaths: words("InaccessiblePaths").map((word) => word.replace(/^[-+]+/, "")),
   };
 }
 
 /** The unit's setting that takes a path out of its sight, whatever the modes say; null where none does. */
 export function hiddenBy(unit: ServiceUnit, path: string): string | null {
   const homes = ["/home", "/root", "/run/user"];
-  if (["yes", "tmpfs"].includes(unit.protect_home) && homes.some((home) => isBelow(path, home)))
-    return `ProtectHome=${unit.protect_home}`;
-  if (unit.has_private_tmp && ["/tmp", "/var/tmp"].some((folder) => isBelow(path, folder))) return "PrivateTmp=yes";
-  const closed = unit.inaccessible_paths.find((each) => isBelow(path, each));
+  if (["yes", "tmpfs"].includes(unit.protectHome) && homes.some((home) => isBelow(path, home)))
+    return `ProtectHome=${unit.protectHome}`;
+  if (unit.hasPrivateTmp && ["/tmp", "/var/tmp"].some((folder) => isBelow(path, folder))) return "PrivateTmp=yes";
+  const closed = unit.inaccessiblePaths.find((each) => isBelow(path, each));
   return closed === undefined ? null : `InaccessiblePaths=${closed}`;
 }
 

@@ -6,13 +6,13 @@ import type { Notify } from "./notify.ts";
  * need a turning event loop and nothing else: a database or another service that is down is no reason to restart the program.
  */
 export async function feedWatchdog(
-  notify: Pick<Notify, "watchdog" | "watchdog_ms">,
+  notify: Pick<Notify, "watchdog" | "watchdogMs">,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  if (notify.watchdog_ms === null) return;
+  if (notify.watchdogMs === null) return;
   while (!signal.aborted) {
     notify.watchdog();
-    await clock.sleep(notify.watchdog_ms / 2, signal).catch(() => {});
+    await clock.sleep(notify.watchdogMs / 2, signal).catch(() => {});
   }
 }

@@ -41,14 +41,14 @@ import { createUsageClock } from "./usage/usage-clock.ts";
 /** What the parts are told, with every default resolved. */
 export interface AssemblyConfiguration {
   readonly tls: TlsFiles | null;
-  readonly trusted_proxies: readonly string[];
+  readonly trustedProxies: readonly string[];
   readonly bootstrap_key_file: string | null;
   readonly models_file: string | null;
-  readonly rate_limit: RateLimits | null;
+  readonly rateLimit: RateLimits | null;
   readonly metrics: boolean;
-  readonly console_folder: string | null;
-  readonly log_requests: boolean;
-  readonly audit_retention_days: number | null;
+  readonly consoleFolder: string | null;
+  readonly logRequests: boolean;
+  readonly auditRetentionDays: number | null;
   readonly limits: HttpLimits;
   readonly readiness: ReadinessTimes;
 }
@@ -105,8 +105,8 @@ export async function assemble(
   };
   const failed = await prepareStore(configuration, context);
   if (failed !== null) return failed;
-  const { models_file } = configuration;
-  if (models_file !== null) reloads.push(() => reapplyModels(models_file, context));
+  const { models_file: modelsFile } = configuration;
+  if (modelsFile !== null) reloads.push(() => reapplyModels(modelsFile, context));
 
   const refusals = createRefusals(context);
   resources.defer(() => flushAtEnd(refusals, machine));
@@ -118,7 +118,7 @@ export async function assemble(
     limitsMet.task,
   ];
   if (tls !== null && pair !== null) {
-    const surroundings = { listener, metrics, machine, check_ms: limits.certificate_check_ms };
+    const surroundings = { listener, metrics, machine, checkMs: limits.certificateCheckMs };
     const certificate = createCertificate(tls, pair, surroundings);
     tasks.push(certificate.task);
     reloads.push(() => certificate.reload());
@@ -130,11 +130,11 @@ export async function assemble(
   resources.use(loop);
 
   const limiter =
-    configuration.rate_limit === null ? UNLIMITED : createRateLimiter(configuration.rate_limit, machine.clock);
+    configuration.rateLimit === null ? UNLIMITED : createRateLimiter(configuration.rateLimit, machine.clock);
   const stopping = new AbortController();
-  const draining = { signal: stopping.signal, in_flight: createInFlight() };
-  const serves_console = configuration.console_folder !== null;
-  const gate = createGate({ ...context, serves_console }, limiter, metrics, limitsMet);
+  const draining = { signal: stopping.signal, inFlight: createInFlight() };
+  const servesConsole = configuration.consoleFolder !== null;
+  const gate = createGate({ ...context, servesConsole }, limiter, metrics, limitsMet);
   const app = createHttpServer(
     { ...context, gate, refusals, traffic: createTraffic(limits, limitsMet, machine.clock) },
     {
@@ -142,15 +142,15 @@ export async function assemble(
       listener,
       draining,
       metrics,
-      shows_metrics: configuration.metrics,
-      logs_requests: configuration.log_requests,
-      trusted_proxies: configuration.trusted_proxies,
-      console_folder: configuration.console_folder,
+      showsMetrics: configuration.metrics,
+      logsRequests: configuration.logRequests,
+      trustedProxies: configuration.trustedProxies,
+      consoleFolder: configuration.consoleFolder,
     },
   );
   resources.defer(async () => {
     stopping.abort();
-    await drain(app, draining.in_flight, machine, limits.drain_timeout_ms);
+    await drain(app, draining.inFlight, machine, limits.drainTimeoutMs);
   });
   return { state: "assembled", app, loop, scheme: listener.scheme };
 }

@@ -20,19 +20,19 @@ export interface Certificate {
 export function createCertificate(
   tls: TlsFiles,
   initial: CertificatePair,
-  { listener, metrics, machine, check_ms }: CertificateSurroundings,
+  { listener, metrics, machine, checkMs }: CertificateSurroundings,
 ): Certificate {
   const { clock, files, log } = machine;
-  let in_force = initial.fingerprint256;
+  let inForce = initial.fingerprint256;
   /** What `look` saw before the files were read last. */
   let seen: string | null = null;
 
   /** Changes with the files, also where a link on the way to them is turned. */
   async function look(): Promise<string> {
-    const versions = [tls.cert_file, tls.key_file].map(async (path) => {
+    const versions = [tls.certFile, tls.keyFile].map(async (path) => {
       try {
-        const { device, inode, size_bytes, mtime_ns, ctime_ns } = await files.stat(path);
-        return `${device}:${inode} ${size_bytes} ${mtime_ns} ${ctime_ns}`;
+        const { device, inode, size_bytes: sizeBytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = await files.stat(path);
+        return `${device}:${inode} ${sizeBytes} ${mtimeNs} ${ctimeNs}`;
       } catch (error) {
         return errorCode(error) ?? "UNKNOWN";
       }
@@ -42,31 +42,31 @@ export function createCertificate(
 
   async function reload(): Promise<void> {
     seen = await look();
-    const now_ms = clock.wall_ms();
-    const reading = await readCertificatePair(files, tls, now_ms);
+    const nowMs = clock.wallMs();
+    const reading = await readCertificatePair(files, tls, nowMs);
     switch (reading.state) {
       case "refused": {
         const { code, what, where, fix } = reading.problem;
-        log.error("tls_reload_refused", { code, reason: what, path: where, fix, in_force });
+        log.error("tls_reload_refused", { code, reason: what, path: where, fix, in_force: inForce });
         return;
       }
       case "read":
         listener.setCertificate(reading.pair);
-        if (reading.pair.fingerprint256 !== in_force)
+        if (reading.pair.fingerprint256 !== inForce)
           log.info("tls_reloaded", { fingerprint: reading.pair.fingerprint256 });
-        in_force = reading.pair.fingerprint256;
-        tell(reading.pair, now_ms);
+        inForce = reading.pair.fingerprint256;
+        tell(reading.pair, nowMs);
     }
   }
 
-  function tell({ valid_from_ms, valid_to_ms }: CertificatePair, now_ms: number): void {
-    metrics.certificateEnds(valid_to_ms / 1000);
-    const path = tls.cert_file;
-    if (valid_from_ms > now_ms) {
+  function tell({ validFromMs, validToMs }: CertificatePair, nowMs: number): void {
+    metrics.certificateEnds(validToMs / 1000);
+    const path = tls.certFile;
+    if (validFromMs > nowMs) {
       const fix = "If it should be, set the clock of this machine.";
-      log.warn("tls_certificate_not_valid_yet", { path, valid_from: isoOf(valid_from_ms), fix });
-    } else if (valid_to_ms - now_ms < WARN_BEFORE_MS) {
-      log.warn("tls_certificate_expires_soon", { path, expires_at: isoOf(valid_to_ms), fix: "Have it renewed." });
+      log.warn("tls_certificate_not_valid_yet", { path, valid_from: isoOf(validFromMs), fix });
+    } else if (validToMs - nowMs < WARN_BEFORE_MS) {
+      log.warn("tls_certificate_expires_soon", { path, expires_at: isoOf(validToMs), fix: "Have it renewed." });
     }
   }
 
@@ -74,7 +74,7 @@ export function createCertificate(
     reload,
     task: {
       name: "reload-certificate",
-      interval_ms: check_ms,
+      intervalMs: checkMs,
       async run() {
         if ((await look()) !== seen) await reload();
       },
@@ -87,9 +87,9 @@ export interface CertificateSurroundings {
   readonly metrics: Metrics;
   readonly machine: Pick<ServiceMachine, "clock" | "files" | "log">;
   /** How often the files are looked at. */
-  readonly check_ms: number;
+  readonly checkMs: number;
 }
 
-function isoOf(time_ms: number): string {
-  return new Date(time_ms).toISOString();
+function isoOf(timeMs: number): string {
+  return new Date(timeMs).toISOString();
 }

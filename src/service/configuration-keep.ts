@@ -6,8 +6,8 @@ import { absolutePath, databaseUrl, isWritten } from "./configuration-readers.ts
 /** Where everything is kept. */
 export type Keep =
   | { readonly kind: "data"; readonly directory: string }
-  | { readonly kind: "database"; readonly url: string; readonly pool_size: number | null }
-  | { readonly kind: "database-file"; readonly url_file: string; readonly pool_size: number | null };
+  | { readonly kind: "database"; readonly url: string; readonly poolSize: number | null }
+  | { readonly kind: "database-file"; readonly urlFile: string; readonly poolSize: number | null };
 
 export const POOL_SIZE = { minimum: 1, maximum: 200 } as const;
 
@@ -26,15 +26,15 @@ const readDatabase: Reader<Keep> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
   const url = fields.optional("url", databaseUrl);
-  const url_file = fields.optional("url_file", absolutePath);
-  const pool_size = fields.optional("pool_size", integer(POOL_SIZE)) ?? null;
+  const urlFile = fields.optional("url_file", absolutePath);
+  const poolSize = fields.optional("pool_size", integer(POOL_SIZE)) ?? null;
   fields.close();
   const { findings } = place.check;
-  if (url !== undefined && url_file !== undefined) {
+  if (url !== undefined && urlFile !== undefined) {
     findings.error("conflict", place.path, place.node.offset, "url and url_file are both set; leave one of them out");
   } else if (!isWritten(place, "url") && !isWritten(place, "url_file")) {
     findings.error("missing", place.path, place.node.offset, "one of url and url_file is required");
   }
-  if (url !== undefined) return { kind: "database", url, pool_size };
-  return url_file === undefined ? undefined : { kind: "database-file", url_file, pool_size };
+  if (url !== undefined) return { kind: "database", url, poolSize };
+  return urlFile === undefined ? undefined : { kind: "database-file", urlFile, poolSize };
 };

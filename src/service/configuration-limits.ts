@@ -30,33 +30,33 @@ function rateReader(standard: RateLimit): Reader<RateLimit> {
   return (place) => {
     const fields = fieldsOf(place);
     if (fields === undefined) return undefined;
-    const per_second = fields.optional("per_second", number(RATE)) ?? standard.per_second;
+    const perSecond = fields.optional("per_second", number(RATE)) ?? standard.per_second;
     const burst = fields.optional("burst", integer(BURST)) ?? standard.burst;
     fields.close();
-    return { per_second, burst };
+    return { per_second: perSecond, burst };
   };
 }
 
 export const readLimits: Reader<HttpLimits> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const seconds = (key: string, standard_ms: number): number => {
+  const seconds = (key: string, standardMs: number): number => {
     const value = fields.optional(key, number(TIMEOUT_S));
-    return value === undefined ? standard_ms : Math.round(value * MS_PER_S);
+    return value === undefined ? standardMs : Math.round(value * MS_PER_S);
   };
   const connections = fields.optional("connections", integer(CONNECTIONS)) ?? HTTP_LIMITS.connections;
   const limits: HttpLimits = {
     ...HTTP_LIMITS,
-    body_bytes: fields.optional("body_bytes", integer(BODY_BYTES)) ?? HTTP_LIMITS.body_bytes,
-    header_bytes: fields.optional("header_bytes", integer(HEADER_BYTES)) ?? HTTP_LIMITS.header_bytes,
+    bodyBytes: fields.optional("body_bytes", integer(BODY_BYTES)) ?? HTTP_LIMITS.bodyBytes,
+    headerBytes: fields.optional("header_bytes", integer(HEADER_BYTES)) ?? HTTP_LIMITS.headerBytes,
     connections,
     connectionsOfAddress: fields.optional("connections_of_address", integer(CONNECTIONS)) ?? connections,
     ...readShares(fields),
-    headers_timeout_ms: seconds("headers_timeout_s", HTTP_LIMITS.headers_timeout_ms),
-    request_timeout_ms: seconds("request_timeout_s", HTTP_LIMITS.request_timeout_ms),
-    keep_alive_timeout_ms: seconds("keep_alive_timeout_s", HTTP_LIMITS.keep_alive_timeout_ms),
-    idle_timeout_ms: seconds("idle_timeout_s", HTTP_LIMITS.idle_timeout_ms),
-    drain_timeout_ms: seconds("drain_timeout_s", HTTP_LIMITS.drain_timeout_ms),
+    headersTimeoutMs: seconds("headers_timeout_s", HTTP_LIMITS.headersTimeoutMs),
+    requestTimeoutMs: seconds("request_timeout_s", HTTP_LIMITS.requestTimeoutMs),
+    keepAliveTimeoutMs: seconds("keep_alive_timeout_s", HTTP_LIMITS.keepAliveTimeoutMs),
+    idleTimeoutMs: seconds("idle_timeout_s", HTTP_LIMITS.idleTimeoutMs),
+    drainTimeoutMs: seconds("drain_timeout_s", HTTP_LIMITS.drainTimeoutMs),
   };
   fields.close();
   checkOrder(place, limits);
@@ -66,11 +66,11 @@ export const readLimits: Reader<HttpLimits> = (place) => {
 /** A part cannot have longer than the whole. */
 function checkOrder(place: Place, limits: HttpLimits): void {
   const { findings } = place.check;
-  const disorder = (part: string, part_ms: number, whole: string, whole_ms: number): void => {
-    if (part_ms <= whole_ms) return;
-    const message = `${part} (${part_ms / MS_PER_S}) is longer than ${whole} (${whole_ms / MS_PER_S})`;
+  const disorder = (part: string, partMs: number, whole: string, wholeMs: number): void => {
+    if (partMs <= wholeMs) return;
+    const message = `${part} (${partMs / MS_PER_S}) is longer than ${whole} (${wholeMs / MS_PER_S})`;
     findings.error("timeout_order", place.path, place.node.offset, message);
   };
-  disorder("headers_timeout_s", limits.headers_timeout_ms, "request_timeout_s", limits.request_timeout_ms);
-  disorder("keep_alive_timeout_s", limits.keep_alive_timeout_ms, "idle_timeout_s", limits.idle_timeout_ms);
+  disorder("headers_timeout_s", limits.headersTimeoutMs, "request_timeout_s", limits.requestTimeoutMs);
+  disorder("keep_alive_timeout_s", limits.keepAliveTimeoutMs, "idle_timeout_s", limits.idleTimeoutMs);
 }

@@ -16,10 +16,10 @@ const MEBIBYTE = 1024 * 1024;
 /** The limits that say how much of something one party may have, and all of them together. */
 export function readShares(
   fields: Fields,
-): Pick<HttpLimits, "in_flight_bytes" | "requests" | "streams" | "robots" | "historyBytesPerDay"> {
+): Pick<HttpLimits, "inFlightBytes" | "requests" | "streams" | "robots" | "historyBytesPerDay"> {
   const { streams, robots } = HTTP_LIMITS;
   return {
-    in_flight_bytes: readInFlight(fields),
+    inFlightBytes: readInFlight(fields),
     requests: readRequests(fields),
     streams: fields.optional("streams", partsReader(streams, "all", STREAMS)) ?? streams,
     robots: fields.optional("robots", partsReader(robots, "organization", ROBOTS)) ?? robots,
@@ -27,8 +27,8 @@ export function readShares(
   };
 }
 
-function readInFlight(fields: Fields): HttpLimits["in_flight_bytes"] {
-  const standard = HTTP_LIMITS.in_flight_bytes;
+function readInFlight(fields: Fields): HttpLimits["inFlightBytes"] {
+  const standard = HTTP_LIMITS.inFlightBytes;
   const standardMib = {
     credential: standard.credential / MEBIBYTE,
     address: standard.network / MEBIBYTE,

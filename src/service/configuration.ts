@@ -30,20 +30,20 @@ export interface Configuration {
   readonly listen: ListenAddress;
   readonly tls: TlsFiles | null;
   /** Addresses and networks (CIDR) of proxies whose X-Forwarded-For is believed. */
-  readonly trusted_proxies: readonly string[];
+  readonly trustedProxies: readonly string[];
   readonly keep: Keep | null;
-  readonly bootstrap_key_file: string | null;
+  readonly bootstrapKeyFile: string | null;
   /** The model catalog, applied at start. */
   readonly models: string | null;
   /** Null switches it off. */
-  readonly rate_limit: RateLimits | null;
+  readonly rateLimit: RateLimits | null;
   /** Whether /metrics answers. */
   readonly metrics: boolean;
   /** Whether the console is served. */
   readonly console: boolean;
   readonly log: LogConfiguration;
   /** How long entries of the audit log are kept; null for ever. */
-  readonly audit_retention_days: number | null;
+  readonly auditRetentionDays: number | null;
   readonly limits: HttpLimits;
 }
 
@@ -66,15 +66,15 @@ export const AUDIT_RETENTION_DAYS = { minimum: 1, maximum: 36_500, standard: 400
 export const DEFAULTS: Configuration = {
   listen: { host: "127.0.0.1", port: 8080 },
   tls: null,
-  trusted_proxies: [],
+  trustedProxies: [],
   keep: null,
-  bootstrap_key_file: null,
+  bootstrapKeyFile: null,
   models: null,
-  rate_limit: RATE_LIMITS,
+  rateLimit: RATE_LIMITS,
   metrics: true,
   console: true,
   log: { level: "info", requests: false },
-  audit_retention_days: AUDIT_RETENTION_DAYS.standard,
+  auditRetentionDays: AUDIT_RETENTION_DAYS.standard,
   limits: HTTP_LIMITS,
 };
 
@@ -102,8 +102,8 @@ export function readConfiguration(bytes: Uint8Array): ConfigurationReading {
   const check: Check = {
     findings,
     subject: "configuration",
-    secret_advice: SECRET_ADVICE,
-    placeholder_severity: "error",
+    secretAdvice: SECRET_ADVICE,
+    placeholderSeverity: "error",
     hints: HINTS,
     placeholders: 0,
   };
@@ -121,15 +121,15 @@ const readRoot: Reader<Configuration> = (place) => {
   const configuration: Configuration = {
     listen: fields.optional("listen", listenAddress) ?? DEFAULTS.listen,
     tls: fields.optional("tls", readTls) ?? null,
-    trusted_proxies: fields.optional("trusted_proxies", networks) ?? DEFAULTS.trusted_proxies,
+    trustedProxies: fields.optional("trusted_proxies", networks) ?? DEFAULTS.trustedProxies,
     keep: readKeep(fields, place),
-    bootstrap_key_file: fields.optional("bootstrap_key_file", absolutePath) ?? null,
+    bootstrapKeyFile: fields.optional("bootstrap_key_file", absolutePath) ?? null,
     models: fields.optional("models", absolutePath) ?? null,
-    rate_limit: orNull(fields.optional("rate_limit", readRateLimit), DEFAULTS.rate_limit),
+    rateLimit: orNull(fields.optional("rate_limit", readRateLimit), DEFAULTS.rateLimit),
     metrics: fields.optional("metrics", boolean) ?? DEFAULTS.metrics,
     console: fields.optional("console", boolean) ?? DEFAULTS.console,
     log: fields.optional("log", readLog) ?? DEFAULTS.log,
-    audit_retention_days: orNull(fields.optional("audit", readAudit), DEFAULTS.audit_retention_days),
+    auditRetentionDays: orNull(fields.optional("audit", readAudit), DEFAULTS.auditRetentionDays),
     limits: fields.optional("limits", readLimits) ?? DEFAULTS.limits,
   };
   fields.close();
@@ -145,10 +145,10 @@ function orNull<T>(value: T | "off" | undefined, standard: T | null): T | null {
 const readTls: Reader<TlsFiles> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const cert_file = fields.required("cert_file", absolutePath);
-  const key_file = fields.required("key_file", absolutePath);
+  const certFile = fields.required("cert_file", absolutePath);
+  const keyFile = fields.required("key_file", absolutePath);
   fields.close();
-  return cert_file === undefined || key_file === undefined ? undefined : { cert_file, key_file };
+  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
 };
 
 const readLog: Reader<LogConfiguration> = (place) => {

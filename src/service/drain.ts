@@ -6,16 +6,16 @@ import type { ServiceMachine } from "./machine.ts";
 /** Stops listening, lets answers that are owed go out, then closes what is left: clients that keep their connection for later. */
 export async function drain(
   app: FastifyInstance,
-  in_flight: InFlight,
+  inFlight: InFlight,
   { clock, log }: Pick<ServiceMachine, "clock" | "log">,
-  timeout_ms: number,
+  timeoutMs: number,
 ): Promise<void> {
   const closed = app.close();
   const patience = new AbortController();
-  const idle = in_flight.idle().then(() => patience.abort());
+  const idle = inFlight.idle().then(() => patience.abort());
   try {
-    await clock.sleep(timeout_ms, patience.signal);
-    log.warn("drain_cut_short", { timeout_ms });
+    await clock.sleep(timeoutMs, patience.signal);
+    log.warn("drain_cut_short", { timeout_ms: timeoutMs });
   } catch {
     // Nothing is owed any more.
   }

@@ -11,19 +11,19 @@ export interface EditedFileRules {
   readonly subject: string;
   /** The commented file to start from. */
   readonly example: string;
-  readonly limit_bytes: number;
+  readonly limitBytes: number;
 }
 
 /** The bytes of a file that a person edits, or what is wrong with it as a whole. */
 export async function readEditedFile(
   files: Files,
   path: string,
-  { subject, example, limit_bytes }: EditedFileRules,
+  { subject, example, limitBytes }: EditedFileRules,
 ): Promise<Uint8Array | Finding> {
   try {
-    const bytes = await readBounded(files, path, limit_bytes);
+    const bytes = await readBounded(files, path, limitBytes);
     if (bytes !== "too-large") return bytes;
-    return unreadable("too_large", `${subject} is larger than ${limit_bytes} bytes`);
+    return unreadable("too_large", `${subject} is larger than ${limitBytes} bytes`);
   } catch (error) {
     const code = errorCode(error);
     switch (code) {

@@ -27,33 +27,33 @@ const COUNTER_MAXIMUM = 0xfff;
 const SETBACK_MAXIMUM_MS = 60_000;
 
 export function createIds(clock: Clock, random: Random): NewId {
-  let last_ms = 0;
+  let lastMs = 0;
   let counter = 0;
   return (prefix) => {
-    const now_ms = clock.wall_ms();
-    if (now_ms > last_ms || last_ms - now_ms > SETBACK_MAXIMUM_MS) {
-      last_ms = now_ms;
+    const nowMs = clock.wallMs();
+    if (nowMs > lastMs || lastMs - nowMs > SETBACK_MAXIMUM_MS) {
+      lastMs = nowMs;
       counter = 0;
     } else if (counter === COUNTER_MAXIMUM) {
-      last_ms += 1;
+      lastMs += 1;
       counter = 0;
     } else {
       counter += 1;
     }
-    return TypeID.fromUUIDBytes(prefix, uuidV7(last_ms, counter, random.bytes(8))).toString();
+    return TypeID.fromUUIDBytes(prefix, uuidV7(lastMs, counter, random.bytes(8))).toString();
   };
 }
 
 /** Ids of this kind that were made later, by clocks that agree, sort behind this one. */
-export function firstIdAt(prefix: IdPrefix, at_ms: number): string {
-  return TypeID.fromUUIDBytes(prefix, uuidV7(Math.max(0, at_ms), 0, new Uint8Array(8))).toString();
+export function firstIdAt(prefix: IdPrefix, atMs: number): string {
+  return TypeID.fromUUIDBytes(prefix, uuidV7(Math.max(0, atMs), 0, new Uint8Array(8))).toString();
 }
 
-function uuidV7(time_ms: number, counter: number, entropy: Uint8Array): Uint8Array {
+function uuidV7(timeMs: number, counter: number, entropy: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(16);
   const view = new DataView(bytes.buffer);
-  view.setUint32(0, Math.floor(time_ms / 0x10000));
-  view.setUint16(4, time_ms % 0x10000);
+  view.setUint32(0, Math.floor(timeMs / 0x10000));
+  view.setUint16(4, timeMs % 0x10000);
   view.setUint16(6, 0x7000 | counter);
   bytes.set(entropy.subarray(0, 8), 8);
   view.setUint8(8, (view.getUint8(8) & 0x3f) | 0x80);

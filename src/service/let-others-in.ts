@@ -75,12 +75,12 @@ const SLICE_MS = 5;
  *       await yieldWhenDue();
  *     }
  */
-export function createTimeSlices(clock: Pick<Clock, "monotonic_ms">): () => Promise<void> | undefined {
-  let begunMs = clock.monotonic_ms();
+export function createTimeSlices(clock: Pick<Clock, "monotonicMs">): () => Promise<void> | undefined {
+  let begunMs = clock.monotonicMs();
   return () => {
-    if (!isHeld() && clock.monotonic_ms() - begunMs < SLICE_MS) return undefined;
+    if (!isHeld() && clock.monotonicMs() - begunMs < SLICE_MS) return undefined;
     return nextTurn().then(() => {
-      begunMs = clock.monotonic_ms();
+      begunMs = clock.monotonicMs();
     });
   };
 }

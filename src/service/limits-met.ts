@@ -25,7 +25,7 @@ export type Limit =
 /** Who met a limit. */
 export interface WhoMetLimit {
   /** Null where it is not known. */
-  readonly organization_id: string | null;
+  readonly organizationId: string | null;
   /** `key_…`, `ses_…`, `org_…`, or an address. Never a secret. */
   readonly party: string;
 }
@@ -60,7 +60,7 @@ export function createLimitsMet({ store, machine: { clock }, metrics }: LimitsMe
     );
     if (rows.length === 0) return;
     noted = new Map();
-    const nowMs = clock.wall_ms();
+    const nowMs = clock.wallMs();
     await store.write(async (transaction) => {
       // Replicas that write down the same ones lock their rows in the same order.
       for (const row of rows.toSorted(inOrderOfKey)) await noteLimitMet(transaction, row);
@@ -69,22 +69,29 @@ export function createLimitsMet({ store, machine: { clock }, metrics }: LimitsMe
   }
 
   return {
-    note(limit, { organization_id, party }) {
+    note(limit, { organizationId, party }) {
       metrics.limitMet(limit);
       const parties = noted.get(limit) ?? new Map<string, LimitMetRow>();
       noted.set(limit, parties);
       const known = parties.get(party);
       if (known === undefined && parties.size >= NOTED_MAXIMUM) return;
-      const at = new Date(clock.wall_ms()).toISOString();
-      const { first_at, count } = known ?? { first_at: at, count: 0 };
-      parties.set(party, { limit_name: limit, party, organization_id, first_at, last_at: at, count: count + 1 });
+      const at = new Date(clock.wallMs()).toISOString();
+      const { first_at: firstAt, count } = known ?? { first_at: at, count: 0 };
+      parties.set(party, {
+        limit_name: limit,
+        party,
+        organization_id: organizationId,
+        first_at: firstAt,
+        last_at: at,
+        count: count + 1,
+      });
     },
-    task: { name: "note-limits-met", interval_ms: PERIOD_MS, ignoresNudges: true, run: flush },
+    task: { name: "note-limits-met", intervalMs: PERIOD_MS, ignoresNudges: true, run: flush },
     flush,
   };
 }
 
 function inOrderOfKey(left: LimitMetRow, right: LimitMetRow): number {
-  const [leftKey, rightKey] = [left, right].map(({ limit_name, party }) => `${limit_name} ${party}`);
+  const [leftKey, rightKey] = [left, right].map(({ limit_name: limitName, party }) => `${limitName} ${party}`);
   return (leftKey ?? "") < (rightKey ?? "") ? -1 : 1;
 }

@@ -7,9 +7,9 @@ const PERIOD_MS = 20;
 export function watchLoopDelay(metrics: Pick<Metrics, "loopDelayed">): Disposable {
   let lastMs = performance.now();
   const timer = setInterval(() => {
-    const now_ms = performance.now();
-    metrics.loopDelayed(Math.max(0, now_ms - lastMs - PERIOD_MS) / 1000);
-    lastMs = now_ms;
+    const nowMs = performance.now();
+    metrics.loopDelayed(Math.max(0, nowMs - lastMs - PERIOD_MS) / 1000);
+    lastMs = nowMs;
   }, PERIOD_MS);
   timer.unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };

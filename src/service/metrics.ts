@@ -9,21 +9,21 @@ export interface AnsweredRequest {
   /** Template of the path, `/v1/fleets/{fleet_id}`; `none` for a path that is nobody's. */
   readonly route: string;
   readonly status: number;
-  readonly duration_s: number;
+  readonly durationS: number;
 }
 
 /** What the service tells Prometheus. No label holds a name, an id or an address. */
 export interface Metrics {
-  readonly content_type: string;
+  readonly contentType: string;
   render(): Promise<string>;
   answered(request: AnsweredRequest): void;
   refusedCredential(): void;
   /** Somebody was turned away, or lost something, because of a limit. */
   limitMet(limit: Limit): void;
   /** The event loop came to a timer so much too late. */
-  loopDelayed(duration_s: number): void;
+  loopDelayed(durationS: number): void;
   /** When the certificate in force ends, in seconds since the Unix epoch. */
-  certificateEnds(at_s: number): void;
+  certificateEnds(atS: number): void;
   /** A write was asked for. @returns what to call when it ended. */
   writing(): (outcome: "committed" | "unavailable" | "failed") => void;
   /** A run of a task ended. */
@@ -105,16 +105,16 @@ export function createMetrics(): Metrics {
   });
 
   return {
-    content_type: registry.contentType,
+    contentType: registry.contentType,
     render: () => registry.metrics(),
-    answered({ method, route, status, duration_s }) {
-      requests.observe({ method, route, status }, duration_s);
+    answered({ method, route, status, durationS }) {
+      requests.observe({ method, route, status }, durationS);
       if (route === SETUP_ROUTE && status === 200) setups.inc();
     },
     refusedCredential: () => refused.inc(),
     limitMet: (limit) => limitsMet.inc({ limit }),
-    loopDelayed: (duration_s) => loopDelays.observe(duration_s),
-    certificateEnds: (at_s) => certificate.set(at_s),
+    loopDelayed: (durationS) => loopDelays.observe(durationS),
+    certificateEnds: (atS) => certificate.set(atS),
     writing() {
       waiting.inc();
       const end = writes.startTimer();

@@ -28,7 +28,7 @@ export async function readPair(
   { clock, files }: ServiceMachine,
 ): Promise<CertificatePair | Failed | null> {
   if (tls === null) return null;
-  const reading = await readCertificatePair(files, tls, clock.wall_ms());
+  const reading = await readCertificatePair(files, tls, clock.wallMs());
   return reading.state === "read" ? reading.pair : { state: "failed", problem: reading.problem, is_invalid: true };
 }
 
@@ -50,18 +50,16 @@ export async function openLockedStore(
 /** What the store must hold before the first request: a key that works, and the models. */
 export async function prepareStore(
   {
-    bootstrap_key_file,
-    models_file,
+    bootstrap_key_file: bootstrapKeyFile,
+    models_file: modelsFile,
   }: { readonly bootstrap_key_file: string | null; readonly models_file: string | null },
   context: OperationContext,
 ): Promise<Failed | null> {
-  if (bootstrap_key_file !== null) {
-    const problem = await bootstrapKey(bootstrap_key_file, context.store, context.newId, context.machine);
+  if (bootstrapKeyFile !== null) {
+    const problem = await bootstrapKey(bootstrapKeyFile, context.store, context.newId, context.machine);
     if (problem !== null) return { state: "failed", problem };
   }
-  if (models_file === null) return null;
-  const findings = await applyModels(models_file, context);
-  return findings === null
-    ? null
-    : { state: "failed", problem: modelsRefused(models_file), findings, is_invalid: true };
+  if (modelsFile === null) return null;
+  const findings = await applyModels(modelsFile, context);
+  return findings === null ? null : { state: "failed", problem: modelsRefused(modelsFile), findings, is_invalid: true };
 }

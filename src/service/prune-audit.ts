@@ -14,7 +14,7 @@ const REST_MS = 50;
 export const NEWEST_KEPT = 100;
 
 /**
- * Lets go of audit entries that are older than `retention_days`, oldest first, until none is left, and of refusals as old.
+ * Lets go of audit entries that are older than `retentionDays`, oldest first, until none is left, and of refusals as old.
  *
  * Old is what is old by the clock and by the log itself: with the clock far ahead everything would be. So age also counts from
  * the newest entries, of which the last `NEWEST_KEPT` stay: a clock that is set right before so many changes costs nothing.
@@ -22,15 +22,15 @@ export const NEWEST_KEPT = 100;
 export function createAuditPruning(
   store: Store,
   { clock, log }: Pick<ServiceMachine, "clock" | "log">,
-  retention_days: number,
+  retentionDays: number,
 ): Task {
-  let pruned_ms = Number.NEGATIVE_INFINITY;
+  let prunedMs = Number.NEGATIVE_INFINITY;
 
   async function prune(signal: AbortSignal): Promise<void> {
     const newest = await auditedBeforeNewest(store.reader, NEWEST_KEPT);
     if (newest === null) return;
-    const now_ms = Math.min(clock.wall_ms(), Date.parse(newest));
-    const before = new Date(now_ms - retention_days * DAY_MS).toISOString();
+    const nowMs = Math.min(clock.wallMs(), Date.parse(newest));
+    const before = new Date(nowMs - retentionDays * DAY_MS).toISOString();
     let pruned = 0;
     let count = BATCH;
     while (count === BATCH && !signal.aborted) {
@@ -44,12 +44,12 @@ export function createAuditPruning(
 
   return {
     name: "prune-audit",
-    interval_ms: HOUR_MS,
+    intervalMs: HOUR_MS,
     async run(signal) {
       // Tasks are nudged by anything that happens; this one has its own pace.
-      if (clock.monotonic_ms() - pruned_ms < HOUR_MS / 2) return;
+      if (clock.monotonicMs() - prunedMs < HOUR_MS / 2) return;
       await prune(signal);
-      pruned_ms = clock.monotonic_ms();
+      prunedMs = clock.monotonicMs();
     },
   };
 }

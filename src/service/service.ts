@@ -34,19 +34,19 @@ export interface ServiceConfiguration {
   readonly listen: ListenAddress;
   readonly tls?: TlsFiles | null;
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
-  readonly trusted_proxies?: readonly string[];
+  readonly trustedProxies?: readonly string[];
   readonly bootstrap_key_file?: string | null;
   /** The model catalog, applied at start and by `reload`. */
   readonly models_file?: string | null;
   /** Null switches it off. */
-  readonly rate_limit?: RateLimits | null;
+  readonly rateLimit?: RateLimits | null;
   readonly metrics?: boolean;
   /** Where the built console is; without it none is served. */
-  readonly console_folder?: string | null;
+  readonly consoleFolder?: string | null;
   /** Tell every request at info, not only at debug. */
-  readonly log_requests?: boolean;
+  readonly logRequests?: boolean;
   /** Null keeps the audit log for ever. */
-  readonly audit_retention_days?: number | null;
+  readonly auditRetentionDays?: number | null;
   readonly limits?: Partial<HttpLimits>;
   readonly readiness?: Partial<ReadinessTimes>;
 }
@@ -95,14 +95,14 @@ export function createService(configuration: ServiceConfiguration, machine: Serv
 function resolve(configuration: ServiceConfiguration) {
   return {
     tls: null,
-    trusted_proxies: [],
+    trustedProxies: [],
     bootstrap_key_file: null,
     models_file: null,
-    rate_limit: RATE_LIMITS,
+    rateLimit: RATE_LIMITS,
     metrics: true,
-    console_folder: null,
-    log_requests: false,
-    audit_retention_days: AUDIT_RETENTION_DAYS.standard,
+    consoleFolder: null,
+    logRequests: false,
+    auditRetentionDays: AUDIT_RETENTION_DAYS.standard,
     ...configuration,
     limits: { ...HTTP_LIMITS, ...configuration.limits },
     readiness: { ...READINESS_TIMES, ...configuration.readiness },
@@ -120,7 +120,7 @@ async function start(
   const { listen, readiness } = configuration;
   const opened = await openLockedStore(configuration.store, machine, resources);
   if (opened.state === "failed") return opened;
-  const health = createHealthProbe(readiness.probe_timeout_ms);
+  const health = createHealthProbe(readiness.probeTimeoutMs);
   const metrics = createMetrics();
   resources.use(watchLoopDelay(metrics));
   const foundation = { store: opened.store, health, metrics, pair };

@@ -45,8 +45,8 @@ export function startProblem(
 export function listenProblem(error: unknown, listen: ListenAddress): Problem | null {
   if (!isListenError(error)) return null;
   const code = errorCode(error) ?? "";
-  const is_privileged = code === "EACCES" && listen.port < 1024 && listen.port !== 0;
-  const problem = is_privileged ? PRIVILEGED_PORT : LISTEN_PROBLEMS.get(code);
+  const isPrivileged = code === "EACCES" && listen.port < 1024 && listen.port !== 0;
+  const problem = isPrivileged ? PRIVILEGED_PORT : LISTEN_PROBLEMS.get(code);
   return problem === undefined ? null : { code: "cannot-listen", ...problem, where: formatListenAddress(listen) };
 }
 

@@ -55,14 +55,14 @@ function createRunner(
   { clock, random, log }: Pick<ServiceMachine, "clock" | "random" | "log">,
   stopping: AbortSignal,
 ): Runner {
-  const backoff = createBackoff({ first_ms: RETRY_FIRST_MS, cap_ms: RETRY_CAP_MS, random });
+  const backoff = createBackoff({ firstMs: RETRY_FIRST_MS, capMs: RETRY_CAP_MS, random });
   let wake = new AbortController();
   let failure: string | null = null;
 
   /** Ends early, and well, when `until` aborts. */
-  async function wait(duration_ms: number, until: AbortSignal): Promise<void> {
+  async function wait(durationMs: number, until: AbortSignal): Promise<void> {
     try {
-      await clock.sleep(Math.max(0, duration_ms), until);
+      await clock.sleep(Math.max(0, durationMs), until);
     } catch (error) {
       if (!until.aborted) throw error;
     }
@@ -87,18 +87,18 @@ function createRunner(
     async runUntilStopped() {
       while (!stopping.aborted) {
         wake = new AbortController();
-        const began_ms = clock.monotonic_ms();
+        const beganMs = clock.monotonicMs();
         await runOnce();
         if (failure !== null) {
           // Nudges do not shorten this: what fails is not helped by haste.
-          await wait(backoff.next_ms(), stopping);
+          await wait(backoff.nextMs(), stopping);
           continue;
         }
-        const rest_ms = Math.min(REST_MAXIMUM_MS, (clock.monotonic_ms() - began_ms) * (task.rest_ratio ?? 0));
-        const gap_ms = Math.max(NUDGE_GAP_MS, rest_ms);
-        await wait(gap_ms, stopping);
+        const restMs = Math.min(REST_MAXIMUM_MS, (clock.monotonicMs() - beganMs) * (task.restRatio ?? 0));
+        const gapMs = Math.max(NUDGE_GAP_MS, restMs);
+        await wait(gapMs, stopping);
         const jitter = 1 + (random.unit() * 2 - 1) * JITTER;
-        await wait(task.interval_ms * jitter - gap_ms, AbortSignal.any([stopping, wake.signal]));
+        await wait(task.intervalMs * jitter - gapMs, AbortSignal.any([stopping, wake.signal]));
       }
     },
     nudge() {

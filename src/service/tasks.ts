@@ -12,13 +12,13 @@ export interface TaskOptions {
   readonly readiness: ReadinessTimes;
   readonly health: HealthProbe;
   /** Null keeps the audit log for ever. */
-  readonly audit_retention_days: number | null;
+  readonly auditRetentionDays: number | null;
 }
 
 /** Everything the service does without being asked. What must be closed after the tasks have ended goes to `resources`. */
 export function createTasks(
   context: OperationContext,
-  { readiness, health, audit_retention_days }: TaskOptions,
+  { readiness, health, auditRetentionDays }: TaskOptions,
   resources: AsyncDisposableStack,
 ): readonly Task[] {
   const observing = resources.use(createReadiness(context, readiness, health));
@@ -28,7 +28,6 @@ export function createTasks(
     createMeterUsage(context),
     createPruneLogins(context),
   ];
-  if (audit_retention_days !== null)
-    tasks.push(createAuditPruning(context.store, context.machine, audit_retention_days));
+  if (auditRetentionDays !== null) tasks.push(createAuditPruning(context.store, context.machine, auditRetentionDays));
   return tasks;
 }

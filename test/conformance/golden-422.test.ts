@@ -38,7 +38,7 @@ const vectors = readFileSync(new URL("../golden/golden-422/vectors.jsonl", impor
 
 /** Connections to the service: some answers are about a thousand robots. */
 const AT_ONCE = 25;
-const models_file = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
+const modelsFile = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
 const WORDS = { region: "us-west-2", robot_type: "so101_follower", subject: "pi0.5" };
 const REGISTRATION = {
   robot_type_id: WORDS.robot_type,
@@ -81,13 +81,15 @@ function isStoreAsked({ id, expect: { status } }: Vector): boolean {
 function replay(replayed: readonly Vector[], newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
-  let fleet_id: string;
+  let fleetId: string;
   const made = new Set<string>();
   beforeAll(async () => {
-    const service = resources.use(await startService({ store: await newStore(), configuration: { models_file } }));
+    const service = resources.use(
+      await startService({ store: await newStore(), configuration: { models_file: modelsFile } }),
+    );
     exchange = noting(resources.use(createExchange(service.url, service.key, AT_ONCE)), made);
     await register(exchange, "golden");
-    fleet_id = z.object({ id: z.string() }).parse(
+    fleetId = z.object({ id: z.string() }).parse(
       await created(exchange, "/v1/fleets", {
         name: "golden",
         subject: WORDS.subject,
@@ -104,9 +106,9 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
   }, 60_000);
 
   it.each(replayed)("$id", { timeout: 30_000 }, async (vector) => {
-    const { method, path, headers, body_base64, needs } = vector;
+    const { method, path, headers, body_base64: bodyBase64, needs } = vector;
     const uniq = String(vectors.indexOf(vector)).padStart(12, "0");
-    const fill = filling({ ...WORDS, fleet_id, uniq });
+    const fill = filling({ ...WORDS, fleet_id: fleetId, uniq });
     if (needs !== undefined) {
       const { name, count, ...members } = z
         .looseObject({ name: z.string(), count: z.int() })
@@ -114,7 +116,7 @@ function replay(replayed: readonly Vector[], newStore: NewStore): void {
       const names = Array.from({ length: count }, (_, index) => `${name}${index + 1}`);
       await Promise.all(names.map((each) => register(exchange, each, members)));
     }
-    const body = typeof body_base64 === "string" ? Buffer.from(body_base64, "base64") : null;
+    const body = typeof bodyBase64 === "string" ? Buffer.from(bodyBase64, "base64") : null;
     const filled = body?.includes("{{") === true ? Buffer.from(fill(body.toString("utf8"))) : body;
     judge(vector, await exchange.send({ method, path: fill(path), headers, body: filled }));
   });

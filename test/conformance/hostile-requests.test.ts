@@ -22,7 +22,7 @@ import { times } from "../support/tier.ts";
 /** Requests to each operation, so many of them at once. Few of them come as far as the store. */
 const REQUESTS = { sqlite: times(200, 2000), postgres: times(75, 2000) } as const;
 const AT_ONCE = 25;
-const models_file = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
+const modelsFile = fileURLToPath(new URL("../../config/models.example.yaml", import.meta.url));
 
 const refusalSchema = z.looseObject({ detail: z.string() });
 
@@ -41,7 +41,7 @@ function assail(count: number, newStore: NewStore): void {
   const resources = new AsyncDisposableStack();
   let exchange: Exchange;
   beforeAll(async () => {
-    const configuration = { models_file, rate_limit: null };
+    const configuration = { models_file: modelsFile, rateLimit: null };
     const service = resources.use(await startService({ store: await newStore(), configuration }));
     exchange = resources.use(createExchange(service.url, service.key, AT_ONCE));
   }, 60_000);

@@ -67,9 +67,9 @@ describe("what pydantic reads as a date-time", () => {
 describe("what FastAPI answers", () => {
   it.each(recorded("bodies", bodySchema))(
     "body %#: $path $content_type",
-    ({ path, content_type, body, body_base64, status, answer }) => {
-      const bytes = body === undefined ? Buffer.from(body_base64 ?? "", "base64") : Buffer.from(body);
-      const answered = answerOf(requestSchemaAt(path), readBody(content_type, bytes));
+    ({ path, content_type: contentType, body, body_base64: bodyBase64, status, answer }) => {
+      const bytes = body === undefined ? Buffer.from(bodyBase64 ?? "", "base64") : Buffer.from(body);
+      const answered = answerOf(requestSchemaAt(path), readBody(contentType, bytes));
       expect(answered.status, answered.json).toBe(status);
       if (answer !== undefined) expect(JSON.parse(answered.json)).toEqual(answer);
     },

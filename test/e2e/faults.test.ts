@@ -93,9 +93,9 @@ describe.skipIf(whySkipped !== "")(
 
       test("kill -9: systemd starts it again, and it sends nothing", async () => {
         const robot = await running();
-        const process_id = await robot.show("MainPID");
-        await robot.run(`kill -9 ${process_id}`);
-        await robot.restartedAfter(process_id);
+        const processId = await robot.show("MainPID");
+        await robot.run(`kill -9 ${processId}`);
+        await robot.restartedAfter(processId);
         await robot.until(isRegistered);
         expect(sent()).toBe(0);
       });
@@ -111,7 +111,7 @@ describe.skipIf(whySkipped !== "")(
         await robot.restartedAfter(hung);
         await robot.wroteToJournal(/Watchdog timeout/);
 
-        const process_id = await robot.show("MainPID");
+        const processId = await robot.show("MainPID");
         plant.service.hang();
         await edit(robot, "offsets: [0.7]");
         await robot.until(({ state }) => state === "registering");
@@ -122,7 +122,7 @@ describe.skipIf(whySkipped !== "")(
         expect((await robot.status()).state).toBe("registering");
         plant.service.goOn();
         await expectOnDisk(robot);
-        expect(await robot.show("MainPID")).toBe(process_id);
+        expect(await robot.show("MainPID")).toBe(processId);
       });
 
       test("38: stopped in the middle of a request: ends promptly, and the next start finishes the work", async ({
@@ -132,9 +132,9 @@ describe.skipIf(whySkipped !== "")(
         plant.service.hang();
         await edit(robot, "offsets: [0.8]");
         await robot.until(({ state }) => state === "registering");
-        const stop_at = Date.now();
+        const stopAt = Date.now();
         await robot.run(`systemctl stop ${UNIT}`);
-        await annotate(`stopped in ${Date.now() - stop_at} ms`);
+        await annotate(`stopped in ${Date.now() - stopAt} ms`);
         // By itself: a third into the half minute that the request may take, systemd would have killed it.
         expect(await robot.show("Result")).toBe("success");
         plant.service.goOn();
@@ -153,7 +153,7 @@ describe.skipIf(whySkipped !== "")(
           kill -HUP $process; kill -CONT $process
           if [ $state = activating ]; then break; fi
         done; echo $state`;
-        expect(await robot.ask(script, { limit_ms: RESTARTS_LIMIT_MS })).toBe("activating");
+        expect(await robot.ask(script, { limitMs: RESTARTS_LIMIT_MS })).toBe("activating");
         await robot.until(isRegistered);
         expect(await robot.show("NRestarts")).toBe("0");
       });
@@ -207,7 +207,7 @@ describe.skipIf(whySkipped !== "")(
 
       test("7, 18: a wrong key is told and waits; the right one counts at once, without a restart", async () => {
         const robot = await running();
-        const process_id = await robot.show("MainPID");
+        const processId = await robot.show("MainPID");
         await putKey(
           robot,
           plant.service.key.replace(/.$/, (last) => (last === "x" ? "y" : "x")),
@@ -218,7 +218,7 @@ describe.skipIf(whySkipped !== "")(
         const { body } = await plant.service.send("POST", "/v1/me/api-keys", { label: "arm-7" });
         await putKey(robot, body["api_key"] as string);
         await expectOnDisk(robot);
-        expect(await robot.show("MainPID")).toBe(process_id);
+        expect(await robot.show("MainPID")).toBe(processId);
       });
 
       test("15: beside the daemon, --setup has it register, and a second daemon does not start", async () => {
@@ -257,12 +257,12 @@ describe.skipIf(whySkipped !== "")(
       expect(await robot.show("ActiveState")).toBe("active");
       expect(await robot.failedUnits()).toBe("");
       const { failure } = await robot.until(({ state }) => state === "unreachable");
-      const plugged_at = Date.now();
+      const pluggedAt = Date.now();
       await robot.cable("plugged");
       const { daemon } = await robot.status();
       await expectOnDisk(robot);
       await annotate(
-        `cable to registered: ${Date.now() - plugged_at} ms; the next attempt was due at ${failure?.next_attempt_at}`,
+        `cable to registered: ${Date.now() - pluggedAt} ms; the next attempt was due at ${failure?.next_attempt_at}`,
       );
       // One more may have been under way as the cable was put in.
       const attempts = (await robot.status()).daemon?.attempts ?? Infinity;
@@ -274,10 +274,10 @@ describe.skipIf(whySkipped !== "")(
       await robot.run(`systemctl stop ${UNIT}
       mount -t tmpfs -o size=64k,mode=750,uid=$(id -u ${PACKAGE}),gid=$(id -g ${PACKAGE}) tmpfs /var/lib/${PACKAGE}
       cat /dev/zero >/var/lib/${PACKAGE}/ballast 2>/dev/null || true; systemctl start ${UNIT}`);
-      const { state_problem } = await robot.until(
+      const { state_problem: stateProblem } = await robot.until(
         (status) => status.state === "registered" && status.state_problem !== null,
       );
-      expect(state_problem).toContain("ENOSPC");
+      expect(stateProblem).toContain("ENOSPC");
       await edit(robot, "offsets: [1.0]");
       await expectOnDisk(robot);
       await robot.shutdown();

@@ -102,13 +102,13 @@ describe.skipIf(whySkipped !== "")(
     });
 
     test("a second time it finds nothing to do, and does not even restart the agent", async () => {
-      const process_id = await robot.show("MainPID");
+      const processId = await robot.show("MainPID");
       // The running agent writes its compiled code when it gets to it.
       const rest = async () => (await inventory(robot)).filter((line) => !line.includes(` /var/cache/${PACKAGE}`));
       const before = await rest();
       expect((await installed()).code).toBe(0);
       expect(await rest()).toEqual(before);
-      expect(await robot.show("MainPID")).toBe(process_id);
+      expect(await robot.show("MainPID")).toBe(processId);
     });
 
     test("what a person disabled and edited stays so", async () => {

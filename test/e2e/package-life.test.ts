@@ -139,19 +139,19 @@ describe.skipIf(whySkipped !== "")(
 
       test("what a person had disabled, stopped or masked stays so after upgrades, and after a boot", async () => {
         for (const [index, { done, ...stays }] of [
-          { done: `disable --now ${UNIT}`, file_state: "disabled", state: "inactive" },
-          { done: `enable ${UNIT}`, file_state: "enabled", state: "inactive" },
-          { done: `mask ${UNIT}`, file_state: "masked", state: "inactive" },
+          { done: `disable --now ${UNIT}`, fileState: "disabled", state: "inactive" },
+          { done: `enable ${UNIT}`, fileState: "enabled", state: "inactive" },
+          { done: `mask ${UNIT}`, fileState: "masked", state: "inactive" },
           {
             done: `unmask ${UNIT}; systemctl enable --now ${UNIT}; systemctl disable ${UNIT}`,
-            file_state: "disabled",
+            fileState: "disabled",
             state: "active",
           },
         ].entries()) {
           await robot.run(`systemctl ${done}`);
           await installPackage(robot, index % 2 === 0 ? plant.deb : plant.newer);
-          const [file_state, state] = [await robot.show("UnitFileState"), await robot.show("ActiveState")];
-          expect({ file_state, state }, `systemctl ${done}`).toEqual(stays);
+          const [fileState, state] = [await robot.show("UnitFileState"), await robot.show("ActiveState")];
+          expect({ fileState, state }, `systemctl ${done}`).toEqual(stays);
         }
         await robot.shutdown();
         await robot.boot();
@@ -231,7 +231,7 @@ describe.skipIf(whySkipped !== "")(
 /** The state as an agent with the next form of it would write it: its checksum holds. */
 function asNewerState(text: string): string {
   const { registration } = JSON.parse(text) as { readonly registration: unknown };
-  const schema_version = SCHEMA_VERSION + 1;
-  const checksum = fletcher64(Buffer.from(JSON.stringify({ schema_version, registration })));
-  return `${JSON.stringify({ schema_version, checksum, registration }, null, 2)}\n`;
+  const schemaVersion = SCHEMA_VERSION + 1;
+  const checksum = fletcher64(Buffer.from(JSON.stringify({ schema_version: schemaVersion, registration })));
+  return `${JSON.stringify({ schema_version: schemaVersion, checksum, registration }, null, 2)}\n`;
 }

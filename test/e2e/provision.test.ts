@@ -102,7 +102,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
       await robot.until(({ state }) => state === "registered");
       await robot.accountMemory();
       // The later starts have the code that the first compiled; the quicker of them tells more of the agent and less of what else runs.
-      let active_ms = Infinity;
+      let activeMs = Infinity;
       for (let start = 0; start < times(2, 3); start += 1) {
         await robot.run(`systemctl stop ${UNIT}; systemctl start ${UNIT}`);
         await robot.until(({ state }) => state === "registered");
@@ -110,7 +110,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
           await robot.show("InactiveExitTimestampMonotonic"),
           await robot.show("ActiveEnterTimestampMonotonic"),
         ];
-        active_ms = Math.min(active_ms, (Number(to) - Number(from)) / 1000);
+        activeMs = Math.min(activeMs, (Number(to) - Number(from)) / 1000);
       }
       const current = await robot.show("MemoryCurrent");
       // systemd 255 and newer say it themselves, of control groups of version 2.
@@ -122,9 +122,9 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
         `awk '/^VmRSS/ { print $2 * 1024 }' /proc/$(systemctl show --value -p MainPID ${UNIT})/status`,
       );
       await annotate(
-        `systemctl start to active: ${active_ms.toFixed(0)} ms; MemoryCurrent ${megabytes(current)}, peak ${megabytes(peak)}; resident with files ${megabytes(resident)}`,
+        `systemctl start to active: ${activeMs.toFixed(0)} ms; MemoryCurrent ${megabytes(current)}, peak ${megabytes(peak)}; resident with files ${megabytes(resident)}`,
       );
-      expect(active_ms).toBeLessThan(ACTIVE_LIMIT_MS);
+      expect(activeMs).toBeLessThan(ACTIVE_LIMIT_MS);
       expect(Number(peak)).toBeLessThan(MEMORY_LIMIT_BYTES);
       await service.allLogged();
       expect(service.requests).toHaveLength(1);
@@ -147,15 +147,15 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
     });
 
     test("40: the delay of restarts grows, and is over at once for who starts it by hand", async () => {
-      const drop_in = `/etc/systemd/system/${UNIT}.d/quick.conf`;
-      const has_steps = release.systemd >= 254;
-      await robot.write(drop_in, `[Service]\nRestartSec=100ms\n${has_steps ? "RestartMaxDelaySec=2s\n" : ""}`);
+      const dropIn = `/etc/systemd/system/${UNIT}.d/quick.conf`;
+      const hasSteps = release.systemd >= 254;
+      await robot.write(dropIn, `[Service]\nRestartSec=100ms\n${hasSteps ? "RestartMaxDelaySec=2s\n" : ""}`);
       // The shell of the unit finds it before the other, and waits no longer than the test.
       const sleep = "/usr/local/bin/sleep";
       await robot.write(sleep, '#!/bin/sh\necho "slept $1"\n', "755");
       await robot.run(`cd /usr/lib/${PACKAGE}/lib; mv ${PACKAGE}.cjs kept; echo 'throw new Error("torn")' >${PACKAGE}.cjs
         systemctl daemon-reload; systemctl restart --no-block ${UNIT}`);
-      if (has_steps) {
+      if (hasSteps) {
         expect(await robot.show("RestartSteps")).toBe("8");
         const isLongest = async () => (await robot.show("RestartUSecNext")) === "2s" || undefined;
         await eventually(isLongest, "the longest delay");
@@ -169,7 +169,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES)(
         expect(told?.slice(0, 6)).toEqual(["10", "20", "30", "40", "50", "50"]);
       }
       // By hand, in the middle of a delay.
-      await robot.write(drop_in, "[Service]\nRestartSec=1h\nRestartMaxDelaySec=1h\n");
+      await robot.write(dropIn, "[Service]\nRestartSec=1h\nRestartMaxDelaySec=1h\n");
       await robot.run("systemctl daemon-reload");
       const restarts = async () => robot.ask(`systemctl show -p SubState -p NRestarts ${UNIT}`);
       const isDelayed = async () => {

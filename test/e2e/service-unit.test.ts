@@ -69,8 +69,8 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
       eventually(async () => {
         // Of one moment: the process of before is still "active" for a while.
         const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
-        const [process_id, state] = words.split("\n");
-        return state === "active" && process_id !== "0" && process_id !== former ? true : undefined;
+        const [processId, state] = words.split("\n");
+        return state === "active" && processId !== "0" && processId !== former ? true : undefined;
       }, "another process to be ready");
 
     test("systemctl enable --now returns when it answers requests", async () => {
@@ -88,17 +88,17 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     });
 
     test("systemctl reload keeps the process and the answers", async () => {
-      const process_id = await show("MainPID");
+      const processId = await show("MainPID");
       await computer.run(`systemctl reload ${UNIT}`);
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
-      expect(await show("MainPID")).toBe(process_id);
+      expect(await show("MainPID")).toBe(processId);
     });
 
     test("kill -9: systemd starts it again on what it had acknowledged", async () => {
       const key = await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`);
-      const process_id = await show("MainPID");
-      await computer.run(`kill -9 ${process_id}`);
-      await restartedAfter(process_id);
+      const processId = await show("MainPID");
+      await computer.run(`kill -9 ${processId}`);
+      await restartedAfter(processId);
       expect(await get("/readyz")).toBe("HTTP/1.1 200 OK");
       expect(await computer.ask(`cat /var/lib/private/${PROGRAM}/bootstrap-key`)).toBe(key);
     });
@@ -106,9 +106,9 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     test("an event loop that hangs trips the watchdog", async () => {
       await computer.write(`/etc/systemd/system/${UNIT}.d/watchdog.conf`, "[Service]\nWatchdogSec=2\n");
       await computer.run(`systemctl daemon-reload; systemctl restart ${UNIT}`);
-      const process_id = await show("MainPID");
-      await computer.run(`kill -STOP ${process_id}`);
-      await restartedAfter(process_id);
+      const processId = await show("MainPID");
+      await computer.run(`kill -STOP ${processId}`);
+      await restartedAfter(processId);
       await wroteToJournal(computer, UNIT, /Watchdog timeout/);
       await computer.run(`rm /etc/systemd/system/${UNIT}.d/watchdog.conf; systemctl daemon-reload`);
     });
@@ -129,12 +129,12 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
     });
 
     describe("without the check before each start, which costs as much as the start", () => {
-      const drop_in = `/etc/systemd/system/${UNIT}.d/unchecked.conf`;
+      const dropIn = `/etc/systemd/system/${UNIT}.d/unchecked.conf`;
       beforeAll(async () => {
-        await computer.write(drop_in, "[Service]\nExecStartPre=\n");
+        await computer.write(dropIn, "[Service]\nExecStartPre=\n");
         await computer.run("systemctl daemon-reload");
       });
-      afterAll(() => computer.run(`rm ${drop_in}; systemctl daemon-reload`));
+      afterAll(() => computer.run(`rm ${dropIn}; systemctl daemon-reload`));
 
       test.each([
         ["localhost:8080", ["localhost"]],
@@ -182,11 +182,11 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         "--ca-file",
         computer.disk(`${folder}/ca.pem`),
       ];
-      const key_file = computer.disk(`/var/lib/private/${PROGRAM}/bootstrap-key`);
-      const asked = await site.run([process.execPath, OPERATOR_PROGRAM, ...words, "--key-file", key_file]);
+      const keyFile = computer.disk(`/var/lib/private/${PROGRAM}/bootstrap-key`);
+      const asked = await site.run([process.execPath, OPERATOR_PROGRAM, ...words, "--key-file", keyFile]);
       expect(asked.stdout + asked.stderr).toContain("No robots are registered yet");
 
-      const process_id = await show("MainPID");
+      const processId = await show("MainPID");
       const before = await servedCertificate();
       await site.run(["sh", "-ec", sign]);
       await computer.run(`cd ${folder}; ${install?.split("\n")[2]}; systemctl reload ${UNIT}`);
@@ -194,7 +194,7 @@ describe.skipIf(whySkipped !== "").each(RELEASES.filter(({ systemd }) => systemd
         async () => ((await servedCertificate()) === before ? undefined : true),
         "the renewed certificate",
       );
-      expect(await show("MainPID")).toBe(process_id);
+      expect(await show("MainPID")).toBe(processId);
     });
 
     /** Its fingerprint. */

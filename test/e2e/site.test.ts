@@ -27,11 +27,11 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
       console.log(site.process_id);
       setInterval(() => {}, 1000);`);
     const [words] = (await once(child.stdout, "data")) as [Buffer];
-    const process_id = Number(words.toString());
-    const namespaces = await readFile(`/proc/${process_id}/mountinfo`, "utf8");
+    const processId = Number(words.toString());
+    const namespaces = await readFile(`/proc/${processId}/mountinfo`, "utf8");
     expect(namespaces).toContain("/run/computers/1");
     child.kill("SIGKILL");
-    await eventually(async () => (existsSync(`/proc/${process_id}`) ? undefined : true), "the site to be gone");
+    await eventually(async () => (existsSync(`/proc/${processId}`) ? undefined : true), "the site to be gone");
     expect(await readFile("/proc/mounts", "utf8")).not.toContain("/run/computers");
     expect(await readFile("/proc/net/dev", "utf8")).not.toContain("cable");
   });
@@ -40,9 +40,9 @@ describe.skipIf(whySkipped !== "")(`a site${whySkipped}`, { timeout: LIMIT_MS },
     await using site = await openSite();
     await using computer = await createComputer(site, { layers: [await debianRoot(BOOKWORM)], hostname: "arm-7" });
     await computer.boot();
-    const reach = (address: string, limit_s = 20) =>
+    const reach = (address: string, limitS = 20) =>
       computer
-        .run(`timeout ${limit_s} bash -c 'echo >/dev/tcp/${address}/80' 2>&1 || true`)
+        .run(`timeout ${limitS} bash -c 'echo >/dev/tcp/${address}/80' 2>&1 || true`)
         .then(({ stdout }) => stdout);
     expect(await reach(SITE_ADDRESS)).toContain("Connection refused");
     expect(await reach("192.0.2.1")).toContain("Network is unreachable");

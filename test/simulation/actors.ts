@@ -62,24 +62,24 @@ export function createActors(
   world: World,
   { patience, durability, curiosity, isOneOfMany = false }: ActorOptions,
 ): Actors {
-  const { disk, scheduler, wall, service, network, disk_trouble, event_trouble } = world;
+  const { disk, scheduler, wall, service, network, disk_trouble: diskTrouble, event_trouble: eventTrouble } = world;
   const dice = world.dice.fork();
-  const good_configurations = isOneOfMany ? LOCAL_CONFIGURATIONS : [...LOCAL_CONFIGURATIONS, ELSEWHERE];
+  const goodConfigurations = isOneOfMany ? LOCAL_CONFIGURATIONS : [...LOCAL_CONFIGURATIONS, ELSEWHERE];
   const editors = createEditors(world);
   let active = false;
-  let busy_until_ms = 0;
-  let keys_made = 1;
+  let busyUntilMs = 0;
+  let keysMade = 1;
 
-  function later(delay_ms: number, label: string, act: () => void): void {
-    scheduler.after(delay_ms, null, label, () => {
+  function later(delayMs: number, label: string, act: () => void): void {
+    scheduler.after(delayMs, null, label, () => {
       if (active) shrugging(act);
     });
   }
 
-  function during(duration_ms: number, what: string, begin: () => void, end: () => void): void {
-    world.disturb(`${what} for ${(duration_ms / 1000).toFixed(1)} s`);
+  function during(durationMs: number, what: string, begin: () => void, end: () => void): void {
+    world.disturb(`${what} for ${(durationMs / 1000).toFixed(1)} s`);
     begin();
-    later(duration_ms, `${what} ends`, () => {
+    later(durationMs, `${what} ends`, () => {
       world.disturb(`no more ${what}`);
       end();
     });
@@ -127,8 +127,8 @@ export function createActors(
 
   function rotateKey(): void {
     world.disturb("the key is rotated");
-    keys_made += 1;
-    world.key = `sk_sim_CANARY${String(keys_made).padStart(22, "0")}`;
+    keysMade += 1;
+    world.key = `sk_sim_CANARY${String(keysMade).padStart(22, "0")}`;
     service.key = world.key;
     later(dice.pick([1, 2000, 90_000]), "the key file follows", () => placeKey(0o600));
   }
@@ -172,11 +172,11 @@ export function createActors(
 
   function flap(): void {
     const path = dice.pick(ALL_FILES);
-    const until_ms = scheduler.now_ms + dice.between(3000, 45_000);
-    const pause_ms = dice.pick([60, 350, 900]);
+    const untilMs = scheduler.nowMs + dice.between(3000, 45_000);
+    const pauseMs = dice.pick([60, 350, 900]);
     const again = () => {
       editors.editFile(path);
-      if (scheduler.now_ms < until_ms) later(dice.between(1, pause_ms), `${path} flaps`, again);
+      if (scheduler.nowMs < untilMs) later(dice.between(1, pauseMs), `${path} flaps`, again);
     };
     again();
   }
@@ -200,7 +200,7 @@ export function createActors(
     if (meddling === "backup") service.backUp();
     if (meddling === "restore") service.restore();
     if (meddling === "remove") service.remove(HOSTNAME);
-    if (meddling === "usurp") service.usurp(HOSTNAME, wall.true_ms());
+    if (meddling === "usurp") service.usurp(HOSTNAME, wall.trueMs());
   }
 
   function askToConfirm(): void {
@@ -210,13 +210,13 @@ export function createActors(
     void world.daemon.agent.confirm();
   }
 
-  const all_actions: readonly (readonly [weight: number, act: () => void])[] = [
+  const allActions: readonly (readonly [weight: number, act: () => void])[] = [
     [14, () => editors.editFile(dice.pick(ALL_FILES))],
     [6, editAndRevert],
     [3, editAndRevertUnheard],
     [3, flap],
     [2, breakFile],
-    [3, () => changeDocument(PLACES.configuration, dice.pick(good_configurations))],
+    [3, () => changeDocument(PLACES.configuration, dice.pick(goodConfigurations))],
     [1, () => changeDocument(PLACES.configuration, configurationText({ extra: "robot: twice\n" }))],
     [1, renameRobot],
     [3, () => changeDocument(PLACES.manifest, dice.pick(GOOD_MANIFESTS))],
@@ -227,9 +227,9 @@ export function createActors(
     [
       6,
       () => {
-        const fixed = throwWeather(dice, wall.true_ms());
+        const fixed = throwWeather(dice, wall.trueMs());
         const changing = dice.fork();
-        const weather = dice.chance(0.6) ? () => fixed : () => throwWeather(changing, wall.true_ms());
+        const weather = dice.chance(0.6) ? () => fixed : () => throwWeather(changing, wall.trueMs());
         during(
           dice.pick([300, 5000, 30_000, 200_000]),
           `weather ${fixed.kind}`,
@@ -244,8 +244,8 @@ export function createActors(
         during(
           dice.between(500, 60_000),
           "full disk",
-          () => (disk_trouble.state = "full"),
-          () => (disk_trouble.state = "none"),
+          () => (diskTrouble.state = "full"),
+          () => (diskTrouble.state = "none"),
         ),
     ],
     [
@@ -254,8 +254,8 @@ export function createActors(
         during(
           dice.between(500, 60_000),
           "read-only disk",
-          () => (disk_trouble.state = "read-only"),
-          () => (disk_trouble.state = "none"),
+          () => (diskTrouble.state = "read-only"),
+          () => (diskTrouble.state = "none"),
         ),
     ],
     [
@@ -264,8 +264,8 @@ export function createActors(
         during(
           dice.between(100, 5000),
           "I/O errors",
-          () => (disk_trouble.io_error_rate = 0.1),
-          () => (disk_trouble.io_error_rate = 0),
+          () => (diskTrouble.ioErrorRate = 0.1),
+          () => (diskTrouble.ioErrorRate = 0),
         ),
     ],
     [
@@ -274,8 +274,8 @@ export function createActors(
         during(
           dice.between(100, 8000),
           "slow disk",
-          () => (disk_trouble.latency_ms = 40),
-          () => (disk_trouble.latency_ms = 0.4),
+          () => (diskTrouble.latencyMs = 40),
+          () => (diskTrouble.latencyMs = 0.4),
         ),
     ],
     [
@@ -284,8 +284,8 @@ export function createActors(
         during(
           dice.between(500, 60_000),
           "lost events",
-          () => (event_trouble.loss_rate = dice.pick([0.3, 1])),
-          () => (event_trouble.loss_rate = 0),
+          () => (eventTrouble.lossRate = dice.pick([0.3, 1])),
+          () => (eventTrouble.lossRate = 0),
         ),
     ],
     [
@@ -294,8 +294,8 @@ export function createActors(
         during(
           dice.between(500, 90_000),
           "no watches left",
-          () => (event_trouble.failure_rate = 0.7),
-          () => (event_trouble.failure_rate = 0),
+          () => (eventTrouble.failureRate = 0.7),
+          () => (eventTrouble.failureRate = 0),
         ),
     ],
     [
@@ -304,8 +304,8 @@ export function createActors(
         during(
           dice.between(500, 60_000),
           "late events",
-          () => (event_trouble.delay_ms = 1500),
-          () => (event_trouble.delay_ms = 3),
+          () => (eventTrouble.delayMs = 1500),
+          () => (eventTrouble.delayMs = 3),
         ),
     ],
     [
@@ -360,13 +360,13 @@ export function createActors(
     [
       2,
       () => {
-        busy_until_ms = scheduler.now_ms + 10_000;
+        busyUntilMs = scheduler.nowMs + 10_000;
       },
     ],
   ];
   const possible = isOneOfMany
-    ? all_actions.filter(([, act]) => act !== rotateKey && act !== meddleWithService)
-    : all_actions;
+    ? allActions.filter(([, act]) => act !== rotateKey && act !== meddleWithService)
+    : allActions;
   // Every seed has its own mix: what is common in one never happens in another (Groce and others, Swarm Testing, 2012).
   const actions = possible.map(([weight, act]) => [weight * dice.pick([0, 0.5, 1, 1, 4]), act] as const);
   const weights = actions.reduce((sum, [weight]) => sum + weight, 0);
@@ -383,8 +383,8 @@ export function createActors(
   }
 
   function actAgain(): void {
-    const mean_ms = scheduler.now_ms < busy_until_ms ? BUSY_MS : CALM_MS;
-    later(-mean_ms * Math.log(1 - dice.unit()), "somebody acts", () => {
+    const meanMs = scheduler.nowMs < busyUntilMs ? BUSY_MS : CALM_MS;
+    later(-meanMs * Math.log(1 - dice.unit()), "somebody acts", () => {
       actOnce();
       actAgain();
     });
@@ -394,13 +394,13 @@ export function createActors(
   function mend(): void {
     editors.finish();
     network.weather = () => FAIR;
-    Object.assign(disk_trouble, { state: "none", io_error_rate: 0, latency_ms: 0.4 });
-    Object.assign(event_trouble, { loss_rate: 0, failure_rate: 0, delay_ms: 3 });
+    Object.assign(diskTrouble, { state: "none", ioErrorRate: 0, latencyMs: 0.4 });
+    Object.assign(eventTrouble, { lossRate: 0, failureRate: 0, delayMs: 3 });
     wall.set(0);
     for (const path of ALL_FILES) if (!isWhole(path) || dice.chance(0.2)) replace(path);
     if (disk.exists(`${TABLES}.new`)) disk.remove(`${TABLES}.new`);
-    if (!isGood(PLACES.configuration, good_configurations) || dice.chance(0.2))
-      put(disk, PLACES.configuration, dice.pick(good_configurations));
+    if (!isGood(PLACES.configuration, goodConfigurations) || dice.chance(0.2))
+      put(disk, PLACES.configuration, dice.pick(goodConfigurations));
     if (!isGood(PLACES.manifest, GOOD_MANIFESTS) || dice.chance(0.2))
       put(disk, PLACES.manifest, dice.pick(GOOD_MANIFESTS));
     placeKey(0o600);

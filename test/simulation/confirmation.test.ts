@@ -69,7 +69,7 @@ describe("an agent and what the service holds", () => {
     const { world } = robot;
     await robot.settle();
     const held = robot.held();
-    world.service.usurp(HOSTNAME, world.wall.true_ms());
+    world.service.usurp(HOSTNAME, world.wall.trueMs());
     expect(await world.runUntil(() => robot.held() === held, A_DAY_MS)).toBe(true);
     await robot.reach("registered");
     const dispute = [{ id: "replaced", severity: "warning", loc: "/robot/name", file: PLACES.configuration }];

@@ -24,9 +24,9 @@ const AFTERGLOW_MS = 3 * 60_000;
 /** With all faults gone, the service comes to hold exactly what is on the disk, and the agent knows it. */
 export async function checkSettled(world: World): Promise<void> {
   if (world.failure !== null) return;
-  const limit_ms = world.service.has_lost ? LOST_WAIT_MS : LONGEST_WAIT_MS;
-  if (!(await world.runUntil(() => isSettled(world) === null, limit_ms))) {
-    world.fail(`${limit_ms / 3_600_000} h after everything was mended: ${isSettled(world) ?? ""}`);
+  const limitMs = world.service.hasLost ? LOST_WAIT_MS : LONGEST_WAIT_MS;
+  if (!(await world.runUntil(() => isSettled(world) === null, limitMs))) {
+    world.fail(`${limitMs / 3_600_000} h after everything was mended: ${isSettled(world) ?? ""}`);
   }
 }
 
@@ -34,14 +34,14 @@ export async function checkSettled(world: World): Promise<void> {
 export async function checkSilence(world: World): Promise<void> {
   if (world.failure !== null) return;
   await world.runFor(AFTERGLOW_MS);
-  const { posts, writes, log_lines, starts } = world.counts;
+  const { posts, writes, log_lines: logLines, starts } = world.counts;
   const isPolling = world.daemon?.agent?.status().watching?.mode === "polling";
   await world.runFor(isPolling ? POLLED_SILENCE_MS : SILENCE_MS);
   const { counts } = world;
   if (world.failure !== null) return;
   if (counts.posts !== posts) world.fail(`${counts.posts - posts} requests although nothing changed`);
   if (counts.writes !== writes) world.fail(`${counts.writes - writes} writes to the disk although nothing changed`);
-  if (counts.log_lines !== log_lines) world.fail(`${counts.log_lines - log_lines} log lines although nothing changed`);
+  if (counts.log_lines !== logLines) world.fail(`${counts.log_lines - logLines} log lines although nothing changed`);
   if (counts.starts !== starts) world.fail("the daemon did not stay");
   const unsettled = isSettled(world);
   if (unsettled !== null) world.fail(`after settling: ${unsettled}`);
@@ -72,21 +72,21 @@ function isSettled(world: World): string | null {
 /** What the robot should be registered as, read off the disk without the agent's code. */
 export function wantedOnDisk(world: World): RobotSetup {
   const { robot } = configurationOf(world.disk.read(PLACES.configuration));
-  const { robot_type_id } = manifestOf(world.disk.read(PLACES.manifest));
-  const configuration_digest = digestOnDisk(world) ?? "";
+  const { robot_type_id: robotTypeId } = manifestOf(world.disk.read(PLACES.manifest));
+  const configurationDigest = digestOnDisk(world) ?? "";
   return {
     name: world.hostname,
-    robot_type_id,
+    robot_type_id: robotTypeId,
     region: robot.region,
-    configuration_digest,
+    configuration_digest: configurationDigest,
     site: robot.site,
     labels: robot.labels,
   };
 }
 
 function digestOnDisk(world: World): string | null {
-  const { configuration_files } = manifestOf(world.disk.read(PLACES.manifest));
-  return digestOf(configuration_files.map((path) => sha256Of(world.disk.read(path))));
+  const { configuration_files: configurationFiles } = manifestOf(world.disk.read(PLACES.manifest));
+  return digestOf(configurationFiles.map((path) => sha256Of(world.disk.read(path))));
 }
 
 const configurationSchema = z.object({

@@ -6,7 +6,7 @@ import type { Incarnation, Witness, World } from "./world.ts";
 
 /** What a process may ask. */
 interface Account {
-  not_before_ms: number;
+  notBeforeMs: number;
   asked: number;
 }
 
@@ -26,24 +26,24 @@ export function curiosity(world: World): Curiosity {
   const accounts = new Map<Process, Account>();
 
   function accountOf(process: Process): Account {
-    const account = accounts.get(process) ?? { not_before_ms: process.started_ms + FIRST_MS, asked: 0 };
+    const account = accounts.get(process) ?? { notBeforeMs: process.startedMs + FIRST_MS, asked: 0 };
     accounts.set(process, account);
     return account;
   }
 
-  function wait(process: Process, duration_ms: number): void {
-    accountOf(process).not_before_ms = world.scheduler.now_ms + duration_ms;
+  function wait(process: Process, durationMs: number): void {
+    accountOf(process).notBeforeMs = world.scheduler.nowMs + durationMs;
   }
 
   return {
     allowOne(process) {
       accountOf(process).asked += 1;
     },
-    onQuestion({ process }: Incarnation, { sent_ms }: SentRequest) {
+    onQuestion({ process }: Incarnation, { sentMs }: SentRequest) {
       const account = accountOf(process);
-      if (sent_ms >= account.not_before_ms - 1) return;
+      if (sentMs >= account.notBeforeMs - 1) return;
       if (account.asked === 0)
-        world.fail(`#${process.id} asked ${((account.not_before_ms - sent_ms) / 1000).toFixed(3)} s too early`);
+        world.fail(`#${process.id} asked ${((account.notBeforeMs - sentMs) / 1000).toFixed(3)} s too early`);
       else account.asked -= 1;
     },
     onQuestionAnswered({ process }, _sent, answer) {

@@ -33,7 +33,13 @@ export function runDaemon(options: DaemonOptions): void {
   run(options).then(options.onEnd, (error: unknown) => options.onEnd({ kind: "crashed", error }));
 }
 
-async function run({ machine: whole, log, process_id, openTransport, onAgent }: DaemonOptions): Promise<Ending> {
+async function run({
+  machine: whole,
+  log,
+  process_id: processId,
+  openTransport,
+  onAgent,
+}: DaemonOptions): Promise<Ending> {
   const pending = trackFiles(whole.files, whole.clock);
   const machine = { ...whole, files: pending.files };
   const folders = resolveFolders({ config: PLACES.configuration, stateDir: PLACES.state_directory }, {});
@@ -50,18 +56,18 @@ async function run({ machine: whole, log, process_id, openTransport, onAgent }: 
     pending,
     log,
     version: VERSION,
-    process_id,
-    state_directory: folders.state_directory,
+    processId,
+    stateDirectory: folders.state_directory,
     configuration,
     initial,
     registration: state.registration,
-    openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
+    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     connect: (current) =>
       connect(current, { machine, folders, environment: {}, user_id: AGENT_USER, version: VERSION, openTransport }),
   });
   await agent.prepare();
   machine.notify.ready("Starting");
-  if (state.set_aside !== null) log.warn("state-set-aside", { path: state.set_aside });
+  if (state.setAside !== null) log.warn("state-set-aside", { path: state.setAside });
   onAgent(agent);
   await agent.run();
   return { kind: "stopped" };

@@ -8,8 +8,8 @@ const STATUS_PERIOD = 64;
 
 /** The key is in no text that leaves the agent, and log lines are as many as there is news. */
 export function discretion(world: World): Witness {
-  const disturbances_before = new Map<Incarnation, number>();
-  const last_outcome = new Map<Incarnation, string>();
+  const disturbancesBefore = new Map<Incarnation, number>();
+  const lastOutcome = new Map<Incarnation, string>();
   let steps = 0;
 
   function search(kind: string, text: string): void {
@@ -18,21 +18,21 @@ export function discretion(world: World): Witness {
 
   return {
     onStart(incarnation) {
-      disturbances_before.set(incarnation, world.counts.disturbances);
+      disturbancesBefore.set(incarnation, world.counts.disturbances);
     },
     onAnswer(incarnation, _sent, answer) {
       // The same failure again is no news.
       const outcome = answer.kind === "none" ? "none" : String(answer.answer.status);
-      if (last_outcome.get(incarnation) !== outcome) world.counts.disturbances += 1;
-      last_outcome.set(incarnation, outcome);
+      if (lastOutcome.get(incarnation) !== outcome) world.counts.disturbances += 1;
+      lastOutcome.set(incarnation, outcome);
     },
     onText(incarnation, kind, text) {
       search(kind, text);
       if (kind !== "log") return;
-      const disturbances = world.counts.disturbances - (disturbances_before.get(incarnation) ?? 0);
+      const disturbances = world.counts.disturbances - (disturbancesBefore.get(incarnation) ?? 0);
       const bound = LINES_PER_START + LINES_PER_DISTURBANCE * disturbances;
-      if (incarnation.log_lines > bound) {
-        world.fail(`#${incarnation.process.id} wrote ${incarnation.log_lines} log lines about ${disturbances} events`);
+      if (incarnation.logLines > bound) {
+        world.fail(`#${incarnation.process.id} wrote ${incarnation.logLines} log lines about ${disturbances} events`);
       }
     },
     onStep() {

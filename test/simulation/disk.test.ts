@@ -8,8 +8,8 @@ import { bytesOf, put } from "./robot-files.ts";
 const SEEDS = Array.from({ length: 200 }, (_, index) => index + 1);
 
 function emptyDisk(): Disk {
-  let now_ms = 1000;
-  return createDisk({ now_ms: () => now_ms, wall_ms: () => (now_ms += 7), clockSteps: () => 0, granularity_ms: 4 });
+  let nowMs = 1000;
+  return createDisk({ nowMs: () => nowMs, wall_ms: () => (nowMs += 7), clockSteps: () => 0, granularityMs: 4 });
 }
 
 function textOf(disk: Disk, path: string): string | null {
@@ -85,15 +85,15 @@ describe("createDisk", () => {
   });
 
   it("createDisk: two writes within one tick leave the same stat", () => {
-    let now_ms = 1001;
-    const disk = createDisk({ now_ms: () => now_ms, wall_ms: () => now_ms, clockSteps: () => 0, granularity_ms: 10 });
+    let nowMs = 1001;
+    const disk = createDisk({ nowMs: () => nowMs, wall_ms: () => nowMs, clockSteps: () => 0, granularityMs: 10 });
     put(disk, "/file", "one");
-    const { mtime_ns, ctime_ns } = disk.look("/file");
-    now_ms += 5;
+    const { mtime_ns: mtimeNs, ctime_ns: ctimeNs } = disk.look("/file");
+    nowMs += 5;
     put(disk, "/file", "two");
-    expect(disk.look("/file")).toMatchObject({ mtime_ns, ctime_ns });
-    now_ms += 5;
+    expect(disk.look("/file")).toMatchObject({ mtime_ns: mtimeNs, ctime_ns: ctimeNs });
+    nowMs += 5;
     put(disk, "/file", "six");
-    expect(disk.look("/file").mtime_ns).toBe(mtime_ns + 10_000_000n);
+    expect(disk.look("/file").mtime_ns).toBe(mtimeNs + 10_000_000n);
   });
 });

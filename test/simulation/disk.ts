@@ -28,7 +28,7 @@ export interface Disk {
   remove(path: string): void;
   setMode(path: string, mode: number): void;
   /** Sets the time of the last change, as cp -p and rsync -t do; ctime is now. */
-  setModified(path: string, mtime_ns: bigint): void;
+  setModified(path: string, mtimeNs: bigint): void;
   touch(path: string): void;
   /** The bytes are safe. */
   sync(inode: Inode): void;
@@ -62,7 +62,7 @@ export interface Inode {
   mtime_ns: bigint;
   ctime_ns: bigint;
   /** Simulated time of the last change that its timestamps show. */
-  changed_ms: number;
+  changedMs: number;
   /** Never written into: another content is another array. */
   bytes: Uint8Array;
   readonly target: string;
@@ -72,21 +72,21 @@ export interface Inode {
   opens: number;
   /** What is on the medium; null before the first sync. */
   durable: Stored | null;
-  readonly durable_entries: Map<string, Inode>;
+  readonly durableEntries: Map<string, Inode>;
   /** Changes of names that the medium has not seen, oldest first; each happens whole or not at all. */
   pending: NameChange[];
 }
 
-type Stored = Pick<Inode, "bytes" | "mtime_ns" | "ctime_ns" | "changed_ms">;
+type Stored = Pick<Inode, "bytes" | "mtime_ns" | "ctime_ns" | "changedMs">;
 type NameChange = readonly (readonly [name: string, inode: Inode | null])[];
 
 export interface DiskOptions {
-  now_ms(): number;
+  nowMs(): number;
   wall_ms(): number;
   /** How often somebody has set the wall clock. */
   clockSteps(): number;
   /** Distance of two timestamps: the kernel's tick, or a second on old filesystems. */
-  readonly granularity_ms: number;
+  readonly granularityMs: number;
 }
 
 type ErrorCode = "ENOENT" | "ENOTDIR" | "ELOOP";
@@ -100,27 +100,27 @@ export function systemError(code: string, path: string): Error {
 }
 
 export function createDisk(options: DiskOptions): Disk {
-  const granularity_ns = BigInt(options.granularity_ms) * 1_000_000n;
-  const stamps = new Map<number, { readonly ctime_ns: bigint; readonly clock_steps: number }>();
-  const free_numbers: number[] = [];
+  const granularityNs = BigInt(options.granularityMs) * 1_000_000n;
+  const stamps = new Map<number, { readonly ctime_ns: bigint; readonly clockSteps: number }>();
+  const freeNumbers: number[] = [];
   const namesByPath = new Map<string, readonly string[]>();
-  let next_number = 2;
+  let nextNumber = 2;
   const root = makeInode("directory", {});
   root.parent = root;
 
   function makeInode(
     kind: InodeKind,
-    { mode, user_id = ROOT_USER, bytes = NOTHING, target = "" }: CreateOptions,
+    { mode, user_id: userId = ROOT_USER, bytes = NOTHING, target = "" }: CreateOptions,
   ): Inode {
-    const number = free_numbers.pop() ?? next_number++;
+    const number = freeNumbers.pop() ?? nextNumber++;
     const inode: Inode = {
       number,
       kind,
       mode: mode ?? (kind === "directory" ? 0o755 : 0o644),
-      user_id,
+      user_id: userId,
       mtime_ns: 0n,
       ctime_ns: 0n,
-      changed_ms: 0,
+      changedMs: 0,
       bytes,
       target,
       entries: new Map(),
@@ -128,7 +128,7 @@ export function createDisk(options: DiskOptions): Disk {
       name: "",
       opens: 0,
       durable: null,
-      durable_entries: new Map(),
+      durableEntries: new Map(),
       pending: [],
     };
     inode.mtime_ns = stamp(inode);
@@ -137,17 +137,16 @@ export function createDisk(options: DiskOptions): Disk {
 
   /** Sets ctime to now and returns it. */
   function stamp(inode: Inode): bigint {
-    const now_ns = BigInt(Math.floor(options.wall_ms() * 1e3)) * 1000n;
-    let ctime_ns = now_ns - (((now_ns % granularity_ns) + granularity_ns) % granularity_ns);
+    const nowNs = BigInt(Math.floor(options.wall_ms() * 1e3)) * 1000n;
+    let ctimeNs = nowNs - (((nowNs % granularityNs) + granularityNs) % granularityNs);
     const last = stamps.get(inode.number);
-    const clock_steps = options.clockSteps();
+    const clockSteps = options.clockSteps();
     // Only a clock that was set can show the same time twice so that two writes far apart look the same. No program can tell; rule it out.
-    if (last !== undefined && last.clock_steps !== clock_steps && last.ctime_ns === ctime_ns)
-      ctime_ns += granularity_ns;
-    stamps.set(inode.number, { ctime_ns, clock_steps });
-    inode.ctime_ns = ctime_ns;
-    inode.changed_ms = options.now_ms();
-    return ctime_ns;
+    if (last !== undefined && last.clockSteps !== clockSteps && last.ctime_ns === ctimeNs) ctimeNs += granularityNs;
+    stamps.set(inode.number, { ctime_ns: ctimeNs, clockSteps });
+    inode.ctime_ns = ctimeNs;
+    inode.changedMs = options.nowMs();
+    return ctimeNs;
   }
 
   /** @returns the inode, or the code of the error that the kernel answers. */
@@ -210,7 +209,7 @@ export function createDisk(options: DiskOptions): Disk {
 
   function release(inode: Inode): void {
     if (inode.opens > 0 || inode.parent !== null) return;
-    if (!free_numbers.includes(inode.number)) free_numbers.push(inode.number);
+    if (!freeNumbers.includes(inode.number)) freeNumbers.push(inode.number);
   }
 
   /** Numbers come back only when neither the cache nor the medium has the inode, which is what a power cut may restore. */
@@ -234,10 +233,10 @@ export function createDisk(options: DiskOptions): Disk {
     },
     exists: (path) => disk.lookFor(path) !== null,
     list: (path) => [...walk(path, true).entries.keys()],
-    create(path, kind, create_options = {}) {
+    create(path, kind, createOptions = {}) {
       const { directory, name } = folderOf(path);
       if (directory.entries.has(name)) throw systemError("EEXIST", path);
-      const inode = makeInode(kind, create_options);
+      const inode = makeInode(kind, createOptions);
       changeNames(directory, [[name, inode]]);
       told(inode);
       return inode;
@@ -285,9 +284,9 @@ export function createDisk(options: DiskOptions): Disk {
       stamp(inode);
       told(inode);
     },
-    setModified(path, mtime_ns) {
+    setModified(path, mtimeNs) {
       const inode = walk(path, true);
-      inode.mtime_ns = mtime_ns;
+      inode.mtime_ns = mtimeNs;
       stamp(inode);
       told(inode);
     },
@@ -301,8 +300,8 @@ export function createDisk(options: DiskOptions): Disk {
     },
     syncDirectory(directory) {
       directory.pending = [];
-      directory.durable_entries.clear();
-      for (const [name, inode] of directory.entries) directory.durable_entries.set(name, inode);
+      directory.durableEntries.clear();
+      for (const [name, inode] of directory.entries) directory.durableEntries.set(name, inode);
     },
     syncAll() {
       const visit = (inode: Inode) => {
@@ -314,7 +313,7 @@ export function createDisk(options: DiskOptions): Disk {
     },
     powerCut(dice) {
       // What comes back must not share its number with what is made later.
-      free_numbers.length = 0;
+      freeNumbers.length = 0;
       const visit = (inode: Inode) => {
         restoreNames(inode, dice);
         restoreBytes(inode, dice);
@@ -334,8 +333,8 @@ export function createDisk(options: DiskOptions): Disk {
   return disk;
 }
 
-function stored({ bytes, mtime_ns, ctime_ns, changed_ms }: Inode): Stored {
-  return { bytes, mtime_ns, ctime_ns, changed_ms };
+function stored({ bytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs, changedMs }: Inode): Stored {
+  return { bytes, mtime_ns: mtimeNs, ctime_ns: ctimeNs, changedMs };
 }
 
 function setEntry(directory: Inode, name: string, inode: Inode | null): void {
@@ -352,21 +351,21 @@ function setEntry(directory: Inode, name: string, inode: Inode | null): void {
 function restoreNames(directory: Inode, dice: Dice): void {
   const { pending } = directory;
   if (pending.length === 0) return;
-  const keeps_order = dice.chance(0.7);
+  const keepsOrder = dice.chance(0.7);
   const kept = dice.below(pending.length + 1);
-  const changes = pending.filter((_change, index) => (keeps_order ? index < kept : dice.chance(0.5)));
+  const changes = pending.filter((_change, index) => (keepsOrder ? index < kept : dice.chance(0.5)));
   for (const child of directory.entries.values()) child.parent = null;
   directory.entries.clear();
   directory.pending = [];
-  for (const [name, inode] of directory.durable_entries) setEntry(directory, name, inode);
+  for (const [name, inode] of directory.durableEntries) setEntry(directory, name, inode);
   for (const change of changes) {
     for (const [name, inode] of change) {
       // A rename whose creation was lost still names the inode.
       setEntry(directory, name, inode);
     }
   }
-  directory.durable_entries.clear();
-  for (const [name, inode] of directory.entries) directory.durable_entries.set(name, inode);
+  directory.durableEntries.clear();
+  for (const [name, inode] of directory.entries) directory.durableEntries.set(name, inode);
 }
 
 /**

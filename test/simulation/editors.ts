@@ -21,8 +21,8 @@ export const WAYS = [
 export interface Editors {
   /** Changes one of the configuration files in a way that suits it, or begins to. */
   editFile(path: string): void;
-  /** Puts `text` into the file. In pieces, the pauses are at most `pause_ms`. */
-  write(path: string, text: string, way: Way, pause_ms: number): void;
+  /** Puts `text` into the file. In pieces, the pauses are at most `pauseMs`. */
+  write(path: string, text: string, way: Way, pauseMs: number): void;
   /** Ends what is being edited, so that every file is whole. */
   finish(): void;
 }
@@ -34,20 +34,20 @@ const DOCUMENTS = `${posix.dirname(PLACES.manifest)}/`;
 export function createEditors(world: World): Editors {
   const { dice, disk, scheduler } = world;
   /** What is still to be done to a file, by path. */
-  const under_way = new Map<string, (() => void)[]>();
-  let next_folder = 2;
+  const underWay = new Map<string, (() => void)[]>();
+  let nextFolder = 2;
 
   /** One step now, the others after pauses. A new edit of the same file ends the old one at once. */
-  function inSteps(path: string, steps: readonly (() => void)[], pause_ms: number): void {
+  function inSteps(path: string, steps: readonly (() => void)[], pauseMs: number): void {
     const remaining = [...steps];
     finishPath(path);
-    under_way.set(path, remaining);
+    underWay.set(path, remaining);
     const next = () => {
-      if (under_way.get(path) !== remaining) return;
+      if (underWay.get(path) !== remaining) return;
       shrugging(remaining.shift());
       syncDocument(path);
-      if (remaining.length === 0) under_way.delete(path);
-      else scheduler.after(dice.between(0.05, pause_ms), null, `editor goes on with ${path}`, next);
+      if (remaining.length === 0) underWay.delete(path);
+      else scheduler.after(dice.between(0.05, pauseMs), null, `editor goes on with ${path}`, next);
     };
     next();
   }
@@ -60,8 +60,8 @@ export function createEditors(world: World): Editors {
   }
 
   function finishPath(path: string): void {
-    const remaining = under_way.get(path) ?? [];
-    under_way.delete(path);
+    const remaining = underWay.get(path) ?? [];
+    underWay.delete(path);
     for (const step of remaining) shrugging(step);
     syncDocument(path);
   }
@@ -70,16 +70,16 @@ export function createEditors(world: World): Editors {
     return disk.exists(path) ? disk.look(path) : disk.create(path, "file");
   }
 
-  function inPieces(path: string, text: string, pause_ms: number): void {
+  function inPieces(path: string, text: string, pauseMs: number): void {
     const bytes = bytesOf(text);
     const [first, second] = [dice.below(bytes.byteLength), dice.below(bytes.byteLength)].sort(
       (one, other) => one - other,
     );
     const upTo = (end: number) => () => disk.write(inodeOf(path), bytes.slice(0, end));
-    inSteps(path, [upTo(dice.chance(0.5) ? 0 : (first ?? 0)), upTo(second ?? 0), upTo(bytes.byteLength)], pause_ms);
+    inSteps(path, [upTo(dice.chance(0.5) ? 0 : (first ?? 0)), upTo(second ?? 0), upTo(bytes.byteLength)], pauseMs);
   }
 
-  function overItself(path: string, text: string, pause_ms: number): void {
+  function overItself(path: string, text: string, pauseMs: number): void {
     const next = bytesOf(text);
     const split = dice.below(next.byteLength);
     const half = () => {
@@ -88,7 +88,7 @@ export function createEditors(world: World): Editors {
       mixed.set(inode.bytes.subarray(split, next.byteLength), split);
       disk.write(inode, mixed);
     };
-    inSteps(path, [half, () => disk.write(inodeOf(path), next)], pause_ms);
+    inSteps(path, [half, () => disk.write(inodeOf(path), next)], pauseMs);
   }
 
   function byRename(path: string, text: string, older: boolean): void {
@@ -113,7 +113,7 @@ export function createEditors(world: World): Editors {
 
   /** Kubernetes: a new folder, a new link beside the old one, and the one rename that switches. */
   function swapBundle(text: string): void {
-    const folder = `..${next_folder++}`;
+    const folder = `..${nextFolder++}`;
     disk.create(`${BUNDLE}/${folder}`, "directory");
     disk.create(`${BUNDLE}/${folder}/policy.txt`, "file", { bytes: bytesOf(text) });
     const old = disk.look(`${BUNDLE}/..data`, false).target;
@@ -140,21 +140,21 @@ export function createEditors(world: World): Editors {
     );
   }
 
-  function write(path: string, text: string, way: Way, pause_ms: number): void {
+  function write(path: string, text: string, way: Way, pauseMs: number): void {
     world.disturb(`${path}: ${way}`);
     finishPath(path);
     switch (way) {
       case "in place in three pieces":
-        return inPieces(path, text, pause_ms);
+        return inPieces(path, text, pauseMs);
       case "over itself in two pieces":
-        return overItself(path, text, pause_ms);
+        return overItself(path, text, pauseMs);
       case "by rename":
         return byRename(path, text, false);
       case "by rename with an older time":
         return byRename(path, text, true);
       case "delete and recreate": {
         const target = disk.exists(path) ? realPath(path) : path;
-        return inSteps(path, [() => disk.remove(target), () => disk.write(inodeOf(target), bytesOf(text))], pause_ms);
+        return inSteps(path, [() => disk.remove(target), () => disk.write(inodeOf(target), bytesOf(text))], pauseMs);
       }
       case "same content again":
         return disk.exists(path) ? disk.write(disk.look(path), disk.read(path).slice()) : byRename(path, text, false);
@@ -164,10 +164,10 @@ export function createEditors(world: World): Editors {
   }
 
   return {
-    write: (path, text, way, pause_ms) => shrugging(() => write(path, text, way, pause_ms)),
+    write: (path, text, way, pauseMs) => shrugging(() => write(path, text, way, pauseMs)),
     editFile: (path) => shrugging(() => editFile(path)),
     finish() {
-      for (const path of under_way.keys()) finishPath(path);
+      for (const path of underWay.keys()) finishPath(path);
     },
   };
 

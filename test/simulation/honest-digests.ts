@@ -18,15 +18,15 @@ const SLACK_MS = 300;
  */
 function sinceWhen(contents: readonly Span<string | null>[], isLikeLast: (sha256: string | null) => boolean): number {
   const last = contents.at(-1);
-  let since_ms = last?.since_ms ?? Number.POSITIVE_INFINITY;
-  let from_ms = last?.from_ms ?? Number.NEGATIVE_INFINITY;
+  let sinceMs = last?.since_ms ?? Number.POSITIVE_INFINITY;
+  let fromMs = last?.fromMs ?? Number.NEGATIVE_INFINITY;
   for (const span of contents.toReversed()) {
     if (!isLikeLast(span.value)) continue;
-    if (from_ms - span.to_ms > GRACE_MS) break;
-    since_ms = Math.min(since_ms, span.since_ms);
-    from_ms = span.from_ms;
+    if (fromMs - span.toMs > GRACE_MS) break;
+    sinceMs = Math.min(sinceMs, span.since_ms);
+    fromMs = span.fromMs;
   }
-  return since_ms;
+  return sinceMs;
 }
 
 /**
@@ -39,7 +39,7 @@ export function honestDigests(world: World): Witness {
   /** Contents that looked half-written and were waited for once; they need no patience again. */
   const accepted = new Set<string>();
 
-  function check(incarnation: Incarnation, { sent_ms, request }: SentRequest): void {
+  function check(incarnation: Incarnation, { sentMs, request }: SentRequest): void {
     const body: RobotSetup = JSON.parse(request.body ?? "");
     if (body.name !== world.hostname) world.fail(`a second robot would have been made: ${body.name}`);
     const found = FILE_LISTS.flatMap((list, index) =>
@@ -52,16 +52,14 @@ export function honestDigests(world: World): Witness {
       world.fail(`#${incarnation.process.id} sent ${body.configuration_digest}, which no state of the files ever had`);
       return;
     }
-    const freshness_ms = 1000 + STALE_OPERATIONS * world.disk_trouble.latency_ms;
-    const fresh = found.filter(({ span }) => span.to_ms >= sent_ms - freshness_ms);
+    const freshnessMs = 1000 + STALE_OPERATIONS * world.disk_trouble.latencyMs;
+    const fresh = found.filter(({ span }) => span.toMs >= sentMs - freshnessMs);
     if (fresh.length === 0) {
-      const latest_ms = Math.max(...found.map(({ span }) => span.to_ms));
-      world.fail(
-        `#${incarnation.process.id} sent a digest of the past, gone for ${(sent_ms - latest_ms).toFixed(1)} ms`,
-      );
+      const latestMs = Math.max(...found.map(({ span }) => span.toMs));
+      world.fail(`#${incarnation.process.id} sent a digest of the past, gone for ${(sentMs - latestMs).toFixed(1)} ms`);
       return;
     }
-    const complaints = fresh.map(({ list, span }) => complaintAbout(incarnation, list, span, sent_ms));
+    const complaints = fresh.map(({ list, span }) => complaintAbout(incarnation, list, span, sentMs));
     if (!complaints.includes(null)) world.fail(`#${incarnation.process.id} ${complaints[0] ?? ""}`);
   }
 
@@ -70,45 +68,45 @@ export function honestDigests(world: World): Witness {
     incarnation: Incarnation,
     list: readonly string[],
     span: Span<string | null>,
-    sent_ms: number,
+    sentMs: number,
   ): string | null {
-    const end_ms = Math.min(span.to_ms, sent_ms);
-    let changed_ms = Number.NEGATIVE_INFINITY;
+    const endMs = Math.min(span.toMs, sentMs);
+    let changedMs = Number.NEGATIVE_INFINITY;
     for (const path of list) {
-      const contents = timeline.contents(path).filter(({ from_ms }) => from_ms < end_ms);
-      const last_ms = contents.at(-1)?.since_ms ?? end_ms;
-      if (seemsOld(incarnation, last_ms)) continue;
-      changed_ms = Math.max(changed_ms, last_ms);
+      const contents = timeline.contents(path).filter(({ fromMs }) => fromMs < endMs);
+      const lastMs = contents.at(-1)?.since_ms ?? endMs;
+      if (seemsOld(incarnation, lastMs)) continue;
+      changedMs = Math.max(changedMs, lastMs);
       const sha256 = contents.at(-1)?.value ?? "";
       if (!timeline.isSuspicious(sha256) || accepted.has(path + sha256)) continue;
-      const isLikeLast = neverRested(path, end_ms)
+      const isLikeLast = neverRested(path, endMs)
         ? (value: string | null) => value !== null && timeline.isSuspicious(value)
         : (value: string | null) => value === sha256;
-      const content_ms = end_ms - sinceWhen(contents, isLikeLast);
-      if (content_ms < GRACE_MS - TOLERANCE_MS) {
-        return `took ${path} as it was for only ${content_ms.toFixed(1)} ms, half-written`;
+      const contentMs = endMs - sinceWhen(contents, isLikeLast);
+      if (contentMs < GRACE_MS - TOLERANCE_MS) {
+        return `took ${path} as it was for only ${contentMs.toFixed(1)} ms, half-written`;
       }
       accepted.add(path + sha256);
     }
-    if (end_ms - changed_ms >= SETTLE_MS - TOLERANCE_MS) return null;
-    if (list.some((path) => neverRested(path, sent_ms))) return null;
-    return `sent a state that had lasted ${(end_ms - changed_ms).toFixed(1)} ms`;
+    if (endMs - changedMs >= SETTLE_MS - TOLERANCE_MS) return null;
+    if (list.some((path) => neverRested(path, sentMs))) return null;
+    return `sent a state that had lasted ${(endMs - changedMs).toFixed(1)} ms`;
   }
 
   /** A clock that was set forward before the agent first looked at it makes new files look old, and nobody can know. */
-  function seemsOld({ created_ms }: Incarnation, changed_ms: number): boolean {
-    return world.wall.last_forward_ms >= changed_ms && world.wall.last_forward_ms <= created_ms;
+  function seemsOld({ createdMs }: Incarnation, changedMs: number): boolean {
+    return world.wall.lastForwardMs >= changedMs && world.wall.lastForwardMs <= createdMs;
   }
 
   /** True when the file changed again and again for as long as the grace. */
-  function neverRested(path: string, sent_ms: number): boolean {
-    let later_ms = sent_ms;
+  function neverRested(path: string, sentMs: number): boolean {
+    let laterMs = sentMs;
     // Coarse timestamps hide when exactly within them a file changed last.
-    const rest_ms = SETTLE_MS + SLACK_MS + world.granularity_ms;
-    for (const change_ms of timeline.changes(path).toReversed()) {
-      if (later_ms - change_ms > rest_ms) return false;
-      if (change_ms <= sent_ms - GRACE_MS + rest_ms) return true;
-      later_ms = change_ms;
+    const restMs = SETTLE_MS + SLACK_MS + world.granularityMs;
+    for (const changeMs of timeline.changes(path).toReversed()) {
+      if (laterMs - changeMs > restMs) return false;
+      if (changeMs <= sentMs - GRACE_MS + restMs) return true;
+      laterMs = changeMs;
     }
     return false;
   }
@@ -119,7 +117,7 @@ export function honestDigests(world: World): Witness {
       for (const path of list) {
         const last = timeline.contents(path).at(-1);
         if (last?.value === null || last === undefined || !timeline.isSuspicious(last.value)) continue;
-        if (world.scheduler.now_ms - last.from_ms >= GRACE_MS) accepted.add(path + last.value);
+        if (world.scheduler.nowMs - last.fromMs >= GRACE_MS) accepted.add(path + last.value);
       }
     }
   }
@@ -127,7 +125,7 @@ export function honestDigests(world: World): Witness {
   return {
     onDisk() {
       acceptWhatStood();
-      timeline.record(world.scheduler.now_ms);
+      timeline.record(world.scheduler.nowMs);
     },
     onRequest: check,
   };

@@ -12,11 +12,11 @@ export interface HostedService {
   /** The key that is accepted now. */
   key: string;
   /** @throws nothing: a body that is not a registration is refused like any other. */
-  setup(text: string, wall_ms: number): RobotView | null;
+  setup(text: string, wallMs: number): RobotView | null;
   /** What it holds of a robot, by name. */
   registration(name: string): HeldRegistration | null;
   /** Holds no robot, or another registration of it, although its robot was told otherwise. */
-  readonly has_lost: boolean;
+  readonly hasLost: boolean;
   /** Somebody removes the robot. */
   remove(name: string): void;
   /** Keeps a backup as it now is, in place of the last one. */
@@ -24,9 +24,9 @@ export interface HostedService {
   /** Goes back to the backup, which is empty before there is one. */
   restore(): void;
   /** Another computer registers something else under the name. */
-  usurp(name: string, wall_ms: number): void;
+  usurp(name: string, wallMs: number): void;
   /** Answers a request that arrived. */
-  serve(request: HttpRequest, wall_ms: number): HttpAnswer;
+  serve(request: HttpRequest, wallMs: number): HttpAnswer;
 }
 
 export interface HostedRobot {
@@ -41,44 +41,44 @@ export interface HostedRobot {
 export function createHostedService(key: string): HostedService {
   let robots = new Map<string, HostedRobot>();
   let backup: ReadonlyMap<string, HostedRobot> = new Map();
-  let robots_made = 0;
-  let has_lost = false;
+  let robotsMade = 0;
+  let hasLost = false;
   const service: HostedService = {
     get robots() {
       return robots;
     },
-    get has_lost() {
-      return has_lost;
+    get hasLost() {
+      return hasLost;
     },
     key,
-    setup(text, wall_ms) {
+    setup(text, wallMs) {
       const parsed = robotSetupSchema.safeParse(JSON.parse(text));
       if (!parsed.success) return null;
       const request = parsed.data;
       const known = robots.get(request.name);
       const view: RobotView = {
-        id: known?.view.id ?? `rob_${(robots_made += 1)}`,
+        id: known?.view.id ?? `rob_${(robotsMade += 1)}`,
         name: request.name,
         robot_type_id: request.robot_type_id,
         region: request.region,
-        created_at: known?.view.created_at ?? new Date(wall_ms).toISOString(),
+        created_at: known?.view.created_at ?? new Date(wallMs).toISOString(),
         site: request.site ?? null,
         labels: request.labels ?? {},
       };
-      const registered_at = new Date(wall_ms).toISOString();
-      has_lost = false;
-      robots.set(request.name, { view, request, setups: (known?.setups ?? 0) + 1, registered_at });
+      const registeredAt = new Date(wallMs).toISOString();
+      hasLost = false;
+      robots.set(request.name, { view, request, setups: (known?.setups ?? 0) + 1, registered_at: registeredAt });
       return view;
     },
     registration(name) {
       const known = robots.get(name);
       if (known === undefined) return null;
-      const { view, request, registered_at } = known;
+      const { view, request, registered_at: registeredAt } = known;
       return {
         robot_id: view.id,
         robot: name,
         configuration_digest: request.configuration_digest,
-        registered_at,
+        registered_at: registeredAt,
         robot_type_id: request.robot_type_id,
         region: request.region,
         site: view.site,
@@ -88,24 +88,24 @@ export function createHostedService(key: string): HostedService {
       };
     },
     remove(name) {
-      has_lost ||= robots.delete(name);
+      hasLost ||= robots.delete(name);
     },
     backUp() {
       backup = new Map(robots);
     },
     restore() {
-      has_lost = true;
+      hasLost = true;
       robots = new Map(backup);
     },
-    usurp(name, wall_ms) {
+    usurp(name, wallMs) {
       const known = robots.get(name);
       if (known === undefined) return;
-      has_lost = true;
+      hasLost = true;
       const request = { ...known.request, configuration_digest: `sha256:${"0".repeat(64)}` };
-      robots.set(name, { ...known, request, registered_at: new Date(wall_ms).toISOString() });
+      robots.set(name, { ...known, request, registered_at: new Date(wallMs).toISOString() });
     },
-    serve(request, wall_ms) {
-      const json = { "content-type": "application/json", date: new Date(wall_ms).toUTCString() };
+    serve(request, wallMs) {
+      const json = { "content-type": "application/json", date: new Date(wallMs).toUTCString() };
       if (request.headers["authorization"] !== `Bearer ${service.key}`) {
         return answerOf(401, json, '{"detail":"Not authenticated"}');
       }
@@ -115,7 +115,7 @@ export function createHostedService(key: string): HostedService {
         if (registration !== null) return answerOf(200, json, JSON.stringify(registration));
         return answerOf(404, json, '{"detail":"Robot not found"}');
       }
-      const robot = service.setup(request.body ?? "", wall_ms);
+      const robot = service.setup(request.body ?? "", wallMs);
       if (robot === null) return answerOf(422, json, '{"detail":[{"loc":["body"],"msg":"Bad","type":"value_error"}]}');
       return answerOf(200, json, JSON.stringify({ robot }));
     },

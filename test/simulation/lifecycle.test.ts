@@ -84,8 +84,8 @@ describe("an agent and its files", () => {
 
   it.each([1000, 2000])(
     "scenario 23: where timestamps are %i ms apart, a file is left alone until it holds still",
-    async (granularity_ms) => {
-      const robot = await createRobot(24, { granularity_ms });
+    async (granularityMs) => {
+      const robot = await createRobot(24, { granularityMs });
       const { world, editors } = robot;
       await robot.settle();
       for (let round = 0; round < 20; round += 1) {
@@ -109,7 +109,7 @@ describe("an agent and its files", () => {
   it("scenario 25: without inotify watches the agent polls, says so, and recovers", async () => {
     const robot = await createRobot(25);
     const { world } = robot;
-    world.event_trouble.failure_rate = 1;
+    world.event_trouble.failureRate = 1;
     await robot.settle();
     expect(robot.status().watching?.mode).toBe("polling");
     expect(robot.status().watching?.reason).toMatch(/inotify/);
@@ -117,23 +117,23 @@ describe("an agent and its files", () => {
     robot.edit(2);
     await world.runFor(5000 + 1000);
     expect(robot.held()).not.toBe(held);
-    world.event_trouble.failure_rate = 0;
+    world.event_trouble.failureRate = 0;
     await world.runFor(simulatedMinutes(3));
     expect(robot.status().watching?.mode).toBe("events");
     expect(world.failure).toBeNull();
   });
 
   it.each<readonly [string, Parameters<typeof createRobot>[1], number, number]>([
-    ["a filesystem without events", { silent_folders: [TABLES] }, 0, 6000],
+    ["a filesystem without events", { silentFolders: [TABLES] }, 0, 6000],
     ["events that are all lost", {}, 1, 62_000],
-  ])("scenario 26: on %s a change is found by looking", async (_name, options, loss_rate, limit_ms) => {
+  ])("scenario 26: on %s a change is found by looking", async (_name, options, lossRate, limitMs) => {
     const robot = await createRobot(26, options);
     const { world } = robot;
     await robot.settle();
-    world.event_trouble.loss_rate = loss_rate;
+    world.event_trouble.lossRate = lossRate;
     const held = robot.held();
     robot.edit(2, FILES.offsets);
-    expect(await world.runUntil(() => robot.held() !== held, limit_ms)).toBe(true);
+    expect(await world.runUntil(() => robot.held() !== held, limitMs)).toBe(true);
     expect(world.failure).toBeNull();
   });
 
@@ -251,13 +251,13 @@ describe("an agent and its files", () => {
     const { world } = robot;
     await robot.settle();
     const posts = world.counts.posts;
-    const duration_s = times(140, 280);
-    for (let version = 1; version <= duration_s / 0.7; version += 1) {
+    const durationS = times(140, 280);
+    for (let version = 1; version <= durationS / 0.7; version += 1) {
       robot.edit(2 + (version % 4));
       await world.runFor(700);
     }
     // Three, and one more every 20 s.
-    const most = 3 + duration_s / 20;
+    const most = 3 + durationS / 20;
     expect(world.counts.posts - posts).toBeLessThanOrEqual(most);
     expect(world.counts.posts - posts).toBeGreaterThan(most / 2);
     await checkSilence(world);
@@ -381,14 +381,14 @@ describe("an agent and its end", () => {
     const { world } = robot;
     await robot.settle();
     world.onOpen = (path) => {
-      if (path === PLACES.manifest) world.disk_trouble.io_error_rate = 1;
+      if (path === PLACES.manifest) world.disk_trouble.ioErrorRate = 1;
     };
     // One operation alone: the look after it finds nothing wrong.
-    world.watchedBy({ onTrouble: () => (world.disk_trouble.io_error_rate = 0) });
+    world.watchedBy({ onTrouble: () => (world.disk_trouble.ioErrorRate = 0) });
     robot.editors.write(PLACES.manifest, manifestText(FILE_LISTS[1] ?? []), "by rename", 0);
     expect(await robot.reach("invalid")).toBe(true);
     world.onOpen = () => {};
-    world.disk_trouble.io_error_rate = 0;
+    world.disk_trouble.ioErrorRate = 0;
     expect(await robot.reach("registered", simulatedMinutes(2))).toBe(true);
     await checkSilence(world);
     expect(world.failure).toBeNull();
@@ -398,10 +398,10 @@ describe("an agent and its end", () => {
     const robot = await createRobot(67);
     const { world } = robot;
     await robot.settle();
-    world.event_trouble.loss_rate = 1;
+    world.event_trouble.lossRate = 1;
     for (let round = 0; round < 20; round += 1) robot.editors.editFile(FILES.policy);
     await world.runFor(simulatedMinutes(3));
-    world.event_trouble.loss_rate = 0;
+    world.event_trouble.lossRate = 0;
     const held = robot.held();
     expect(world.disk.exists(BUNDLE)).toBe(true);
     for (let round = 0; round < 10 && robot.held() === held; round += 1) {

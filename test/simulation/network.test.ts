@@ -20,14 +20,14 @@ describe("an agent in bad weather", () => {
     const { world } = robot;
     world.network.weather = () => DOWN;
     world.start();
-    await world.runUntil(() => world.daemon?.status_text === "Starting", 1000);
-    expect(world.daemon?.status_text).toBe("Starting");
+    await world.runUntil(() => world.daemon?.statusText === "Starting", 1000);
+    expect(world.daemon?.statusText).toBe("Starting");
     expect(await robot.reach("unreachable")).toBe(true);
     await world.runFor(simulatedMinutes(30));
-    const next_attempt_ms = Date.parse(robot.status().failure?.next_attempt_at ?? "") - world.wall.wall_ms();
+    const nextAttemptMs = Date.parse(robot.status().failure?.next_attempt_at ?? "") - world.wall.wall_ms();
     world.network.weather = () => FAIR;
-    expect(await robot.reach("registered", next_attempt_ms + 1000)).toBe(true);
-    expect(next_attempt_ms).toBeLessThanOrEqual(simulatedMinutes(5));
+    expect(await robot.reach("registered", nextAttemptMs + 1000)).toBe(true);
+    expect(nextAttemptMs).toBeLessThanOrEqual(simulatedMinutes(5));
     expect(world.failure).toBeNull();
   });
 
@@ -66,7 +66,7 @@ describe("an agent in bad weather", () => {
   it("scenario 3: a clock at 1970 fails the handshake and heals with the clock", async () => {
     const robot = await createRobot(3);
     const { world } = robot;
-    world.wall.set(-world.wall.true_ms());
+    world.wall.set(-world.wall.trueMs());
     world.start();
     expect(await robot.reach("unreachable")).toBe(true);
     expect(robot.robots()).toBe(0);
@@ -88,9 +88,9 @@ describe("an agent in bad weather", () => {
       const posts = world.counts.posts;
       world.wall.set(years * 365 * 24 * 60 * 60_000);
       await world.runFor(simulatedMinutes(30));
-      const in_half_an_hour = world.counts.posts - posts;
-      expect(in_half_an_hour).toBeGreaterThanOrEqual(6);
-      expect(in_half_an_hour).toBeLessThanOrEqual(40);
+      const inHalfAnHour = world.counts.posts - posts;
+      expect(inHalfAnHour).toBeGreaterThanOrEqual(6);
+      expect(inHalfAnHour).toBeLessThanOrEqual(40);
       world.wall.set(0);
       world.network.weather = () => FAIR;
       expect(await robot.reach("registered", simulatedMinutes(6))).toBe(true);
@@ -104,28 +104,28 @@ describe("an agent in bad weather", () => {
     ["an absurd number", "99999999999", 3600, 3600],
     ["a negative number", "-5", 0.5, 300],
     ["a word", "soon", 0.5, 300],
-  ])("scenario 6: Retry-After as %s is honoured within bounds", async (_form, value, minimum_s, maximum_s) => {
+  ])("scenario 6: Retry-After as %s is honoured within bounds", async (_form, value, minimumS, maximumS) => {
     const robot = await createRobot(6);
     const { world } = robot;
     world.network.weather = () => {
-      const date = new Date(world.wall.true_ms());
-      const retry_after = value.startsWith("DATE") ? new Date(world.wall.true_ms() + 120_000).toUTCString() : value;
-      return answers(503, "Busy", { "retry-after": retry_after, date: date.toUTCString() });
+      const date = new Date(world.wall.trueMs());
+      const retryAfter = value.startsWith("DATE") ? new Date(world.wall.trueMs() + 120_000).toUTCString() : value;
+      return answers(503, "Busy", { "retry-after": retryAfter, date: date.toUTCString() });
     };
     world.start();
     expect(await robot.reach("unreachable")).toBe(true);
-    const began_ms = world.scheduler.now_ms;
+    const beganMs = world.scheduler.nowMs;
     await world.runUntil(() => world.counts.posts === 2, simulatedMinutes(120));
-    const waited_s = (world.scheduler.now_ms - began_ms) / 1000;
-    expect(waited_s).toBeGreaterThanOrEqual(minimum_s - 1);
-    expect(waited_s).toBeLessThanOrEqual(maximum_s + 1);
+    const waitedS = (world.scheduler.nowMs - beganMs) / 1000;
+    expect(waitedS).toBeGreaterThanOrEqual(minimumS - 1);
+    expect(waitedS).toBeLessThanOrEqual(maximumS + 1);
     expect(world.failure).toBeNull();
   });
 
   it("scenario 7: a refused key is visible, tried slowly, and replaced without a restart", async () => {
     const robot = await createRobot(7);
     const { world } = robot;
-    const good_key = world.service.key;
+    const goodKey = world.service.key;
     world.service.key = "sk_sim_CANARYother000000000000";
     world.start();
     expect(await robot.reach("unauthorized")).toBe(true);
@@ -135,7 +135,7 @@ describe("an agent in bad weather", () => {
     put(world.disk, PLACES.key, `${world.service.key}\n`);
     expect(await robot.reach("registered", 2000)).toBe(true);
     expect(world.counts.posts).toBe(posts + 1);
-    expect(good_key).not.toBe(world.service.key);
+    expect(goodKey).not.toBe(world.service.key);
     expect(world.failure).toBeNull();
   });
 
@@ -274,26 +274,26 @@ describe("a fleet", () => {
     const ROBOTS = times(60, 500);
     // Waits reach their cap of five minutes within ten.
     const OUTAGE_MS = simulatedMinutes(15);
-    const returns_s: number[] = [];
+    const returnsS: number[] = [];
     for (let seed = 1; seed <= ROBOTS; seed += 1) {
       const robot = await createRobot(seed);
       const { world } = robot;
       world.network.weather = () => DOWN;
       world.start();
       await world.runFor(OUTAGE_MS);
-      const end_ms = world.scheduler.now_ms;
+      const endMs = world.scheduler.nowMs;
       world.network.weather = () => FAIR;
       expect(await robot.reach("registered", simulatedMinutes(6))).toBe(true);
-      returns_s.push((world.scheduler.now_ms - end_ms) / 1000);
+      returnsS.push((world.scheduler.nowMs - endMs) / 1000);
       world.supervised = false;
       world.kill();
     }
-    const per_ten_seconds = Array.from(
+    const perTenSeconds = Array.from(
       { length: 30 },
-      (_, index) => returns_s.filter((at_s) => Math.floor(at_s / 10) === index).length,
+      (_, index) => returnsS.filter((atS) => Math.floor(atS / 10) === index).length,
     );
     // Spread evenly, a thirtieth of them would be in each.
-    expect(Math.max(...per_ten_seconds)).toBeLessThan(0.14 * ROBOTS);
-    expect(Math.max(...returns_s)).toBeLessThanOrEqual(301);
+    expect(Math.max(...perTenSeconds)).toBeLessThan(0.14 * ROBOTS);
+    expect(Math.max(...returnsS)).toBeLessThanOrEqual(301);
   });
 });

@@ -8,7 +8,7 @@ import { answerFrom, answerOf, lost } from "./weather.ts";
 export interface SentRequest {
   readonly process: Process;
   readonly request: HttpRequest;
-  readonly sent_ms: number;
+  readonly sentMs: number;
 }
 
 /** What the robot came to know of its request. */
@@ -42,13 +42,13 @@ export function createNetwork(options: NetworkOptions): Network {
   const { scheduler, dice } = options;
 
   function carry(process: Process, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    const sent: SentRequest = { process, request, sent_ms: scheduler.now_ms };
+    const sent: SentRequest = { process, request, sentMs: scheduler.nowMs };
     options.onRequest(sent);
     return new Promise((resolve, reject) => {
       const events: Event[] = [];
       let settled = false;
-      const later = (delay_ms: number, owner: Process | null, label: string, run: () => void) => {
-        events.push(scheduler.after(delay_ms, owner, label, run));
+      const later = (delayMs: number, owner: Process | null, label: string, run: () => void) => {
+        events.push(scheduler.after(delayMs, owner, label, run));
       };
       const settle = (answer: Answer, act: () => void) => {
         if (settled) return;
@@ -62,8 +62,8 @@ export function createNetwork(options: NetworkOptions): Network {
       const fail = (reason: Parameters<typeof lost>[0], code: string) => {
         settle({ kind: "none" }, () => reject(lost(reason, code)));
       };
-      const answer = (delay_ms: number, given: HttpAnswer) => {
-        later(delay_ms, process, `#${process.id} answer ${given.status}`, () => {
+      const answer = (delayMs: number, given: HttpAnswer) => {
+        later(delayMs, process, `#${process.id} answer ${given.status}`, () => {
           settle({ kind: "answer", answer: given }, () => resolve(given));
         });
       };

@@ -12,10 +12,10 @@ interface Attempt {
 }
 
 interface Outcome {
-  readonly at_ms: number;
+  readonly atMs: number;
   readonly kind: "accepted" | "soon" | "person" | "refused";
   /** Not before this, unless something else changed. */
-  readonly not_before_ms: number;
+  readonly notBeforeMs: number;
 }
 
 interface Account {
@@ -23,11 +23,11 @@ interface Account {
   /** Changes of the files that may still be sent without waiting: three, and one more every 20 s. */
   tokens: number;
   /** The digest that the service answered to last: sent again with something else corrected, it is no change of the files. */
-  answered_digest: string | null;
-  counted_ms: number;
+  answeredDigest: string | null;
+  countedMs: number;
   /** Failures in a row that are tried again by backoff, and since when. */
   streak: number;
-  streak_ms: number;
+  streakMs: number;
   forced: number;
 }
 
@@ -58,10 +58,10 @@ export function patience(world: World): Patience {
     const account: Account = {
       last: null,
       tokens: BURST,
-      answered_digest: null,
-      counted_ms: 0,
+      answeredDigest: null,
+      countedMs: 0,
       streak: 0,
-      streak_ms: 0,
+      streakMs: 0,
       forced: 0,
     };
     accounts.set(process, account);
@@ -69,78 +69,78 @@ export function patience(world: World): Patience {
   }
 
   /** When the key file was last replaced; its stat tells. */
-  let key_version = "";
-  let key_changed_ms = Number.NEGATIVE_INFINITY;
+  let seenVersion = "";
+  let keyChangedMs = Number.NEGATIVE_INFINITY;
 
   function keyVersion(): string {
     try {
-      const { number, mtime_ns, ctime_ns } = world.disk.look(PLACES.key);
-      return `${number} ${mtime_ns} ${ctime_ns}`;
+      const { number, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = world.disk.look(PLACES.key);
+      return `${number} ${mtimeNs} ${ctimeNs}`;
     } catch {
       return "";
     }
   }
 
-  function hasToken(account: Account, { sent_ms, request }: SentRequest): boolean {
-    return digestIn(request) === account.answered_digest || tokensAt(account, sent_ms) >= 1 - 1e-6;
+  function hasToken(account: Account, { sentMs, request }: SentRequest): boolean {
+    return digestIn(request) === account.answeredDigest || tokensAt(account, sentMs) >= 1 - 1e-6;
   }
 
-  function tokensAt({ tokens, counted_ms }: Account, now_ms: number): number {
-    return Math.min(BURST, tokens + (now_ms - counted_ms) / REFILL_MS);
+  function tokensAt({ tokens, countedMs }: Account, nowMs: number): number {
+    return Math.min(BURST, tokens + (nowMs - countedMs) / REFILL_MS);
   }
 
   /** Trouble on the way has its backoff; only what the service answers counts. */
-  function count(account: Account, { sent_ms, request }: SentRequest): void {
+  function count(account: Account, { sentMs, request }: SentRequest): void {
     const digest = digestIn(request);
-    if (digest === account.answered_digest) return;
-    account.answered_digest = digest;
-    account.tokens = tokensAt(account, sent_ms) - 1;
-    account.counted_ms = sent_ms;
+    if (digest === account.answeredDigest) return;
+    account.answeredDigest = digest;
+    account.tokens = tokensAt(account, sentMs) - 1;
+    account.countedMs = sentMs;
   }
 
   /** null when the request may be sent now. */
   function complaintAbout(account: Account, sent: SentRequest): string | null {
-    const now_ms = sent.sent_ms;
+    const nowMs = sent.sentMs;
     const { last } = account;
     if (last === null) return hasToken(account, sent) ? null : "the first request was one too many";
     const { outcome } = last;
     if (outcome === null) return "a request was sent while another was under way";
-    const waited = `${((now_ms - outcome.at_ms) / 1000).toFixed(3)} s after the last (${outcome.kind})`;
-    const is_elsewhere = sent.request.url !== last.sent.request.url;
+    const waited = `${((nowMs - outcome.atMs) / 1000).toFixed(3)} s after the last (${outcome.kind})`;
+    const isElsewhere = sent.request.url !== last.sent.request.url;
     // The key of the last request was read a few operations before it was sent.
-    const has_other_key = key_changed_ms >= last.sent.sent_ms - KEY_OPERATIONS * world.disk_trouble.latency_ms;
-    const is_due = now_ms >= outcome.not_before_ms - 1;
+    const hasOtherKey = keyChangedMs >= last.sent.sentMs - KEY_OPERATIONS * world.disk_trouble.latencyMs;
+    const isDue = nowMs >= outcome.notBeforeMs - 1;
     switch (outcome.kind) {
       case "accepted":
         return hasToken(account, sent) ? null : `changes were sent faster than 3 and 1 every 20 s, ${waited}`;
       case "soon":
-        if (!is_due && !is_elsewhere) return `tried again ${waited}`;
-        return isStreakTooLong(account, now_ms)
-          ? `tried ${account.streak} times in ${(now_ms - account.streak_ms) / 1000} s`
+        if (!isDue && !isElsewhere) return `tried again ${waited}`;
+        return isStreakTooLong(account, nowMs)
+          ? `tried ${account.streak} times in ${(nowMs - account.streakMs) / 1000} s`
           : null;
       case "person":
-        return is_due || is_elsewhere || has_other_key ? null : `tried again ${waited}`;
+        return isDue || isElsewhere || hasOtherKey ? null : `tried again ${waited}`;
       case "refused":
-        if (is_due || is_elsewhere || has_other_key) return null;
+        if (isDue || isElsewhere || hasOtherKey) return null;
         if (isDeepStrictEqual(sent.request.body, last.sent.request.body)) return `sent the same again ${waited}`;
         return hasToken(account, sent) ? null : `refused changes were sent faster than 3 and 1 every 20 s, ${waited}`;
     }
   }
 
-  function isStreakTooLong({ streak, streak_ms }: Account, now_ms: number): boolean {
-    return streak > STREAK_FREE + (STREAK_FACTOR * (now_ms - streak_ms)) / STREAK_MEAN_MS;
+  function isStreakTooLong({ streak, streakMs }: Account, nowMs: number): boolean {
+    return streak > STREAK_FREE + (STREAK_FACTOR * (nowMs - streakMs)) / STREAK_MEAN_MS;
   }
 
   return {
     onDisk() {
       const version = keyVersion();
-      if (version === key_version) return;
-      key_version = version;
-      key_changed_ms = world.scheduler.now_ms;
+      if (version === seenVersion) return;
+      seenVersion = version;
+      keyChangedMs = world.scheduler.nowMs;
     },
     onTrouble() {
       // A key file that cannot be looked at may be another one the next time.
-      key_changed_ms = world.scheduler.now_ms;
+      keyChangedMs = world.scheduler.nowMs;
     },
     allowOne(process) {
       accountOf(process).forced += 1;
@@ -154,30 +154,30 @@ export function patience(world: World): Patience {
     },
     onAnswer({ process }, sent, answer) {
       const account = accountOf(process);
-      const outcome = judge(answer, sent, world.scheduler.now_ms, world.wall.true_ms());
+      const outcome = judge(answer, sent, world.scheduler.nowMs, world.wall.trueMs());
       if (account.last?.sent === sent) account.last.outcome = outcome;
       if (outcome.kind !== "soon") count(account, sent);
       if (outcome.kind !== "soon") account.streak = 0;
-      else if (account.streak === 0) account.streak_ms = outcome.at_ms;
+      else if (account.streak === 0) account.streakMs = outcome.atMs;
       if (outcome.kind === "soon") account.streak += 1;
     },
   };
 }
 
-function judge(answer: Answer, sent: SentRequest, at_ms: number, true_ms: number): Outcome {
-  const soon = (asked_ms: number): Outcome => ({
-    at_ms,
+function judge(answer: Answer, sent: SentRequest, atMs: number, trueMs: number): Outcome {
+  const soon = (askedMs: number): Outcome => ({
+    atMs,
     kind: "soon",
-    not_before_ms: at_ms + Math.max(FIRST_RETRY_FLOOR_MS, Math.min(LONGEST_RETRY_AFTER_MS, asked_ms)),
+    notBeforeMs: atMs + Math.max(FIRST_RETRY_FLOOR_MS, Math.min(LONGEST_RETRY_AFTER_MS, askedMs)),
   });
   if (answer.kind === "none") return soon(0);
   const { status, headers, body } = answer.answer;
   if (status === 401 || status === 403 || status === 404 || status === 405)
-    return { at_ms, kind: "person", not_before_ms: at_ms + PERSON_MS };
-  if (status === 409 || status === 422) return { at_ms, kind: "refused", not_before_ms: at_ms + REFUSED_MS };
+    return { atMs, kind: "person", notBeforeMs: atMs + PERSON_MS };
+  if (status === 409 || status === 422) return { atMs, kind: "refused", notBeforeMs: atMs + REFUSED_MS };
   if (status === 200 && isAbout(new TextDecoder().decode(body), sent))
-    return { at_ms, kind: "accepted", not_before_ms: at_ms };
-  return soon(askedDelay(headers["retry-after"] ?? "", true_ms));
+    return { atMs, kind: "accepted", notBeforeMs: atMs };
+  return soon(askedDelay(headers["retry-after"] ?? "", trueMs));
 }
 
 function digestIn({ body }: SentRequest["request"]): string {
@@ -194,9 +194,9 @@ function isAbout(text: string, sent: SentRequest): boolean {
 }
 
 /** Only what a service writes on purpose counts; the rest is for the agent to make nothing of. */
-function askedDelay(text: string, true_ms: number): number {
+function askedDelay(text: string, trueMs: number): number {
   if (/^\d+$/.test(text)) return Number(text) * 1000;
-  const date_ms = text.endsWith(" GMT") ? Date.parse(text) : Number.NaN;
+  const dateMs = text.endsWith(" GMT") ? Date.parse(text) : Number.NaN;
   // Dates are whole seconds, and the answer was under way for a moment.
-  return Number.isNaN(date_ms) ? 0 : Math.max(0, date_ms - true_ms - 1200);
+  return Number.isNaN(dateMs) ? 0 : Math.max(0, dateMs - trueMs - 1200);
 }

@@ -18,12 +18,12 @@ export function plantIn(files: Files, plant: Plant | null): Files {
 
 /** After reading, every stat shows the file as it was before: a program that does not look again. */
 function skipSecondStat(files: Files): Files {
-  const before_reading = new Map<string, FileStat>();
+  const beforeReading = new Map<string, FileStat>();
   return {
     ...files,
     async stat(path) {
-      const remembered = before_reading.get(path);
-      before_reading.delete(path);
+      const remembered = beforeReading.get(path);
+      beforeReading.delete(path);
       return remembered ?? files.stat(path);
     },
     async openForReading(path) {
@@ -33,7 +33,7 @@ function skipSecondStat(files: Files): Files {
         ...file,
         async stat() {
           first ??= await file.stat();
-          before_reading.set(path, first);
+          beforeReading.set(path, first);
           return first;
         },
       };

@@ -28,7 +28,7 @@ export interface Robot {
   /** A person asks whether the service holds the registration, and waits for what comes of it. */
   confirm(): Promise<void>;
   /** Waits until the agent is in the state. */
-  reach(state: StatusDocument["state"], limit_ms?: number): Promise<boolean>;
+  reach(state: StatusDocument["state"], limitMs?: number): Promise<boolean>;
   /** Puts another version of a file in place, by rename. */
   edit(version: number, path?: string): void;
 }
@@ -58,17 +58,17 @@ export async function createRobot(seed: number, options: WorldOptions = {}): Pro
     async settle() {
       if (world.daemon === null) world.start();
       if (!(await robot.reach("registered")))
-        throw new Error(`Not registered: ${world.failure ?? world.daemon?.status_text ?? "no daemon"}`);
+        throw new Error(`Not registered: ${world.failure ?? world.daemon?.statusText ?? "no daemon"}`);
       await world.runFor(REST_MS);
     },
     async confirm() {
       if (world.daemon?.agent === null || world.daemon === null) throw new Error("No daemon runs");
       curious.allowOne(world.daemon.process);
-      let is_answered = false;
-      void world.daemon.agent.confirm().then(() => (is_answered = true));
-      await world.runUntil(() => is_answered, 120_000);
+      let isAnswered = false;
+      void world.daemon.agent.confirm().then(() => (isAnswered = true));
+      await world.runUntil(() => isAnswered, 120_000);
     },
-    reach: (state, limit_ms = 120_000) => world.runUntil(() => world.daemon?.agent?.status().state === state, limit_ms),
+    reach: (state, limitMs = 120_000) => world.runUntil(() => world.daemon?.agent?.status().state === state, limitMs),
     edit: (version, path = FILES.limits) => editors.write(path, contentOf(path, version), "by rename", 0),
   };
   await world.runFor(AGE_MS);

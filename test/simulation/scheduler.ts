@@ -4,7 +4,7 @@ import type { Trace } from "./trace.ts";
 /** A running program, or one that was killed: what it waited for then never happens. */
 export interface Process {
   readonly id: number;
-  readonly started_ms: number;
+  readonly startedMs: number;
   alive: boolean;
   /** Stopped, as by SIGSTOP: what would happen waits until it goes on. */
   stopped?: boolean;
@@ -20,20 +20,20 @@ export interface Event {
  * until it has nothing left to do, and no time passes meanwhile.
  */
 export interface Scheduler {
-  readonly now_ms: number;
+  readonly nowMs: number;
   /** Events run so far. */
   readonly steps: number;
-  after(delay_ms: number, owner: Process | null, label: string, run: () => void): Event;
+  after(delayMs: number, owner: Process | null, label: string, run: () => void): Event;
   /** Lets a stopped process go on: what became due meanwhile happens now. */
   goOn(process: Process): void;
   /** Runs the next event and everything that follows from it at once. False when nothing is left. */
   step(): Promise<boolean>;
   /** When the next event is due; Infinity without one. */
-  due_ms(): number;
+  dueMs(): number;
 }
 
 interface Entry extends Event {
-  time_ms: number;
+  timeMs: number;
   readonly tie: number;
   readonly owner: Process | null;
   readonly label: string;
@@ -44,7 +44,7 @@ interface Entry extends Event {
 export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler {
   const heap: Entry[] = [];
   const held = new Map<Process, Entry[]>();
-  let now_ms = 0;
+  let nowMs = 0;
   let steps = 0;
 
   /** Drops what is never going to happen from the front of the queue. */
@@ -60,17 +60,17 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
   }
 
   return {
-    get now_ms() {
-      return now_ms;
+    get nowMs() {
+      return nowMs;
     },
     get steps() {
       return steps;
     },
-    after(delay_ms, owner, label, run) {
-      if (!(delay_ms >= 0) || delay_ms === Number.POSITIVE_INFINITY)
-        throw new RangeError(`Cannot wait ${delay_ms} ms for ${label}`);
+    after(delayMs, owner, label, run) {
+      if (!(delayMs >= 0) || delayMs === Number.POSITIVE_INFINITY)
+        throw new RangeError(`Cannot wait ${delayMs} ms for ${label}`);
       const entry: Entry = {
-        time_ms: now_ms + delay_ms,
+        timeMs: nowMs + delayMs,
         tie: dice.unit(),
         owner,
         label,
@@ -84,27 +84,27 @@ export function createScheduler(dice: Dice, trace: Trace, turns = 1): Scheduler 
     },
     goOn(process) {
       process.stopped = false;
-      for (const entry of held.get(process) ?? []) push(heap, Object.assign(entry, { time_ms: now_ms }));
+      for (const entry of held.get(process) ?? []) push(heap, Object.assign(entry, { timeMs: nowMs }));
       held.delete(process);
     },
     async step() {
       const entry = front();
       if (entry === undefined) return false;
       pop(heap);
-      now_ms = entry.time_ms;
+      nowMs = entry.timeMs;
       steps += 1;
-      trace.note(now_ms, entry.label);
+      trace.note(nowMs, entry.label);
       entry.run?.();
       // An immediate comes after every promise that can settle without another event.
       for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate);
       return true;
     },
-    due_ms: () => front()?.time_ms ?? Number.POSITIVE_INFINITY,
+    dueMs: () => front()?.timeMs ?? Number.POSITIVE_INFINITY,
   };
 }
 
 function isBefore(one: Entry, other: Entry): boolean {
-  return one.time_ms < other.time_ms || (one.time_ms === other.time_ms && one.tie < other.tie);
+  return one.timeMs < other.timeMs || (one.timeMs === other.timeMs && one.tie < other.tie);
 }
 
 function push(heap: Entry[], entry: Entry): void {
@@ -126,11 +126,11 @@ function pop(heap: Entry[]): void {
   for (;;) {
     const left = heap[2 * index + 1];
     const right = heap[2 * index + 2];
-    const takes_right = right !== undefined && left !== undefined && isBefore(right, left);
-    const child = takes_right ? right : left;
+    const takesRight = right !== undefined && left !== undefined && isBefore(right, left);
+    const child = takesRight ? right : left;
     if (child === undefined || !isBefore(child, last)) break;
     heap[index] = child;
-    index = 2 * index + (takes_right ? 2 : 1);
+    index = 2 * index + (takesRight ? 2 : 1);
   }
   heap[index] = last;
 }

@@ -6,11 +6,11 @@ import type { Process, Scheduler } from "./scheduler.ts";
 /** How reliable the kernel's events are at the moment. */
 export interface EventTrouble {
   /** Probability that an event never arrives. */
-  loss_rate: number;
+  lossRate: number;
   /** Probability that a folder cannot be watched at all. */
-  failure_rate: number;
+  failureRate: number;
   /** Longest time an event is under way. */
-  delay_ms: number;
+  delayMs: number;
 }
 
 /** inotify(7): a watch belongs to the folder that was there when it was set up, whatever stands under that path later. */
@@ -34,16 +34,16 @@ export interface KernelOptions {
   readonly scheduler: Scheduler;
   readonly dice: Dice;
   readonly trouble: EventTrouble;
-  readonly silent_folders: readonly string[];
+  readonly silentFolders: readonly string[];
 }
 
-export function createKernel({ disk, scheduler, dice, trouble, silent_folders }: KernelOptions): Kernel {
+export function createKernel({ disk, scheduler, dice, trouble, silentFolders }: KernelOptions): Kernel {
   const watches = new Map<Inode, Set<Watch>>();
 
   function deliver(watch: Watch, name: string | null): void {
-    if (watch.coming.has(name) || dice.chance(trouble.loss_rate)) return;
+    if (watch.coming.has(name) || dice.chance(trouble.lossRate)) return;
     watch.coming.add(name);
-    scheduler.after(dice.between(0.02, trouble.delay_ms), watch.process, `event ${name ?? "(folder)"}`, () => {
+    scheduler.after(dice.between(0.02, trouble.delayMs), watch.process, `event ${name ?? "(folder)"}`, () => {
       watch.coming.delete(name);
       if (watch.open) watch.onEvent(name);
     });
@@ -54,9 +54,9 @@ export function createKernel({ disk, scheduler, dice, trouble, silent_folders }:
       watch(directory, listener) {
         const watch: Watch = { process, onEvent: (name) => listener.onEvent(name), coming: new Set(), open: true };
         let watched: Inode | null = null;
-        scheduler.after(dice.between(0.1, 4 + trouble.delay_ms), process, `watch ${directory}`, () => {
+        scheduler.after(dice.between(0.1, 4 + trouble.delayMs), process, `watch ${directory}`, () => {
           if (!watch.open) return;
-          if (dice.chance(trouble.failure_rate)) {
+          if (dice.chance(trouble.failureRate)) {
             listener.onFailure(dice.pick(["ENOSPC", "EMFILE"]));
             return;
           }
@@ -75,7 +75,7 @@ export function createKernel({ disk, scheduler, dice, trouble, silent_folders }:
       },
     }),
     changed(directory, name) {
-      if (silent_folders.some((folder) => disk.exists(folder) && disk.look(folder) === directory)) return;
+      if (silentFolders.some((folder) => disk.exists(folder) && disk.look(folder) === directory)) return;
       for (const watch of watches.get(directory) ?? []) {
         if (watch.process.alive) deliver(watch, name);
         else watches.get(directory)?.delete(watch);

@@ -10,9 +10,9 @@ import type { Trace } from "./trace.ts";
 export interface DiskTrouble {
   state: "none" | "full" | "read-only";
   /** Probability that an operation fails with EIO. */
-  io_error_rate: number;
+  ioErrorRate: number;
   /** Longest time an operation takes. */
-  latency_ms: number;
+  latencyMs: number;
   /** It says that it synced, and did not. */
   lies: boolean;
 }
@@ -27,7 +27,7 @@ export interface SimulatedFilesOptions {
   /** The user the process runs as. */
   readonly user_id: number;
   /** Folders on a filesystem whose changes the kernel does not report. */
-  readonly silent_folders: readonly string[];
+  readonly silentFolders: readonly string[];
   /** Told when the program opens a file, so that somebody can write it at the worst moment. */
   onOpen(path: string): void;
   /** Told before each change to the disk, with what is about to change. */
@@ -45,10 +45,10 @@ const SHORT_READ_BYTES = 96;
 export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
   const { disk, scheduler, dice, trace, trouble, process } = options;
 
-  const latency = () => dice.between(0.01, trouble.latency_ms);
+  const latency = () => dice.between(0.01, trouble.latencyMs);
 
   function note(text: string): void {
-    trace.note(scheduler.now_ms, text);
+    trace.note(scheduler.nowMs, text);
   }
 
   /** Runs `effect` a moment later, and lets the program know at once or another moment later. */
@@ -74,15 +74,15 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
   }
 
   function failNowAndThen(): void {
-    if (trouble.io_error_rate === 0 || !dice.chance(trouble.io_error_rate)) return;
+    if (trouble.ioErrorRate === 0 || !dice.chance(trouble.ioErrorRate)) return;
     options.onTrouble();
     throw systemError("EIO", "disk");
   }
 
-  /** @param needs_space whether the operation wants blocks of the disk. */
-  function beforeWrite(operation: WriteOperation, path: string, needs_space: boolean): void {
+  /** @param needsSpace whether the operation wants blocks of the disk. */
+  function beforeWrite(operation: WriteOperation, path: string, needsSpace: boolean): void {
     if (trouble.state === "read-only") throw systemError("EROFS", path);
-    if (trouble.state === "full" && needs_space) throw systemError("ENOSPC", path);
+    if (trouble.state === "full" && needsSpace) throw systemError("ENOSPC", path);
     options.onWrite(operation, path);
   }
 
@@ -113,10 +113,10 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
       read: (buffer, position) =>
         operate(`read ${path} from ${position}`, () => {
           if (inode.kind === "directory") throw systemError("EISDIR", path);
-          const left_bytes = Math.max(0, inode.bytes.byteLength - position);
-          const whole_bytes = Math.min(buffer.byteLength, left_bytes);
+          const leftBytes = Math.max(0, inode.bytes.byteLength - position);
+          const wholeBytes = Math.min(buffer.byteLength, leftBytes);
           const count =
-            whole_bytes > 1 && dice.chance(0.6) ? 1 + dice.below(Math.min(whole_bytes, SHORT_READ_BYTES)) : whole_bytes;
+            wholeBytes > 1 && dice.chance(0.6) ? 1 + dice.below(Math.min(wholeBytes, SHORT_READ_BYTES)) : wholeBytes;
           buffer.set(inode.bytes.subarray(position, position + count));
           return count;
         }),
@@ -217,11 +217,11 @@ export function createSimulatedFiles(options: SimulatedFilesOptions): Files {
     mountsNow: () =>
       [
         "1 0 8:1 / / rw - ext4 /dev/root rw",
-        ...options.silent_folders.map((folder) => `2 1 0:9 / ${folder} rw - nfs4 server:/export rw`),
+        ...options.silentFolders.map((folder) => `2 1 0:9 / ${folder} rw - nfs4 server:/export rw`),
       ].join("\n"),
   };
 }
 
-function mayRead(inode: Inode, user_id: number): boolean {
-  return (inode.mode & (inode.user_id === user_id ? 0o400 : 0o004)) !== 0;
+function mayRead(inode: Inode, userId: number): boolean {
+  return (inode.mode & (inode.user_id === userId ? 0o400 : 0o004)) !== 0;
 }

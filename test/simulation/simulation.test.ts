@@ -47,7 +47,7 @@ describe("simulate", () => {
     const other = await simulate({ seed: 78, steps: 2000 });
     expect(again).toEqual(first);
     expect(first.steps).toBeGreaterThan(2000);
-    expect(other.trace_hash).not.toBe(first.trace_hash);
+    expect(other.traceHash).not.toBe(first.traceHash);
   });
 
   it.each(PLANTS)(`simulate: finds the planted mistake %s within ${PLANT_SEEDS} seeds`, async (plant) => {

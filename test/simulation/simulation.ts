@@ -46,10 +46,10 @@ export interface SimulationOptions {
 export interface SimulationReport {
   readonly seed: number;
   readonly steps: number;
-  readonly simulated_ms: number;
+  readonly simulatedMs: number;
   readonly counts: World["counts"];
   /** Equal for equal runs. */
-  readonly trace_hash: string;
+  readonly traceHash: string;
   /** What must not be, null where nothing was found. */
   readonly failure: string | null;
   /** The last moments, oldest first. */
@@ -61,8 +61,8 @@ export async function simulate({ seed, steps = STEPS, plant = null }: Simulation
   await preload();
   const dice = createDice(~seed);
   const world = createWorld(seed, {
-    granularity_ms: dice.pick([1, 4, 10, 10, 1000]),
-    silent_folders: dice.chance(0.15) ? [TABLES] : [],
+    granularityMs: dice.pick([1, 4, 10, 10, 1000]),
+    silentFolders: dice.chance(0.15) ? [TABLES] : [],
     plant,
   });
   const patient = patience(world);
@@ -85,11 +85,11 @@ export async function simulate({ seed, steps = STEPS, plant = null }: Simulation
   return {
     seed,
     steps: world.scheduler.steps,
-    simulated_ms: world.scheduler.now_ms,
+    simulatedMs: world.scheduler.nowMs,
     counts: world.counts,
-    trace_hash: world.trace.hash(),
+    traceHash: world.trace.hash(),
     failure: world.failure,
-    trace: world.last_moments,
+    trace: world.lastMoments,
   };
 }
 

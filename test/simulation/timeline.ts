@@ -3,10 +3,10 @@ import { hash } from "node:crypto";
 import type { Disk, Inode } from "./disk.ts";
 import { ALL_FILES, FILES, FILE_LISTS } from "./robot-files.ts";
 
-/** From when until when something was so; `to_ms` is Infinity while it is. */
+/** From when until when something was so; `toMs` is Infinity while it is. */
 export interface Span<T> {
-  readonly from_ms: number;
-  to_ms: number;
+  readonly fromMs: number;
+  toMs: number;
   readonly value: T;
   /** For a file: the change that its timestamps show; it may have been complete before it was moved into its place. */
   since_ms: number;
@@ -15,7 +15,7 @@ export interface Span<T> {
 /** All the states that the configuration files have been in, moment by moment. */
 export interface Timeline {
   /** Takes down what is there now. */
-  record(now_ms: number): void;
+  record(nowMs: number): void;
   /** Digests of one list of files; null where one of them could not be read. Oldest first. */
   digests(list: number): readonly Span<string | null>[];
   /** Contents of one file, by SHA-256; null where it could not be read. Oldest first. */
@@ -49,21 +49,21 @@ export function createTimeline(disk: Disk): Timeline {
   }
 
   return {
-    record(now_ms) {
+    record(nowMs) {
       const now = new Map<string, string | null>();
       let changed = false;
       for (const path of ALL_FILES) {
         const inode = inodeAt(path);
         const sha256 = inode === null ? null : hashOf(path, inode);
         now.set(path, sha256);
-        const stat = inode === null ? "" : `${inode.number} ${inode.changed_ms}`;
-        if (stats.get(path) !== stat) changes.get(path)?.push(now_ms);
+        const stat = inode === null ? "" : `${inode.number} ${inode.changedMs}`;
+        if (stats.get(path) !== stat) changes.get(path)?.push(nowMs);
         stats.set(path, stat);
-        changed = extend(contents.get(path) ?? [], now_ms, sha256, inode?.changed_ms ?? now_ms) || changed;
+        changed = extend(contents.get(path) ?? [], nowMs, sha256, inode?.changedMs ?? nowMs) || changed;
       }
       if (!changed) return;
       for (const [index, list] of FILE_LISTS.entries()) {
-        extend(digests[index] ?? [], now_ms, digestOf(list.map((path) => now.get(path) ?? null)), now_ms);
+        extend(digests[index] ?? [], nowMs, digestOf(list.map((path) => now.get(path) ?? null)), nowMs);
       }
     },
     digests: (list) => digests[list] ?? [],
@@ -80,11 +80,11 @@ export function digestOf(sha256s: readonly (string | null)[]): string | null {
 }
 
 /** @returns whether the value is a new one. */
-function extend<T>(spans: Span<T>[], now_ms: number, value: T, since_ms: number): boolean {
+function extend<T>(spans: Span<T>[], nowMs: number, value: T, sinceMs: number): boolean {
   const last = spans.at(-1);
   if (last !== undefined && last.value === value) return false;
-  if (last !== undefined) last.to_ms = now_ms;
-  spans.push({ from_ms: now_ms, to_ms: Number.POSITIVE_INFINITY, value, since_ms });
+  if (last !== undefined) last.toMs = nowMs;
+  spans.push({ fromMs: nowMs, toMs: Number.POSITIVE_INFINITY, value, since_ms: sinceMs });
   return true;
 }
 

@@ -1,7 +1,7 @@
 /** What happened, in order: a hash over all of it, and the last lines for a person. */
 export interface Trace {
-  /** @param is_event something that happened to the machine, as opposed to what a program did. */
-  note(now_ms: number, text: string, is_event?: boolean): void;
+  /** @param isEvent something that happened to the machine, as opposed to what a program did. */
+  note(nowMs: number, text: string, isEvent?: boolean): void;
   /** Eight hex digits over every line so far; equal traces have equal hashes. */
   hash(): string;
   /** The last events, and then the last lines of all, oldest first. */
@@ -16,11 +16,11 @@ export function createTrace(): Trace {
   const events = createRing(KEPT_EVENTS);
   let hash = 0x811c9dc5;
   return {
-    note(now_ms, text, is_event = false) {
-      lines.add(now_ms, text);
-      if (is_event) events.add(now_ms, text);
+    note(nowMs, text, isEvent = false) {
+      lines.add(nowMs, text);
+      if (isEvent) events.add(nowMs, text);
       // FNV-1a over the time in nanoseconds and the text.
-      hash = Math.imul(hash ^ (Math.floor(now_ms * 1e6) >>> 0), 0x01000193);
+      hash = Math.imul(hash ^ (Math.floor(nowMs * 1e6) >>> 0), 0x01000193);
       for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
     },
     hash: () => (hash >>> 0).toString(16).padStart(8, "0"),
@@ -33,8 +33,8 @@ function createRing(size: number) {
   const texts: string[] = [];
   let next = 0;
   return {
-    add(now_ms: number, text: string) {
-      times[next % size] = now_ms;
+    add(nowMs: number, text: string) {
+      times[next % size] = nowMs;
       texts[next % size] = text;
       next += 1;
     },

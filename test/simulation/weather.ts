@@ -29,12 +29,12 @@ const ECHO = "{credential}";
 const PORTAL = "<!doctype html><title>Free WiFi</title><p>Please accept our terms";
 
 /** One of everything a robot meets between itself and the service. Careless servers repeat the key. */
-export function throwWeather(dice: Dice, true_ms: number): Weather {
+export function throwWeather(dice: Dice, trueMs: number): Weather {
   const echo = ECHO;
   const refuses = (status: number, detail: unknown, headers: Readonly<Record<string, string>> = {}): Weather => ({
     kind: "answers",
     status,
-    headers: { "content-type": "application/json", date: new Date(true_ms).toUTCString(), ...headers },
+    headers: { "content-type": "application/json", date: new Date(trueMs).toUTCString(), ...headers },
     body: JSON.stringify({ detail }),
   });
   const weathers: readonly (() => Weather)[] = [
@@ -61,7 +61,7 @@ export function throwWeather(dice: Dice, true_ms: number): Weather {
     () =>
       refuses(422, [{ loc: ["body", "region"], msg: `Unknown region (${echo})`, type: "value_error", input: echo }]),
     () => refuses(429, "Too many", { "retry-after": String(dice.below(120)) }),
-    () => refuses(503, "Busy", { "retry-after": new Date(true_ms + dice.below(300_000)).toUTCString() }),
+    () => refuses(503, "Busy", { "retry-after": new Date(trueMs + dice.below(300_000)).toUTCString() }),
     () => refuses(503, "Busy", { "retry-after": dice.pick(["999999999999", "-5", "soon", "1e9", ""]) }),
     () => refuses(500, `Trouble with ${echo}`),
     () => refuses(502, "Bad gateway"),

@@ -29,11 +29,11 @@ import { createWallClock, processClock } from "./wall-clock.ts";
 export interface Incarnation {
   readonly process: Process;
   /** When the agent came into being, with its configuration read; Infinity before. */
-  created_ms: number;
+  createdMs: number;
   /** null until it is ready. */
   agent: Agent | null;
-  status_text: string;
-  log_lines: number;
+  statusText: string;
+  logLines: number;
 }
 
 /** Watches a world and says what must not be. */
@@ -66,7 +66,7 @@ export interface World {
   readonly event_trouble: EventTrouble;
   readonly service: HostedService;
   readonly network: Network;
-  readonly granularity_ms: number;
+  readonly granularityMs: number;
   /** What the robot is registered as. */
   readonly hostname: string;
   readonly counts: {
@@ -90,7 +90,7 @@ export interface World {
   /** The first thing that must not be. */
   failure: string | null;
   /** The trace before the failure. */
-  last_moments: readonly string[];
+  lastMoments: readonly string[];
   onOpen: (path: string) => void;
   watchedBy(...witnesses: readonly Witness[]): void;
   fail(message: string): void;
@@ -101,14 +101,14 @@ export interface World {
   kill(): void;
   powerCut(): void;
   /** Runs until the time is up or something failed. */
-  runFor(duration_ms: number): Promise<void>;
+  runFor(durationMs: number): Promise<void>;
   /** @returns whether the condition held within the limit. */
-  runUntil(condition: () => boolean, limit_ms: number): Promise<boolean>;
+  runUntil(condition: () => boolean, limitMs: number): Promise<boolean>;
 }
 
 export interface WorldOptions {
-  readonly granularity_ms?: number;
-  readonly silent_folders?: readonly string[];
+  readonly granularityMs?: number;
+  readonly silentFolders?: readonly string[];
   readonly plant?: Plant | null;
   /** Where several robots share one world. */
   readonly surroundings?: Surroundings;
@@ -140,22 +140,22 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   const scheduler = surroundings?.scheduler ?? createScheduler(dice.fork(), trace);
   const hostname = surroundings?.hostname ?? HOSTNAME;
   const wall = createWallClock(scheduler);
-  const granularity_ms = options.granularity_ms ?? 4;
-  const silent_folders = options.silent_folders ?? [];
+  const granularityMs = options.granularityMs ?? 4;
+  const silentFolders = options.silentFolders ?? [];
   const disk = createDisk({
-    now_ms: () => scheduler.now_ms,
+    nowMs: () => scheduler.nowMs,
     wall_ms: wall.wall_ms,
     clockSteps: () => wall.steps,
-    granularity_ms,
+    granularityMs,
   });
-  const disk_trouble: DiskTrouble = { state: "none", io_error_rate: 0, latency_ms: 0.4, lies: false };
-  const event_trouble: EventTrouble = { loss_rate: 0, failure_rate: 0, delay_ms: 3 };
+  const diskTrouble: DiskTrouble = { state: "none", ioErrorRate: 0, latencyMs: 0.4, lies: false };
+  const eventTrouble: EventTrouble = { lossRate: 0, failureRate: 0, delayMs: 3 };
   const key = surroundings?.key ?? FIRST_KEY;
   const service = createHostedService(key);
-  const kernel = createKernel({ disk, scheduler, dice: dice.fork(), trouble: event_trouble, silent_folders });
+  const kernel = createKernel({ disk, scheduler, dice: dice.fork(), trouble: eventTrouble, silentFolders });
   const incarnations = new Map<Process, Incarnation>();
   let witnesses: readonly Witness[] = [];
-  let next_process = 1;
+  let nextProcess = 1;
 
   const tell = <Name extends keyof Witness>(name: Name, ...details: Parameters<NonNullable<Witness[Name]>>) => {
     for (const witness of witnesses) (witness[name] as ((...all: typeof details) => void) | undefined)?.(...details);
@@ -169,23 +169,23 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   const network = createNetwork({
     scheduler,
     dice: dice.fork(),
-    serve: surroundings?.serve ?? (async (request) => service.serve(request, wall.true_ms())),
-    isClockWrong: () => Math.abs(wall.offset_ms) > 300 * 24 * 3_600_000,
+    serve: surroundings?.serve ?? (async (request) => service.serve(request, wall.trueMs())),
+    isClockWrong: () => Math.abs(wall.offsetMs) > 300 * 24 * 3_600_000,
     onRequest(sent) {
       if (isQuestion(sent)) {
         world.counts.questions += 1;
-        trace.note(scheduler.now_ms, `#${sent.process.id} asks`, true);
+        trace.note(scheduler.nowMs, `#${sent.process.id} asks`, true);
         tell("onQuestion", known(sent.process), sent);
         return;
       }
       world.counts.posts += 1;
       const digest = /sha256:[0-9a-f]{8}/.exec(sent.request.body ?? "")?.[0] ?? "";
-      trace.note(scheduler.now_ms, `#${sent.process.id} ${sent.request.method} ${digest}`, true);
+      trace.note(scheduler.nowMs, `#${sent.process.id} ${sent.request.method} ${digest}`, true);
       tell("onRequest", known(sent.process), sent);
     },
     onAnswer(sent, answer) {
       trace.note(
-        scheduler.now_ms,
+        scheduler.nowMs,
         `#${sent.process.id} hears ${answer.kind === "none" ? "nothing" : answer.answer.status}`,
         true,
       );
@@ -200,10 +200,10 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       scheduler,
       dice: dice.fork(),
       trace,
-      trouble: disk_trouble,
+      trouble: diskTrouble,
       process,
       user_id: AGENT_USER,
-      silent_folders,
+      silentFolders,
       onOpen: (path) => world.onOpen(path),
       onWrite(operation, path) {
         world.counts.writes += 1;
@@ -216,7 +216,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     });
     const { unit } = dice.fork();
     const notify = (text: string) => {
-      incarnation.status_text = text;
+      incarnation.statusText = text;
       tell("onText", incarnation, "notify", text);
     };
     const machine: Machine = {
@@ -225,7 +225,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       files: plantIn(files, options.plant ?? null),
       events: kernel.eventsFor(process),
       identity: { hostname: () => hostname, machine: async () => world.machine_id },
-      notify: { ready: notify, status: notify, stopping() {}, watchdog() {}, watchdog_ms: null },
+      notify: { ready: notify, status: notify, stopping() {}, watchdog() {}, watchdogMs: null },
     };
     return surroundings?.mistake(machine) ?? machine;
   }
@@ -233,9 +233,9 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   function logFor(incarnation: Incarnation) {
     const write = (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
       const text = `${event} ${JSON.stringify(fields)}`;
-      incarnation.log_lines += 1;
+      incarnation.logLines += 1;
       world.counts.log_lines += 1;
-      trace.note(scheduler.now_ms, `  log ${text}`);
+      trace.note(scheduler.nowMs, `  log ${text}`);
       tell("onText", incarnation, "log", text);
     };
     return { debug() {}, info: write, warn: write, error: write };
@@ -244,13 +244,13 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
   function ended(incarnation: Incarnation, ending: Ending): void {
     incarnation.process.alive = false;
     if (world.daemon === incarnation) world.daemon = null;
-    trace.note(scheduler.now_ms, `#${incarnation.process.id} ${describeEnding(ending)}`);
+    trace.note(scheduler.nowMs, `#${incarnation.process.id} ${describeEnding(ending)}`);
     if (ending.kind === "crashed") world.fail(describeEnding(ending));
     if (world.supervised) startLater(ending.kind === "refused-to-start" ? SLOWEST_RESTART_MS : RESTART_MS.maximum);
   }
 
-  function startLater(maximum_ms: number): void {
-    scheduler.after(dice.between(RESTART_MS.minimum, maximum_ms), null, "service manager starts the daemon", () => {
+  function startLater(maximumMs: number): void {
+    scheduler.after(dice.between(RESTART_MS.minimum, maximumMs), null, "service manager starts the daemon", () => {
       if (world.daemon === null && world.supervised) world.start();
     });
   }
@@ -261,11 +261,11 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     trace,
     wall,
     disk,
-    disk_trouble,
-    event_trouble,
+    disk_trouble: diskTrouble,
+    event_trouble: eventTrouble,
     service,
     network,
-    granularity_ms,
+    granularityMs,
     hostname,
     counts: { posts: 0, questions: 0, starts: 0, kills: 0, power_cuts: 0, writes: 0, log_lines: 0, disturbances: 0 },
     key,
@@ -273,7 +273,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     daemon: null,
     supervised: true,
     failure: null,
-    last_moments: [],
+    lastMoments: [],
     onOpen() {},
     watchedBy(...added) {
       witnesses = [...witnesses, ...added];
@@ -282,22 +282,22 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
     fail(message) {
       if (world.failure !== null) return;
       world.failure = message;
-      trace.note(scheduler.now_ms, `! ${message}`);
-      world.last_moments = trace.tail();
+      trace.note(scheduler.nowMs, `! ${message}`);
+      world.lastMoments = trace.tail();
       surroundings?.fail(`${hostname}: ${message}`);
     },
     disturb(what) {
       world.counts.disturbances += 1;
-      trace.note(scheduler.now_ms, what, true);
+      trace.note(scheduler.nowMs, what, true);
     },
     start() {
-      const process: Process = { id: next_process++, started_ms: scheduler.now_ms, alive: true };
+      const process: Process = { id: nextProcess++, startedMs: scheduler.nowMs, alive: true };
       const incarnation: Incarnation = {
         process,
-        created_ms: Number.POSITIVE_INFINITY,
+        createdMs: Number.POSITIVE_INFINITY,
         agent: null,
-        status_text: "",
-        log_lines: 0,
+        statusText: "",
+        logLines: 0,
       };
       incarnations.set(process, incarnation);
       world.daemon = incarnation;
@@ -308,7 +308,7 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
         log: logFor(incarnation),
         process_id: process.id,
         openTransport() {
-          incarnation.created_ms = Math.min(incarnation.created_ms, scheduler.now_ms);
+          incarnation.createdMs = Math.min(incarnation.createdMs, scheduler.nowMs);
           return network.transportFor(process);
         },
         onAgent(agent) {
@@ -330,14 +330,14 @@ export function createWorld(seed: number, options: WorldOptions = {}): World {
       disk.powerCut(dice);
       tell("onPowerCut");
     },
-    async runFor(duration_ms) {
-      await world.runUntil(() => false, duration_ms);
+    async runFor(durationMs) {
+      await world.runUntil(() => false, durationMs);
     },
-    async runUntil(condition, limit_ms) {
-      const end_ms = scheduler.now_ms + limit_ms;
+    async runUntil(condition, limitMs) {
+      const endMs = scheduler.nowMs + limitMs;
       // Time passes although nothing happens.
-      scheduler.after(limit_ms, null, "time is up", () => {});
-      while (world.failure === null && scheduler.due_ms() <= end_ms) {
+      scheduler.after(limitMs, null, "time is up", () => {});
+      while (world.failure === null && scheduler.dueMs() <= endMs) {
         if (condition()) return true;
         if (!(await scheduler.step())) return condition();
         tell("onStep");

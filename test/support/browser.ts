@@ -180,7 +180,7 @@ export function countReceived(page: Page): () => Promise<number> {
 
 /** The real service with the console of the sources as they are now. */
 export function startConsole(options: ServiceOptions = {}): Promise<RunningService> {
-  return startService({ ...options, configuration: { console_folder: BUILT_CONSOLE, ...options.configuration } });
+  return startService({ ...options, configuration: { consoleFolder: BUILT_CONSOLE, ...options.configuration } });
 }
 
 /** Resolves once the page hears what happens at the service. */

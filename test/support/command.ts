@@ -53,16 +53,16 @@ export function startCommand(robot: Robot, args: readonly string[]): RunningComm
 
 /** `robot-policy-agent ARGS` with the robot's own folders, as words for a program that runs others. */
 export function agentWords(robot: Robot, args: readonly string[]): readonly string[] {
-  const { config_path, state_directory, runtime_directory } = robot;
+  const { config_path: configPath, state_directory: stateDirectory, runtime_directory: runtimeDirectory } = robot;
   return [
     process.execPath,
     AGENT_PROGRAM,
     ...args,
     "--config",
-    config_path,
+    configPath,
     "--state-dir",
-    state_directory,
+    stateDirectory,
     "--runtime-dir",
-    runtime_directory,
+    runtimeDirectory,
   ];
 }

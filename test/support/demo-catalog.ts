@@ -14,20 +14,20 @@ export interface InferenceServers extends AsyncDisposable {
 }
 
 export async function startInferenceServers(): Promise<InferenceServers> {
-  let is_worn = false;
-  let is_finished = false;
+  let isWorn = false;
+  let isFinished = false;
   const server = createServer(({ url = "" }, response) => {
-    const isFailing = url.startsWith("/failing") || (url.startsWith("/wearing") && is_worn);
-    const isLate = url.startsWith("/late") && !is_finished;
+    const isFailing = url.startsWith("/failing") || (url.startsWith("/wearing") && isWorn);
+    const isLate = url.startsWith("/late") && !isFinished;
     response.writeHead(isFailing || isLate ? 503 : 200).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return {
     catalog: catalogText(`http://127.0.0.1:${port}`),
-    wearOut: () => (is_worn = true),
-    finish: () => (is_finished = true),
-    startOver: () => (is_finished = false),
+    wearOut: () => (isWorn = true),
+    finish: () => (isFinished = true),
+    startOver: () => (isFinished = false),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -79,16 +79,16 @@ export async function startDemo(options: DemoOptions): Promise<DemoService> {
   const servers = stack.use(await startInferenceServers());
   const folder = await mkdtemp(join(tmpdir(), "robot-policy-demo-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
-  const models_file = join(folder, "models.yaml");
-  await writeFile(models_file, servers.catalog);
+  const modelsFile = join(folder, "models.yaml");
+  await writeFile(modelsFile, servers.catalog);
   const service = stack.use(
     await startService({
       ...(options.port === undefined ? {} : { port: options.port }),
       configuration: {
-        models_file,
-        rate_limit: null,
-        console_folder: options.consoleFolder ?? BUILT_CONSOLE,
-        readiness: { expected_ms: 1000, idle_ms: 5000, repeat_ms: 200, tick_ms: 250 },
+        models_file: modelsFile,
+        rateLimit: null,
+        consoleFolder: options.consoleFolder ?? BUILT_CONSOLE,
+        readiness: { expectedMs: 1000, idleMs: 5000, repeatMs: 200, tickMs: 250 },
       },
     }),
   );
@@ -124,12 +124,12 @@ async function fill(service: RunningService, { robots, fleets, examples }: DemoO
 
 function robotOf(index: number) {
   const kind = (index * 7 + Math.floor(index / 5)) % TYPES.length;
-  const robot_type_id = TYPES[kind]!;
+  const robotTypeId = TYPES[kind]!;
   const site = SITES[Math.floor(index / 8) % SITES.length]!;
   const name = `${KINDS[kind]}-${String(index + 1).padStart(4, "0")}`;
   return {
     name,
-    robot_type_id,
+    robot_type_id: robotTypeId,
     region: REGIONS[site] ?? "eu-central-1",
     site: index % 50 === 49 ? null : site,
     configuration_digest: digestOf(name),
@@ -138,18 +138,18 @@ function robotOf(index: number) {
       ...(index % 3 === 0 ? { shift: index % 2 === 0 ? "day" : "night" } : {}),
       ...(index % 10 === 0 ? { owner: "perception" } : {}),
     },
-    contract: robot_type_id.startsWith("acme.") ? CONTRACT : null,
+    contract: robotTypeId.startsWith("acme.") ? CONTRACT : null,
   };
 }
 
 /** Each seventh cannot run at all, each fifth in part; one is scheduled, some have their capacity still to come. */
 function fleetOf(index: number, robots: number) {
   const number = String(index + 1).padStart(2, "0");
-  const now_ms = Date.now();
+  const nowMs = Date.now();
   if (index % 10 === 3) {
     const windows = Array.from({ length: 5 }, (_, day) => ({
-      starts_at: new Date(now_ms + (day * 24 - 2) * HOUR_MS).toISOString(),
-      ends_at: new Date(now_ms + (day * 24 + 6) * HOUR_MS).toISOString(),
+      starts_at: new Date(nowMs + (day * 24 - 2) * HOUR_MS).toISOString(),
+      ends_at: new Date(nowMs + (day * 24 + 6) * HOUR_MS).toISOString(),
     }));
     return {
       name: `Night shift ${number}`,
@@ -214,8 +214,8 @@ async function accept(service: RunningService, method: string, path: string, bod
 }
 
 async function until(service: RunningService, holds: (fleets: readonly FleetView[]) => boolean): Promise<void> {
-  const end_ms = Date.now() + PATIENCE_MS;
-  while (Date.now() < end_ms) {
+  const endMs = Date.now() + PATIENCE_MS;
+  while (Date.now() < endMs) {
     if (holds((await (await service.send("GET", "/v1/fleets")).json()) as FleetView[])) return;
     await sleep(100);
   }

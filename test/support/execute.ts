@@ -18,7 +18,7 @@ export interface Executed {
 export interface ExecuteOptions {
   readonly input?: string;
   /** After this it is killed, and that is an error. */
-  readonly limit_ms?: number;
+  readonly limitMs?: number;
   /** An exit code beside 0 is an answer like another. */
   readonly may_fail?: boolean;
   readonly environment?: Readonly<Record<string, string>>;
@@ -26,15 +26,15 @@ export interface ExecuteOptions {
 
 /** @throws what the program wrote, when it fails or does not come to an end. */
 export async function execute(words: readonly string[], options: ExecuteOptions = {}): Promise<Executed> {
-  const { input = "", limit_ms = PATIENCE_MS, may_fail = false, environment } = options;
+  const { input = "", limitMs = PATIENCE_MS, may_fail: mayFail = false, environment } = options;
   const [program = "", ...args] = words;
   const child = spawn(program, args, { env: { ...process.env, ...environment }, stdio: ["pipe", "pipe", "pipe"] });
   endWithTest(child);
-  let is_late = false;
+  let isLate = false;
   const alarm = setTimeout(() => {
-    is_late = true;
+    isLate = true;
     child.kill("SIGKILL");
-  }, limit_ms);
+  }, limitMs);
   // A program that does not read its input ends all the same.
   child.stdin.on("error", () => {}).end(input);
   const [stdout, stderr, [code, signal]] = await Promise.all([
@@ -44,8 +44,8 @@ export async function execute(words: readonly string[], options: ExecuteOptions 
   ]);
   clearTimeout(alarm);
   const executed = { code: code ?? (signal === "SIGKILL" ? 137 : 143), stdout, stderr };
-  if (is_late) throw new Error(`${words.join(" ")}: no end after ${limit_ms} ms\n${stdout}${stderr}`);
-  return requireSuccess(words.join(" "), executed, may_fail);
+  if (isLate) throw new Error(`${words.join(" ")}: no end after ${limitMs} ms\n${stdout}${stderr}`);
+  return requireSuccess(words.join(" "), executed, mayFail);
 }
 
 /** @throws what the program wrote, when it failed and may not. */
@@ -59,15 +59,15 @@ export function requireSuccess(command: string, executed: Executed, mayFail: boo
 const LOCK_LIMIT_MS = 600_000;
 
 /** Runs the action while no other process does so under this lock. The kernel drops the lock with its holder (flock(2)). */
-export async function locked<T>(lock_path: string, action: () => Promise<T>): Promise<T> {
-  await mkdir(dirname(lock_path), { recursive: true });
-  const holder = spawn("flock", [lock_path, "sh", "-c", "echo held; cat"], { stdio: ["pipe", "pipe", "inherit"] });
+export async function locked<T>(lockPath: string, action: () => Promise<T>): Promise<T> {
+  await mkdir(dirname(lockPath), { recursive: true });
+  const holder = spawn("flock", [lockPath, "sh", "-c", "echo held; cat"], { stdio: ["pipe", "pipe", "inherit"] });
   endWithTest(holder);
   const ended = once(holder, "close");
   const alarm = setTimeout(() => holder.kill("SIGKILL"), LOCK_LIMIT_MS);
   try {
     const held = await Promise.race([once(holder.stdout, "data"), ended.then(() => null)]);
-    if (held === null) throw new Error(`Cannot lock ${lock_path} within ${LOCK_LIMIT_MS} ms`);
+    if (held === null) throw new Error(`Cannot lock ${lockPath} within ${LOCK_LIMIT_MS} ms`);
     clearTimeout(alarm);
     return await action();
   } finally {

@@ -20,7 +20,7 @@ export type Fault =
   /** The service did what was asked; the connection breaks in the middle of its answer. */
   | { readonly kind: "truncate" }
   /** Forwarded, the answer held back this long. */
-  | { readonly kind: "delay"; readonly delay_ms: number }
+  | { readonly kind: "delay"; readonly delayMs: number }
   /** Forwarded, the answer held back until `release()`. */
   | { readonly kind: "hold" }
   /** Neither forwarded nor answered. */
@@ -32,7 +32,7 @@ export interface ProxiedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
   /** `performance.now()` when it had arrived whole. */
-  readonly at_ms: number;
+  readonly atMs: number;
 }
 
 /** A real HTTP proxy in front of a service, that can be told to fail. */
@@ -74,7 +74,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readAll(incoming);
     const { method = "", url = "", headers } = incoming;
-    requests.push({ method, path: url, headers, body: body.toString("utf8"), at_ms: performance.now() });
+    requests.push({ method, path: url, headers, body: body.toString("utf8"), atMs: performance.now() });
     for (const waiter of waiting.splice(0)) {
       if (requests.length >= waiter.count) waiter.resolve();
       else waiting.push(waiter);
@@ -114,7 +114,7 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
       }
       case "delay": {
         const answered = await forward(upstream, forwarded);
-        setTimeout(() => deliver(answered, response), fault.delay_ms).unref();
+        setTimeout(() => deliver(answered, response), fault.delayMs).unref();
         return;
       }
       case "hold": {
@@ -148,8 +148,8 @@ export async function startFaultProxy(target: string): Promise<FaultProxy> {
   /** A connection from the port keeps it: the kernel gives it to no server meanwhile that takes any free one. */
   async function refuse(): Promise<void> {
     await close();
-    const { hostname, port: target_port } = new URL(target);
-    const kept = connect({ host: hostname, port: Number(target_port), localAddress: "127.0.0.1", localPort: port });
+    const { hostname, port: targetPort } = new URL(target);
+    const kept = connect({ host: hostname, port: Number(targetPort), localAddress: "127.0.0.1", localPort: port });
     await new Promise((resolve) => kept.once("connect", resolve).on("error", resolve));
     keeper = kept;
   }

@@ -177,17 +177,17 @@ function createClient(url: string, key: string) {
   }
   const view = async (answer: Promise<unknown>) => z.strictObject(fleetViewSchema.shape).parse(await answer);
   return {
-    register: (name: string, region: string, robot_type_id: string) =>
-      send("POST", "/v1/robots/setup", { name, region, robot_type_id, configuration_digest: DIGEST }),
+    register: (name: string, region: string, robotTypeId: string) =>
+      send("POST", "/v1/robots/setup", { name, region, robot_type_id: robotTypeId, configuration_digest: DIGEST }),
     create: (fleet: unknown) => view(send("POST", "/v1/fleets", fleet)),
     update: ({ id }: FleetView, subject: string) => view(send("POST", `/v1/fleets/${id}/model`, { subject })),
     /** Looks until the fleet is as it is waited for. */
     async until({ id }: FleetView, isAwaited: (fleet: FleetView) => boolean): Promise<FleetView> {
-      const deadline_ms = performance.now() + PATIENCE_MS;
+      const deadlineMs = performance.now() + PATIENCE_MS;
       for (;;) {
         const fleet = await view(send("GET", `/v1/fleets/${id}`));
         if (isAwaited(fleet)) return fleet;
-        if (performance.now() > deadline_ms) throw new Error(`It does not come: ${JSON.stringify(fleet)}`);
+        if (performance.now() > deadlineMs) throw new Error(`It does not come: ${JSON.stringify(fleet)}`);
         await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
       }
     },

@@ -64,11 +64,11 @@ export async function runInProcess(
     },
   };
   const endShowing = showOnFailure(title, () => out + err);
-  const exit_code = await run({
+  const exitCode = await run({
     terminal: createTerminal({ stdout, stderr, environment }),
     openQuestions: () => (answers === undefined ? null : answering(answers, stderr)),
     readSecret: async () => null,
-    readInput: async (limit_bytes) => (Buffer.byteLength(input) > limit_bytes ? "too-large" : input),
+    readInput: async (limitBytes) => (Buffer.byteLength(input) > limitBytes ? "too-large" : input),
     environment,
     signal,
     stderr: isLogShown ? logStream(stderr) : process.stderr,
@@ -77,7 +77,7 @@ export async function runInProcess(
     user_id: process.getuid?.() ?? 0,
   });
   endShowing();
-  return { exit_code, out, err };
+  return { exit_code: exitCode, out, err };
 }
 
 /** A log is written to a file at once, and to a terminal through the stream. */

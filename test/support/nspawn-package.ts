@@ -70,7 +70,7 @@ async function findOrMake(version: string): Promise<DebianPackage> {
 
 async function makePackage(folder: string): Promise<void> {
   const flags = ["--arch", ARCHITECTURE, "--fast", "--out", folder];
-  await execute([join(root, "scripts/package"), ...flags], { limit_ms: BUILD_LIMIT_MS });
+  await execute([join(root, "scripts/package"), ...flags], { limitMs: BUILD_LIMIT_MS });
 }
 
 /** As `scripts/package --version` does, from a package that is there: the version is in its control file and once in the program. */
@@ -82,7 +82,7 @@ async function makeOtherVersion(own: string, version: string, deb: string): Prom
   const before = await md5Of(join(tree, program));
   await replaceOnce(join(tree, program), `version:"${manifest.version}"`, `version:"${version}"`);
   await replaceOnce(join(tree, "DEBIAN/md5sums"), before, await md5Of(join(tree, program)));
-  await execute(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, deb], { limit_ms: BUILD_LIMIT_MS });
+  await execute(["dpkg-deb", "--root-owner-group", "-Znone", "--build", tree, deb], { limitMs: BUILD_LIMIT_MS });
   await rm(tree, { recursive: true });
 }
 
@@ -102,9 +102,9 @@ async function md5Of(path: string): Promise<string> {
 async function removeOldest(packages: string): Promise<void> {
   const names = (await readdir(packages)).filter((name) => name !== "lock");
   const dated = await Promise.all(
-    names.map(async (name) => ({ path: join(packages, name), made_at_ms: (await stat(join(packages, name))).mtimeMs })),
+    names.map(async (name) => ({ path: join(packages, name), madeAtMs: (await stat(join(packages, name))).mtimeMs })),
   );
-  const old = dated.toSorted((one, other) => other.made_at_ms - one.made_at_ms).slice(KEPT);
+  const old = dated.toSorted((one, other) => other.madeAtMs - one.madeAtMs).slice(KEPT);
   for (const { path } of old) await rm(path, { recursive: true, force: true });
 }
 

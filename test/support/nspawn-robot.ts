@@ -38,7 +38,7 @@ export interface RobotComputer extends Computer {
   /** Resolves when the journal has such a message of the unit. It comes there by itself, after what happened. */
   wroteToJournal(message: RegExp): Promise<void>;
   /** Resolves when the unit is active, by a process other than this one. */
-  restartedAfter(process_id: string): Promise<void>;
+  restartedAfter(processId: string): Promise<void>;
 }
 
 export async function createRobotComputer(site: Site, options: ComputerOptions): Promise<RobotComputer> {
@@ -60,13 +60,13 @@ export async function createRobotComputer(site: Site, options: ComputerOptions):
       return `sha256:${words.slice(0, 64)}`;
     },
     wroteToJournal: (message) => wroteToJournal(computer, UNIT, message),
-    async restartedAfter(process_id) {
-      await untilStatus(askStatus, ({ daemon }) => `${daemon?.process_id}` !== process_id);
+    async restartedAfter(processId) {
+      await untilStatus(askStatus, ({ daemon }) => `${daemon?.process_id}` !== processId);
       await eventually(async () => {
         // Of one moment: the process of before is still "active" for a while.
         const words = await computer.ask(`systemctl show --value -p ActiveState -p MainPID ${UNIT} | sort`);
         const [other, state] = words.split("\n");
-        return state === "active" && other !== "0" && other !== process_id ? true : undefined;
+        return state === "active" && other !== "0" && other !== processId ? true : undefined;
       }, "another process of the agent to be ready");
     },
     [Symbol.asyncDispose]: () => computer[Symbol.asyncDispose](),
@@ -90,7 +90,7 @@ async function untilStatus(
 
 /** Resolves when the condition, words of a shell, holds. Asked inside, and not too often: each look starts programs. */
 export async function untilTrue(computer: Shell, condition: string): Promise<void> {
-  await computer.run(`until ${condition}; do sleep 0.1; done`, { limit_ms: PATIENCE_MS });
+  await computer.run(`until ${condition}; do sleep 0.1; done`, { limitMs: PATIENCE_MS });
 }
 
 /** Resolves when the journal has such a message of the unit. */
@@ -101,7 +101,7 @@ export async function wroteToJournal(computer: Shell, unit: string, message: Reg
 
 /** Installs a package in a system whose disk has its layer. */
 export function installPackage(computer: Shell, { path }: DebianPackage, options?: ScriptOptions): Promise<Executed> {
-  return computer.run(`dpkg --install ${path}`, { limit_ms: INSTALL_LIMIT_MS, ...options });
+  return computer.run(`dpkg --install ${path}`, { limitMs: INSTALL_LIMIT_MS, ...options });
 }
 
 /** Writes both files by `init`, puts the key in place, and the robot's own files. Nothing is registered by it. */

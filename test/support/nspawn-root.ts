@@ -103,7 +103,7 @@ export async function debianRoot(release: DebianRelease): Promise<string> {
         unfinished,
         MIRROR,
       ],
-      { limit_ms: MAKE_LIMIT_MS },
+      { limitMs: MAKE_LIMIT_MS },
     );
     await rename(unfinished, root);
     return root;

@@ -81,11 +81,11 @@ export async function startSiteService(site: Site): Promise<SiteService> {
   const listening = await Promise.race([once(child.stdout, "data"), ended.then(() => null)]);
   if (listening === null) throw new Error(`The service did not start: ${log}`);
   // nsenter(1) stands between.
-  const [process_id = 0] = childrenOf(child.pid ?? 0);
+  const [processId = 0] = childrenOf(child.pid ?? 0);
   const goOn = () => {
     // It stops with what it started, and would not see its end.
     child.kill("SIGCONT");
-    process.kill(process_id, "SIGCONT");
+    process.kill(processId, "SIGCONT");
   };
   const ask = startAsker(site);
   const send = (request: SentRequest) => ask({ ...request, key });
@@ -104,13 +104,13 @@ export async function startSiteService(site: Site): Promise<SiteService> {
     },
     robots: async () => storedRobotsSchema.parse(await ask(null)),
     send: async (method, path, body) => answerSchema.parse(await send({ method, path, body })),
-    hang: () => void process.kill(process_id, "SIGSTOP"),
+    hang: () => void process.kill(processId, "SIGSTOP"),
     goOn,
     log: () => log,
     async [Symbol.asyncDispose]() {
       if (child.exitCode === null) {
         goOn();
-        process.kill(process_id, "SIGKILL");
+        process.kill(processId, "SIGKILL");
       }
       await ended;
     },

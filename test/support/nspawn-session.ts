@@ -61,8 +61,8 @@ export function openSession(shell: ChildProcessByStdio<Writable, Readable, null>
   });
 
   return {
-    async run(script, { input = "", limit_ms = PATIENCE_MS, may_fail = false } = {}) {
-      if (!isOpen) return requireSuccess(script, { code: KILLED, stdout: "", stderr: "" }, may_fail);
+    async run(script, { input = "", limitMs = PATIENCE_MS, may_fail: mayFail = false } = {}) {
+      if (!isOpen) return requireSuccess(script, { code: KILLED, stdout: "", stderr: "" }, mayFail);
       count += 1;
       const number = count;
       const path = (kind: string) => join(folder, `${number}.${kind}`);
@@ -70,15 +70,15 @@ export function openSession(shell: ChildProcessByStdio<Writable, Readable, null>
       writeFileSync(path("in"), input);
       const answer = new Promise<number | null>((resolve) => {
         waiting.set(number, resolve);
-        setTimeout(resolve, limit_ms, null).unref();
+        setTimeout(resolve, limitMs, null).unref();
       });
       shell.stdin.write(`${number}\n`);
       const code = await answer;
       waiting.delete(number);
       const [stdout, stderr] = [take(path("out")), take(path("err"))];
-      if (code === null) throw new Error(`${script}: no end after ${limit_ms} ms\n${stdout}${stderr}`);
+      if (code === null) throw new Error(`${script}: no end after ${limitMs} ms\n${stdout}${stderr}`);
       for (const kind of ["sh", "in"]) take(path(kind));
-      return requireSuccess(script, { code, stdout, stderr }, may_fail);
+      return requireSuccess(script, { code, stdout, stderr }, mayFail);
     },
     async end() {
       shell.stdin.end();

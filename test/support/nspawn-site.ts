@@ -71,8 +71,8 @@ export function findSiteObstacle(): SiteObstacle | null {
   const [unshare = "", ...words] = [...NAMESPACES, "mount", "-t", "tmpfs", "tmpfs", "/run"];
   const { status } = spawnSync(unshare, words, { stdio: "ignore" });
   if (status !== 0) return { what: "no right to make namespaces, as in a container", packages: [] };
-  const no_root = findRootObstacle();
-  return no_root === null ? null : { what: no_root, packages: [] };
+  const noRoot = findRootObstacle();
+  return noRoot === null ? null : { what: noRoot, packages: [] };
 }
 
 /** The same for the name of a test that is skipped; empty where it is not. */
@@ -102,16 +102,16 @@ export async function openSite(): Promise<Site> {
   endWithTest(first);
   const ended = once(first, "close");
   const ready = await Promise.race([once(first.stdout, "data"), ended.then(() => null)]);
-  const [process_id] = childrenOf(first.pid ?? 0);
-  if (ready === null || process_id === undefined) throw new Error("Cannot open namespaces for a site");
+  const [processId] = childrenOf(first.pid ?? 0);
+  if (ready === null || processId === undefined) throw new Error("Cannot open namespaces for a site");
 
   let count = 0;
-  const groups = `${GROUP_PREFIX}${process.pid}-${process_id}`;
-  const enter = ["nsenter", `--target=${process_id}`, "--mount", "--net", "--pid", "--uts", "--wd=/", "--"];
-  const path = (inSite: string) => `/proc/${process_id}/root${inSite}`;
+  const groups = `${GROUP_PREFIX}${process.pid}-${processId}`;
+  const enter = ["nsenter", `--target=${processId}`, "--mount", "--net", "--pid", "--uts", "--wd=/", "--"];
+  const path = (inSite: string) => `/proc/${processId}/root${inSite}`;
   const session = openSession(first, path(SESSION_FOLDER));
   return {
-    process_id,
+    process_id: processId,
     inside: (words) => [...enter, ...words],
     run: (words, options) => session.run(words.map(shellWord).join(" "), options),
     path,
@@ -134,9 +134,9 @@ export async function openSite(): Promise<Site> {
 }
 
 /** Process ids of the children of a process, oldest first. */
-export function childrenOf(process_id: number): readonly number[] {
+export function childrenOf(processId: number): readonly number[] {
   try {
-    const words = readFileSync(`/proc/${process_id}/task/${process_id}/children`, "latin1").split(" ");
+    const words = readFileSync(`/proc/${processId}/task/${processId}/children`, "latin1").split(" ");
     return words.filter((word) => word !== "").map(Number);
   } catch {
     return [];

@@ -79,8 +79,8 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
   const network = `computer${number}`;
   const groups = await site.controlGroups(`${number}`);
   await plugIn();
-  const own_disk = await createDisk(site, `/run/computers/${number}`, layers, disk);
-  const { root } = own_disk;
+  const ownDisk = await createDisk(site, `/run/computers/${number}`, layers, disk);
+  const { root } = ownDisk;
   nameIt();
   let powered: Powered | null = null;
 
@@ -135,14 +135,14 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
       process.kill(leader, "SIGKILL");
       await ended;
       powered = null;
-      await own_disk.losePageCache();
+      await ownDisk.losePageCache();
     },
     disk: (path) => root + path,
     live(path) {
       if (powered === null) throw new Error(`${hostname} is off`);
       return `/proc/${powered.leader}/root${path}`;
     },
-    layer: () => own_disk.upper,
+    layer: () => ownDisk.upper,
     async accountMemory() {
       if (!hasOldControlGroups) return;
       const mounts = ["memory", "pids"].map((name) => `mount -o remount,bind,rw /sys/fs/cgroup/${name}`);
@@ -156,7 +156,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
         process.kill(powered.leader, "SIGKILL");
         await ended;
       }
-      await own_disk.discard();
+      await ownDisk.discard();
       await site.run(["ip", "netns", "delete", network]);
     },
   };
@@ -164,7 +164,7 @@ export async function createComputer(site: Site, options: ComputerOptions): Prom
 
   async function runInside(script: string, execution?: ScriptOptions): Promise<Executed> {
     if (powered === null) throw new Error(`${hostname} is off`);
-    return powered.session.run(script, { limit_ms: SCRIPT_LIMIT_MS, ...execution });
+    return powered.session.run(script, { limitMs: SCRIPT_LIMIT_MS, ...execution });
   }
 
   async function plugIn(): Promise<void> {
@@ -254,8 +254,8 @@ async function powerOn(site: Site, words: readonly string[], groups: readonly st
 }
 
 /** The process below that is the first of its process namespace, and systemd by now. */
-function findLeader(process_id: number): number | undefined {
-  for (const child of childrenOf(process_id)) {
+function findLeader(processId: number): number | undefined {
+  for (const child of childrenOf(processId)) {
     const below = findLeader(child);
     if (below !== undefined) return below;
     if (isLeader(child)) return child;
@@ -263,9 +263,9 @@ function findLeader(process_id: number): number | undefined {
   return undefined;
 }
 
-function isLeader(process_id: number): boolean {
+function isLeader(processId: number): boolean {
   try {
-    const status = readFileSync(`/proc/${process_id}/status`, "latin1");
+    const status = readFileSync(`/proc/${processId}/status`, "latin1");
     return /^Name:\s+(systemd|init)$/m.test(status) && /^NSpid:.*\s1$/m.test(status);
   } catch {
     return false;

@@ -27,7 +27,7 @@ export interface SessionEntry {
   readonly exit_code: number;
   readonly out: string;
   readonly err: string;
-  readonly is_steady: boolean;
+  readonly isSteady: boolean;
 }
 
 const COLUMNS = 80;
@@ -147,11 +147,11 @@ export const SESSION: readonly SessionStep[] = [
 /** Runs the session against the whole service, or against one with the documented operations alone. */
 export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<SessionEntry> {
   // So long ago that a slow machine makes no difference to what is written of times.
-  let ahead_ms = -3.5 * HOUR_MS;
+  let aheadMs = -3.5 * HOUR_MS;
   const clock: Clock = {
     ...systemClock,
-    wall_ms: () => systemClock.wall_ms() + ahead_ms,
-    monotonic_ms: () => systemClock.monotonic_ms() + ahead_ms,
+    wallMs: () => systemClock.wallMs() + aheadMs,
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
   };
   await using site = await openOperatorSite({ clock });
   for (const name of ["arm-1", "arm-2", "arm-3"]) await site.register(name, { site: "hall-2" });
@@ -159,17 +159,17 @@ export async function* runSession(which: "whole" | "eleven"): AsyncGenerator<Ses
   await writeFile(join(site.home, "limits.yaml"), "limits: { velocity: 1.2 }\n");
   await endpointsAreKnown(site, 0);
   // Two hours of use.
-  ahead_ms = -1.5 * HOUR_MS;
-  await endpointsAreKnown(site, clock.wall_ms());
+  aheadMs = -1.5 * HOUR_MS;
+  await endpointsAreKnown(site, clock.wallMs());
   const url = site.urls[which];
   const fill = (word: string) => word.replace("HOME", site.home).replace("SERVICE", url);
   const environment = { ROBOT_POLICY_URL: url, ROBOT_POLICY_API_KEY: site.service.key };
   for (const { words, json, unsteady, hasPaths } of SESSION) {
-    const is_steady = unsteady !== true;
+    const isSteady = unsteady !== true;
     const filled = words.map(fill);
     const columns = COLUMNS + (hasPaths === true ? site.home.length - HOME_LENGTH : 0);
-    yield { ...(await record(site, { environment, columns }, filled)), is_steady };
-    if (json === true) yield { ...(await record(site, { environment }, [...filled, "--json"])), is_steady };
+    yield { ...(await record(site, { environment, columns }, filled)), isSteady };
+    if (json === true) yield { ...(await record(site, { environment }, [...filled, "--json"])), isSteady };
   }
 }
 
@@ -178,7 +178,7 @@ async function endpointsAreKnown(site: OperatorSite, sinceMs: number): Promise<v
   for (;;) {
     const { items } = endpointListSchema.parse(await (await site.service.send("GET", "/v1/endpoints")).json());
     const isKnown = items.every(
-      ({ status, checked_at }) => status !== "unknown" && Date.parse(checked_at ?? "") >= sinceMs,
+      ({ status, checked_at: checkedAt }) => status !== "unknown" && Date.parse(checkedAt ?? "") >= sinceMs,
     );
     if (isKnown) return;
     await sleep(20);
@@ -186,9 +186,9 @@ async function endpointsAreKnown(site: OperatorSite, sinceMs: number): Promise<v
 }
 
 /** The same text for every run: what is new each time has one name. */
-export function steadyText({ words, exit_code, out, err }: SessionEntry): string {
+export function steadyText({ words, exit_code: exitCode, out, err }: SessionEntry): string {
   const command = `$ robot-policy ${words.map((word) => (/[\s']/.test(word) ? `'${word}'` : word)).join(" ")}`;
-  const text = [command, out.trimEnd(), err.trimEnd(), `→ ${exit_code}`].filter((part) => part !== "").join("\n");
+  const text = [command, out.trimEnd(), err.trimEnd(), `→ ${exitCode}`].filter((part) => part !== "").join("\n");
   return REPLACED.reduce((steady, [pattern, name]) => steady.replaceAll(pattern, name), text);
 }
 
@@ -211,8 +211,8 @@ async function record(
   site: OperatorSite,
   surroundings: Surroundings,
   words: readonly string[],
-): Promise<Omit<SessionEntry, "is_steady">> {
-  const { exit_code, out, err } = await site.runWith(surroundings, ...words);
+): Promise<Omit<SessionEntry, "isSteady">> {
+  const { exit_code: exitCode, out, err } = await site.runWith(surroundings, ...words);
   const withoutHome = (text: string) => text.replaceAll(site.home, "HOME");
-  return { words: words.map(withoutHome), exit_code, out: withoutHome(out), err: withoutHome(err) };
+  return { words: words.map(withoutHome), exit_code: exitCode, out: withoutHome(out), err: withoutHome(err) };
 }

@@ -39,9 +39,9 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
   const home = await mkdtemp(join(tmpdir(), "operator-home-"));
   stack.defer(() => rm(home, { recursive: true, force: true }));
   const inference = stack.use(await startInferenceServer(["cold", "dead"]));
-  const models_file = join(home, "models.yaml");
-  await writeFile(models_file, catalogText(inference));
-  const configuration = { models_file, rate_limit: null, readiness: QUICK, ...options.configuration };
+  const modelsFile = join(home, "models.yaml");
+  await writeFile(modelsFile, catalogText(inference));
+  const configuration = { models_file: modelsFile, rateLimit: null, readiness: QUICK, ...options.configuration };
   const eleven = stack.use(await startEleven({ ...options, configuration }));
   const service = eleven.whole;
   await endpointsProbed(service);
@@ -75,7 +75,7 @@ export async function openOperatorSite(options: ServiceOptions = {}): Promise<Op
 async function endpointsProbed(service: RunningService): Promise<void> {
   await eventually(async () => {
     const { items } = endpointListSchema.parse(await (await service.send("GET", "/v1/endpoints")).json());
-    return items.every(({ checked_at }) => checked_at !== null) ? items : undefined;
+    return items.every(({ checked_at: checkedAt }) => checkedAt !== null) ? items : undefined;
   }, "a first probe of every endpoint");
 }
 

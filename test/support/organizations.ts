@@ -22,13 +22,13 @@ export async function openBackstage(location: StoreLocation): Promise<Backstage>
   const newId = createIds(systemClock, systemRandom);
 
   async function organizations(count: number): Promise<readonly string[]> {
-    const created_at = new Date().toISOString();
+    const createdAt = new Date().toISOString();
     const made = Array.from({ length: count }, () => {
-      const organization_id = newId("org");
-      const wish = { organization_id, label: "test", scopes: null, expires_at: null };
-      return makeKey(wish, newId("key"), created_at, systemRandom);
+      const organizationId = newId("org");
+      const wish = { organization_id: organizationId, label: "test", scopes: null, expires_at: null };
+      return makeKey(wish, newId("key"), createdAt, systemRandom);
     });
-    const rows = made.map(({ row: { organization_id: id } }) => ({ id, name: id, created_at }));
+    const rows = made.map(({ row: { organization_id: id } }) => ({ id, name: id, created_at: createdAt }));
     await store.write(async (transaction) => {
       await transaction.insertInto("organizations").values(rows).execute();
       await transaction

@@ -172,11 +172,11 @@ async function initialize(data: string, programs: string, user: ServerUser | nul
 }
 
 async function runInitdb(data: string, programs: string, user: ServerUser | null): Promise<void> {
-  const password_file = `${data}-password`;
-  await writeFile(password_file, PASSWORD, { mode: 0o600 });
-  if (user !== null) await chown(password_file, user.uid, user.gid);
+  const passwordFile = `${data}-password`;
+  await writeFile(passwordFile, PASSWORD, { mode: 0o600 });
+  if (user !== null) await chown(passwordFile, user.uid, user.gid);
   // Cheap where SCRAM takes milliseconds, on both sides, for each of hundreds of connections.
-  const words = ["--pgdata", data, "--username", "robots", "--pwfile", password_file, "--auth", "md5"];
+  const words = ["--pgdata", data, "--username", "robots", "--pwfile", passwordFile, "--auth", "md5"];
   const cwd = dirname(data);
   await runToEnd(join(programs, "initdb"), [...words, "--no-sync", "--encoding", "UTF8", ...LOCALE], { ...user, cwd });
 }
@@ -275,11 +275,11 @@ async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 32_000);
     const server = createServer().listen(port, "127.0.0.1");
-    const is_free = await once(server, "listening").then(
+    const isFree = await once(server, "listening").then(
       () => true,
       () => false,
     );
-    if (!is_free) continue;
+    if (!isFree) continue;
     server.close();
     await once(server, "close");
     return port;

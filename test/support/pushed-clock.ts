@@ -5,13 +5,13 @@ import { systemClock } from "../../src/platform/clock.ts";
 export class PushedClock implements Clock {
   #aheadMs = 0;
   #pushed = Promise.withResolvers<void>();
-  wall_ms = systemClock.wall_ms;
-  monotonic_ms = () => systemClock.monotonic_ms() + this.#aheadMs;
+  wallMs = systemClock.wallMs;
+  monotonicMs = () => systemClock.monotonicMs() + this.#aheadMs;
 
   async sleep(durationMs: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    const dueMs = this.monotonic_ms() + durationMs;
-    for (let leftMs = durationMs; leftMs > 0; leftMs = dueMs - this.monotonic_ms()) {
+    const dueMs = this.monotonicMs() + durationMs;
+    for (let leftMs = durationMs; leftMs > 0; leftMs = dueMs - this.monotonicMs()) {
       const woken = new AbortController();
       const signals = signal === undefined ? [woken.signal] : [woken.signal, signal];
       const slept = systemClock.sleep(leftMs, AbortSignal.any(signals)).catch(() => signal?.throwIfAborted());

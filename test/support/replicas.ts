@@ -35,11 +35,11 @@ export interface Replicas extends AsyncDisposable {
 
 /** So quick that a test sees everything happen, in the same order as an operator would. */
 export const QUICK: ReadinessTimes = {
-  expected_ms: 100,
-  idle_ms: 2000,
-  repeat_ms: 40,
-  probe_timeout_ms: 2000,
-  tick_ms: 25,
+  expectedMs: 100,
+  idleMs: 2000,
+  repeatMs: 40,
+  probeTimeoutMs: 2000,
+  tickMs: 25,
 };
 
 export async function startReplicas(options: ReplicaOptions): Promise<Replicas> {
@@ -62,7 +62,7 @@ export async function startReplicas(options: ReplicaOptions): Promise<Replicas> 
             listen: { host: "127.0.0.1", port: 0 },
             bootstrap_key_file: null,
             models_file: models,
-            rate_limit: null,
+            rateLimit: null,
             readiness,
           },
           { clock, files: systemFiles, random: systemRandom, log },

@@ -106,9 +106,9 @@ export const robotManifest: fc.Arbitrary<ManifestData> = fc
     display_name: fc.option(fc.constantFrom("Bench 2", "Zelle Süd", "手 1"), { nil: undefined }),
   })
   .filter(({ more }) => ["hand", "gripper"].every((kind) => more.filter((group) => group.kind === kind).length < 2))
-  .map(({ arm, more, base: mobile, cameras, rate, display_name }) => ({
+  .map(({ arm, more, base: mobile, cameras, rate, display_name: displayName }) => ({
     robot_type_id: "acme.generated.v1",
-    ...(display_name === undefined ? {} : { display_name }),
+    ...(displayName === undefined ? {} : { display_name: displayName }),
     topology: mobile === undefined ? "single_arm" : "mobile_manipulator",
     action_semantics: "joint_position",
     control_rate_hz: rate,

@@ -36,8 +36,8 @@ export interface RobotOptions {
 export interface Robot extends AsyncDisposable {
   readonly folder: string;
   readonly config_path: string;
-  readonly manifest_path: string;
-  readonly key_path: string;
+  readonly manifestPath: string;
+  readonly keyPath: string;
   readonly state_directory: string;
   readonly runtime_directory: string;
   readonly socket_path: string;
@@ -83,8 +83,8 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
   const robot = {
     folder,
     config_path: path("config.yaml"),
-    manifest_path: path("robot-manifest.yaml"),
-    key_path: path("api-key"),
+    manifestPath: path("robot-manifest.yaml"),
+    keyPath: path("api-key"),
     state_directory: path("state"),
     runtime_directory: path("run"),
     socket_path: path("run/control.sock"),
@@ -93,8 +93,8 @@ export async function createRobot(options: RobotOptions): Promise<Robot> {
   };
   mkdirSync(robot.state_directory);
   mkdirSync(robot.runtime_directory);
-  writeFileSync(robot.key_path, `${options.key}\n`, { mode: 0o600 });
-  writeFileSync(robot.manifest_path, manifestOf(paths));
+  writeFileSync(robot.keyPath, `${options.key}\n`, { mode: 0o600 });
+  writeFileSync(robot.manifestPath, manifestOf(paths));
   writeFileSync(robot.config_path, configurationOf(options, robot));
   // The last flag counts: what a test says itself stands behind.
   const folders = [
@@ -128,18 +128,18 @@ export function manifestOf(paths: readonly string[]): string {
   return `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:${listed === "" ? " []" : listed}\n`;
 }
 
-export function configurationOf(options: RobotOptions, robot: Pick<Robot, "key_path" | "manifest_path">): string {
+export function configurationOf(options: RobotOptions, robot: Pick<Robot, "keyPath" | "manifestPath">): string {
   return [
     "service:",
     `  url: ${options.service_url}`,
-    `  key_file: ${robot.key_path}`,
+    `  key_file: ${robot.keyPath}`,
     ...(options.service === undefined ? [] : [options.service]),
     "robot:",
     `  name: ${options.name ?? "arm-7"}`,
     "  region: eu-central-1",
     "  site: hall-2",
     "  labels: {line: a}",
-    `manifest: ${robot.manifest_path}`,
+    `manifest: ${robot.manifestPath}`,
     `watch: ${options.watch ?? `{settle_ms: ${SETTLE_MS}}`}`,
     "log: {level: debug}",
     "",
@@ -167,8 +167,12 @@ export async function runAgent(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<CommandResult> {
   const title = `robot-policy-agent ${words.join(" ")}`;
-  const { exit_code, out, err } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
-  return { code: exit_code, stdout: out, stderr: err };
+  const {
+    exit_code: exitCode,
+    out,
+    err,
+  } = await runInProcess(title, (own) => runAgentProgram(words, own), { environment });
+  return { code: exitCode, stdout: out, stderr: err };
 }
 
 function runToEnd(words: readonly string[], environment: Readonly<Record<string, string>>): Promise<CommandResult> {

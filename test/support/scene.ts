@@ -40,11 +40,11 @@ export async function createSceneWithRegions(regions: readonly string[]): Promis
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "models-"));
   stack.defer(() => rm(folder, { recursive: true }));
-  const models_file = join(folder, "models.yaml");
+  const modelsFile = join(folder, "models.yaml");
   const endpoints = regions.map((region) => ({ region, url: "http://127.0.0.1:9" }));
   const model = { slug: "m", checkpoints: [{ id: "ckpt_m", created_at: "2026-01-01T00:00:00Z", endpoints }] };
-  await writeFile(models_file, JSON.stringify({ models: [model] }));
-  const scene = stack.use(await createScene({}, { configuration: { models_file } }));
+  await writeFile(modelsFile, JSON.stringify({ models: [model] }));
+  const scene = stack.use(await createScene({}, { configuration: { models_file: modelsFile } }));
   const owned = stack.move();
   return { ...scene, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
@@ -58,12 +58,14 @@ export async function expectOneRobot(
   daemon: Daemon,
   name = "arm-7",
 ): Promise<StatusDocument> {
-  const configuration_digest = await robot.digest();
+  const configurationDigest = await robot.digest();
   const status = await daemon.until(
-    ({ state, registration }) => state === "registered" && registration?.configuration_digest === configuration_digest,
+    ({ state, registration }) => state === "registered" && registration?.configuration_digest === configurationDigest,
   );
-  expect(storedRobots(service)).toEqual([{ name, configuration_digest }]);
-  expect(await savedRegistration(robot)).toMatchObject({ request: { name, configuration_digest } });
+  expect(storedRobots(service)).toEqual([{ name, configuration_digest: configurationDigest }]);
+  expect(await savedRegistration(robot)).toMatchObject({
+    request: { name, configuration_digest: configurationDigest },
+  });
   return status;
 }
 
@@ -86,5 +88,5 @@ export async function savedRegistration(robot: Pick<Robot, "state_directory">): 
 
 /** The digests that were sent, oldest first. */
 export function sentDigests(proxy: FaultProxy): readonly string[] {
-  return setupBodies(proxy.requests).map(({ configuration_digest }) => configuration_digest);
+  return setupBodies(proxy.requests).map(({ configuration_digest: configurationDigest }) => configurationDigest);
 }

@@ -35,9 +35,9 @@ export interface ServiceParts extends AsyncDisposable {
   readonly context: OperationContext;
   readonly store: Store;
   /** ISO 8601, of the clock as it is now or by so much later. */
-  at(later_ms?: number): string;
+  at(laterMs?: number): string;
   /** Lets time pass. */
-  pass(duration_ms: number): void;
+  pass(durationMs: number): void;
   /** How often the tasks were asked to look again. */
   nudges(): number;
   /** What an operation is told of a request. */
@@ -55,13 +55,15 @@ export interface ServiceParts extends AsyncDisposable {
 /** @param location of an empty store; SQLite in a folder of its own, when not given. */
 export async function openServiceParts(location?: StoreLocation): Promise<ServiceParts> {
   const resources = new AsyncDisposableStack();
-  const data_directory = await newSqliteFolder("parts-");
-  resources.defer(() => rm(data_directory, { recursive: true, force: true }));
-  let passed_ms = 0;
+  const dataDirectory = await newSqliteFolder("parts-");
+  resources.defer(() => rm(dataDirectory, { recursive: true, force: true }));
+  let passedMs = 0;
   let nudges = 0;
-  const clock = { ...testMachine.clock, wall_ms: () => BEGIN_MS + passed_ms, monotonic_ms: () => passed_ms };
+  const clock = { ...testMachine.clock, wallMs: () => BEGIN_MS + passedMs, monotonicMs: () => passedMs };
   const machine = { ...testMachine, clock };
-  const store = resources.use(await openStore(location ?? { kind: "sqlite", data_directory }, testMachine));
+  const store = resources.use(
+    await openStore(location ?? { kind: "sqlite", data_directory: dataDirectory }, testMachine),
+  );
   const context: OperationContext = {
     store,
     newId: createIds(clock, machine.random),
@@ -71,7 +73,7 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     usageClock: createUsageClock(machine),
     nudge: () => void (nudges += 1),
   };
-  const at = (later_ms = 0) => new Date(clock.wall_ms() + later_ms).toISOString();
+  const at = (laterMs = 0) => new Date(clock.wallMs() + laterMs).toISOString();
   const call: ServiceParts["call"] = (parts) => ({
     principal: PRINCIPAL,
     write: (job) => store.write(job),
@@ -88,26 +90,26 @@ export async function openServiceParts(location?: StoreLocation): Promise<Servic
     context,
     store,
     at,
-    pass: (duration_ms) => void (passed_ms += duration_ms),
+    pass: (durationMs) => void (passedMs += durationMs),
     nudges: () => nudges,
     call,
     register(name, parts = {}) {
-      const configuration_digest = `sha256:${"0".repeat(64)}`;
-      const body = { name, robot_type_id: "arm", region: "here", configuration_digest, ...parts };
+      const configurationDigest = `sha256:${"0".repeat(64)}`;
+      const body = { name, robot_type_id: "arm", region: "here", configuration_digest: configurationDigest, ...parts };
       return setUp(call({ body, query: null }));
     },
     async addModel(slug, endpoint = {}) {
-      const [checkpoint_id, created_at] = [`ckpt_${slug}`, at()];
+      const [checkpointId, createdAt] = [`ckpt_${slug}`, at()];
       const requirements = printRequirements(NO_REQUIREMENTS);
       await store.write(async (transaction) => {
-        const model = { slug, display_name: slug, default_checkpoint_id: checkpoint_id, created_at };
+        const model = { slug, display_name: slug, default_checkpoint_id: checkpointId, created_at: createdAt };
         await transaction.insertInto("models").values(model).execute();
-        const checkpoint = { id: checkpoint_id, model_slug: slug, requirements, created_at };
+        const checkpoint = { id: checkpointId, model_slug: slug, requirements, created_at: createdAt };
         await transaction.insertInto("checkpoints").values(checkpoint).execute();
         await transaction
           .insertInto("endpoints")
           .values({
-            checkpoint_id,
+            checkpoint_id: checkpointId,
             region: "here",
             url: "http://127.0.0.1:1",
             health_url: "http://127.0.0.1:1/health",

@@ -72,7 +72,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   const newFolder = () =>
     options.store === undefined ? newSqliteFolder("policy-service-") : mkdtemp(join(memoryFolder, "policy-service-"));
   const folder = options.data_directory ?? (await newFolder());
-  const key_file = join(folder, "bootstrap-key");
+  const keyFile = join(folder, "bootstrap-key");
   const lines: string[] = [];
   const requests: LoggedRequest[] = [];
   const log = createLog("debug", {
@@ -86,7 +86,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     {
       store: options.store ?? { kind: "sqlite", data_directory: folder },
       listen: { host: "127.0.0.1", port: options.port ?? 0 },
-      bootstrap_key_file: key_file,
+      bootstrap_key_file: keyFile,
       ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...options.configuration,
     },
@@ -98,7 +98,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
     throw new Error(`${started.problem.code}: ${started.problem.what} (${started.problem.where})`);
   }
   const { url } = started;
-  const key = (await readFile(key_file, "utf8")).trim();
+  const key = (await readFile(keyFile, "utf8")).trim();
   const send = (method: string, path: string, body?: unknown) =>
     fetch(url + path, {
       method,
@@ -111,7 +111,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
   return {
     url,
     key,
-    key_file,
+    key_file: keyFile,
     data_directory: folder,
     requests,
     log: () => lines.join(""),
@@ -126,8 +126,10 @@ export async function startService(options: ServiceOptions = {}): Promise<Runnin
 }
 
 /** As a backup from before the robots was put back. What else the service knows of them stays, for rows that nothing looks at. */
-export async function forgetRobots({ data_directory }: Pick<RunningService, "data_directory">): Promise<void> {
-  using database = new DatabaseSync(join(data_directory, SQLITE_FILE), { enableForeignKeyConstraints: false });
+export async function forgetRobots({
+  data_directory: dataDirectory,
+}: Pick<RunningService, "data_directory">): Promise<void> {
+  using database = new DatabaseSync(join(dataDirectory, SQLITE_FILE), { enableForeignKeyConstraints: false });
   await beginWriting(database);
   database.exec("DELETE FROM robots; COMMIT");
 }

@@ -24,7 +24,7 @@ const OPERATION = {
   readdir: 28,
   releasedir: 29,
   interrupt: 36,
-  batch_forget: 42,
+  batchForget: 42,
 } as const;
 const HANG = ".hang";
 const HUNG = ".hung";
@@ -35,25 +35,25 @@ const HEADER_BYTES = 40;
 /** Every read and stat reaches us: what the kernel remembers would go stale, as nobody tells it. */
 const DIRECT_IO = 1;
 
-const [folder = "", mount_point = ""] = process.argv.slice(2);
+const [folder = "", mountPoint = ""] = process.argv.slice(2);
 /** Node id → path below the folder; 1 is the root. */
 const paths = ["", "."];
 
 const device = openSync("/dev/fuse", "r+");
 // Node has no mount(2); mount(8) takes the device that it inherits.
 const options = "fd=3,rootmode=40000,user_id=0,group_id=0,allow_other,ro";
-const [mount, ...words] = ["mount", "--internal-only", "-t", "fuse", "-o", options, "silent", mount_point] as const;
+const [mount, ...words] = ["mount", "--internal-only", "-t", "fuse", "-o", options, "silent", mountPoint] as const;
 execFileSync(mount, words, { stdio: ["ignore", "inherit", "inherit", device] });
 process.stdout.write("mounted\n");
 
-let is_to_hang = false;
+let isToHang = false;
 const request = Buffer.alloc(256 * 1024);
 for (;;) {
   const length = readSync(device, request, 0, request.byteLength, null);
   if (length === 0) break;
   serve(request.subarray(0, length));
-  if (is_to_hang) hang();
-  is_to_hang = false;
+  if (isToHang) hang();
+  isToHang = false;
 }
 
 function hang(): void {
@@ -66,11 +66,11 @@ function hang(): void {
 function serve(message: Buffer): void {
   const operation = message.readUInt32LE(4);
   const unique = message.readBigUInt64LE(8);
-  const node_id = Number(message.readBigUInt64LE(16));
-  if (operation === OPERATION.forget || operation === OPERATION.batch_forget || operation === OPERATION.interrupt)
+  const nodeId = Number(message.readBigUInt64LE(16));
+  if (operation === OPERATION.forget || operation === OPERATION.batchForget || operation === OPERATION.interrupt)
     return;
   try {
-    reply(unique, 0, answer(operation, node_id, message.subarray(HEADER_BYTES)));
+    reply(unique, 0, answer(operation, nodeId, message.subarray(HEADER_BYTES)));
   } catch (error) {
     const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
     reply(unique, missing ? -ENOENT : -ENOSYS, Buffer.alloc(0));
@@ -85,15 +85,15 @@ function reply(unique: bigint, error: number, body: Buffer): void {
   writeSync(device, Buffer.concat([header, body]));
 }
 
-function answer(operation: number, node_id: number, argument: Buffer): Buffer {
-  const path = join(folder, paths[node_id] ?? "");
+function answer(operation: number, nodeId: number, argument: Buffer): Buffer {
+  const path = join(folder, paths[nodeId] ?? "");
   switch (operation) {
     case OPERATION.init:
       return initialize();
     case OPERATION.lookup:
-      return lookUp(paths[node_id] ?? "", argument.subarray(0, argument.indexOf(0)).toString("utf8"));
+      return lookUp(paths[nodeId] ?? "", argument.subarray(0, argument.indexOf(0)).toString("utf8"));
     case OPERATION.getattr:
-      return Buffer.concat([Buffer.alloc(16), attributes(node_id, statSync(path))]);
+      return Buffer.concat([Buffer.alloc(16), attributes(nodeId, statSync(path))]);
     case OPERATION.opendir:
       return opened(0);
     case OPERATION.readdir:
@@ -131,23 +131,23 @@ function initialize(): Buffer {
 /** fuse_entry_out; nothing in it may be remembered. */
 function lookUp(parent: string, name: string): Buffer {
   const path = join(parent, name);
-  is_to_hang = name === HANG;
+  isToHang = name === HANG;
   const stats = statSync(join(folder, path));
   const known = paths.indexOf(path, 1);
-  const node_id = known > 0 ? known : paths.push(path) - 1;
+  const nodeId = known > 0 ? known : paths.push(path) - 1;
   const entry = Buffer.alloc(40);
-  entry.writeBigUInt64LE(BigInt(node_id), 0);
-  return Buffer.concat([entry, attributes(node_id, stats)]);
+  entry.writeBigUInt64LE(BigInt(nodeId), 0);
+  return Buffer.concat([entry, attributes(nodeId, stats)]);
 }
 
 /** fuse_attr. */
-function attributes(node_id: number, stats: Stats): Buffer {
+function attributes(nodeId: number, stats: Stats): Buffer {
   const body = Buffer.alloc(88);
-  body.writeBigUInt64LE(BigInt(node_id), 0);
+  body.writeBigUInt64LE(BigInt(nodeId), 0);
   body.writeBigUInt64LE(BigInt(stats.size), 8);
-  [stats.atimeMs, stats.mtimeMs, stats.ctimeMs].forEach((time_ms, index) => {
-    body.writeBigUInt64LE(BigInt(Math.floor(time_ms / 1000)), 24 + 8 * index);
-    body.writeUInt32LE(Math.floor((time_ms % 1000) * 1e6), 48 + 4 * index);
+  [stats.atimeMs, stats.mtimeMs, stats.ctimeMs].forEach((timeMs, index) => {
+    body.writeBigUInt64LE(BigInt(Math.floor(timeMs / 1000)), 24 + 8 * index);
+    body.writeUInt32LE(Math.floor((timeMs % 1000) * 1e6), 48 + 4 * index);
   });
   body.writeUInt32LE(stats.mode, 60);
   body.writeUInt32LE(1, 64);

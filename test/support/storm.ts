@@ -9,7 +9,7 @@ export interface Storm {
   /** How often each status came; 0 stands for no answer. */
   readonly statuses: Map<number, number>;
   /** How many 503 did not say when to come again. */
-  readonly without_retry_after: number;
+  readonly withoutRetryAfter: number;
   stop(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ const PAUSE_MS = 20;
 
 /** @param clients how many register at the same time. */
 export function startStorm(service: { readonly url: string; readonly key: string }, clients = 16, prefix = "r"): Storm {
-  const seen = { acknowledged: [] as string[], statuses: new Map<number, number>(), without_retry_after: 0 };
+  const seen = { acknowledged: [] as string[], statuses: new Map<number, number>(), withoutRetryAfter: 0 };
   const over = new AbortController();
   const running = Array.from({ length: clients }, async (_, client) => {
     for (let index = 0; !over.signal.aborted; index += 1) {
@@ -29,7 +29,7 @@ export function startStorm(service: { readonly url: string; readonly key: string
       seen.statuses.set(status, (seen.statuses.get(status) ?? 0) + 1);
       if (status === 200) seen.acknowledged.push(name);
       else await systemClock.sleep(PAUSE_MS);
-      if (status === 503 && answer?.headers.get("retry-after") === null) seen.without_retry_after += 1;
+      if (status === 503 && answer?.headers.get("retry-after") === null) seen.withoutRetryAfter += 1;
     }
   });
   return Object.assign(seen, {

@@ -21,7 +21,7 @@ export async function awaitConfiguration(
 ): Promise<AgentConfiguration | null> {
   const { machine, signal, environment } = context;
   await configuration.refresh(false);
-  const look_again_ms = Math.min(LOOK_AGAIN_MS, (machine.notify.watchdog_ms ?? Infinity) / 2);
+  const lookAgainMs = Math.min(LOOK_AGAIN_MS, (machine.notify.watchdogMs ?? Infinity) / 2);
   let shown = null;
   while (configuration.reading.value === null && !signal.aborted) {
     if (shown !== configuration.reading) {
@@ -32,7 +32,7 @@ export async function awaitConfiguration(
       machine.notify.ready(`Configuration is invalid; robot-policy-agent check says why: ${configuration.path}`);
     }
     machine.notify.watchdog();
-    await machine.clock.sleep(look_again_ms, signal).catch(() => {});
+    await machine.clock.sleep(lookAgainMs, signal).catch(() => {});
     await configuration.refresh(true);
   }
   return configuration.reading.value;

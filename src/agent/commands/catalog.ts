@@ -18,11 +18,11 @@ export async function catalog(
     list(rows, options, terminal);
     return EXIT.ok;
   }
-  const row = rows.find(({ robot_type_id }) => robot_type_id === id);
+  const row = rows.find(({ robot_type_id: robotTypeId }) => robotTypeId === id);
   if (row === undefined) {
     const meant = nearest(
       id,
-      rows.map(({ robot_type_id }) => robot_type_id),
+      rows.map(({ robot_type_id: robotTypeId }) => robotTypeId),
     );
     terminal.problem({
       code: "type-unknown",
@@ -44,13 +44,16 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
   }
   terminal.table(
     ["id", "axes", "Hz", "hosted", "name"],
-    types.map(({ robot_type_id, state_axes, action_axes, control_rate_hz, hosted, display_name }) => [
-      robot_type_id,
-      `${state_axes}/${action_axes}`,
-      String(control_rate_hz),
-      hosted ? "yes" : "",
-      display_name,
-    ]),
+    types.map(
+      ({
+        robot_type_id: robotTypeId,
+        state_axes: stateAxes,
+        action_axes: actionAxes,
+        control_rate_hz: controlRateHz,
+        hosted,
+        display_name: displayName,
+      }) => [robotTypeId, `${stateAxes}/${actionAxes}`, String(controlRateHz), hosted ? "yes" : "", displayName],
+    ),
     ["name"],
   );
   terminal.note(
@@ -60,7 +63,7 @@ function list(rows: readonly CatalogRow[], options: CommonOptions, terminal: Ter
 }
 
 async function describe(row: CatalogRow, terminal: Terminal): Promise<void> {
-  const { state_axes, action_axes } = summarize(row);
+  const { state_axes: stateAxes, action_axes: actionAxes } = summarize(row);
   terminal.print(`${terminal.style("bold", row.robot_type_id)}  ${row.display_name}`);
   terminal.table(
     ["", ""],
@@ -68,7 +71,7 @@ async function describe(row: CatalogRow, terminal: Terminal): Promise<void> {
       ["hosted", row.hosted ? "yes: registers by id alone" : "not known to be; the service may refuse it"],
       ["topology", row.topology],
       ["actions", `${row.action_semantics}, ${row.control_rate_hz} Hz`],
-      ["axes", `${state_axes} state, ${action_axes} action`],
+      ["axes", `${stateAxes} state, ${actionAxes} action`],
       ["cameras", describeCameras(row.cameras)],
       ["source", row.source],
     ],
@@ -112,8 +115,8 @@ async function elementRows(row: CatalogRow): Promise<readonly (readonly string[]
   });
   return rows.map((cells, index) => [String(index)].concat(cells));
 
-  function scaleText({ full_scale, per }: Normalized, index: number, unit: string): string {
-    return `1 is ${scalarAt(full_scale.value, index) ?? ""} ${unit} a ${per}`;
+  function scaleText({ full_scale: fullScale, per }: Normalized, index: number, unit: string): string {
+    return `1 is ${scalarAt(fullScale.value, index) ?? ""} ${unit} a ${per}`;
   }
 }
 

@@ -44,30 +44,30 @@ export const check: Command<CheckOptions> = async (options, context) => {
     else await showFindings(findings, context);
     return EXIT.invalid;
   }
-  const { one_shot } = opened;
-  const { wanted } = await collectSettled(one_shot, context.signal);
+  const { one_shot: oneShot } = opened;
+  const { wanted } = await collectSettled(oneShot, context.signal);
   const vantage = await takeVantage(context, folders);
-  const denials = await accessFindings(context, folders, one_shot.collector, vantage);
-  const key = await lookAtKey(context, folders, one_shot.collector.configuration.service.key_file, vantage);
+  const denials = await accessFindings(context, folders, oneShot.collector, vantage);
+  const key = await lookAtKey(context, folders, oneShot.collector.configuration.service.key_file, vantage);
   const findings = [
-    ...withoutRepeats([...one_shot.collector.findings, ...(await authorityFindings(one_shot))], denials),
+    ...withoutRepeats([...oneShot.collector.findings, ...(await authorityFindings(oneShot))], denials),
     ...denials,
-    ...nameFindings(one_shot),
-    ...keyFindings(key, one_shot),
+    ...nameFindings(oneShot),
+    ...keyFindings(key, oneShot),
   ];
-  const is_valid = !hasError(findings) && !(options.strict === true && findings.length > 0);
+  const isValid = !hasError(findings) && !(options.strict === true && findings.length > 0);
   const request = wanted.kind === "body" ? wanted.body : null;
   if (options.json === true) {
-    terminal.json({ valid: is_valid, findings, request, checked_as: checkedAs(vantage, context.user_id) });
+    terminal.json({ valid: isValid, findings, request, checked_as: checkedAs(vantage, context.user_id) });
   } else {
     await showFindings(findings, context);
     for (const note of notesOn(vantage, key, context.user_id)) terminal.note(note);
-    if (is_valid)
+    if (isValid)
       terminal.print(
-        `${terminal.style("good", "ok")} ${one_shot.collector.robot_name}: ${request?.configuration_digest ?? "draft, not registered"}`,
+        `${terminal.style("good", "ok")} ${oneShot.collector.robotName}: ${request?.configuration_digest ?? "draft, not registered"}`,
       );
   }
-  return is_valid ? EXIT.ok : EXIT.invalid;
+  return isValid ? EXIT.ok : EXIT.invalid;
 };
 
 /** Only a warning: nobody here knows what other computers are called. */
@@ -79,8 +79,8 @@ function nameFindings({ machine, collector }: OneShot): readonly LocatedFinding[
 
 /** Certificates that cannot be used: no request would be sent. */
 async function authorityFindings({ machine, collector }: OneShot): Promise<readonly LocatedFinding[]> {
-  const { ca_file } = collector.configuration.service;
-  const read = ca_file === null ? null : await readCaFile(machine.files, ca_file);
+  const { ca_file: caFile } = collector.configuration.service;
+  const read = caFile === null ? null : await readCaFile(machine.files, caFile);
   if (read?.kind !== "ca-problem") return [];
   const id = read.code === "CA_FILE_UNREADABLE" ? "file_unreadable" : read.code.toLowerCase();
   return [locate(collector.documents.configuration, { id, loc: "/service/ca_file", message: read.what })];
@@ -97,24 +97,24 @@ function keyFindings(key: KeyLook, { collector }: OneShot): readonly LocatedFind
 }
 
 /** In whose name readability was judged. */
-function checkedAs({ judge, account }: Vantage, user_id: number) {
-  if (account === null || judge === null) return { user_id, is_agent: false };
+function checkedAs({ judge, account }: Vantage, userId: number) {
+  if (account === null || judge === null) return { user_id: userId, is_agent: false };
   return { user_id: account.user_id, is_agent: true };
 }
 
-function notesOn({ standing, judge, agent_name }: Vantage, key: KeyLook, user_id: number): readonly string[] {
+function notesOn({ standing, judge, agent_name: agentName }: Vantage, key: KeyLook, userId: number): readonly string[] {
   switch (standing) {
     case "own":
       return [];
     case "root":
       if (judge !== null) return [];
-      return [`/proc is not mounted: what ${agent_name} may read was not checked.`];
+      return [`/proc is not mounted: what ${agentName} may read was not checked.`];
     case "before":
-      return [`There is no user ${agent_name} yet: what may be read was checked for user ${user_id} alone.`];
+      return [`There is no user ${agentName} yet: what may be read was checked for user ${userId} alone.`];
     case "stranger": {
       const closed = key.kind === "closed" ? `, and could not look at the key (${key.where})` : "";
       return [
-        `Checked as user ${user_id}${closed}. What the agent (${agent_name}) may read: sudo robot-policy-agent check`,
+        `Checked as user ${userId}${closed}. What the agent (${agentName}) may read: sudo robot-policy-agent check`,
       ];
     }
   }

@@ -32,8 +32,8 @@ export async function contract(
   const document = await openDocument(options, context, file);
   const manifest = document.reading.value;
   const findings = documentFindings(document);
-  const is_valid = !hasError(findings);
-  if (options.diff === true && is_valid && manifest !== null) return showDiff(options, context, manifest);
+  const isValid = !hasError(findings);
+  if (options.diff === true && isValid && manifest !== null) return showDiff(options, context, manifest);
   if (options.json === true) {
     const shown = findings.map(({ id, severity, loc, message, line, column }) => ({
       id,
@@ -45,10 +45,10 @@ export async function contract(
     }));
     const explained = options.explain === true ? { axes: manifest?.explain() ?? [] } : {};
     context.terminal.json({ findings: shown, contract: manifest?.contract ?? null, ...explained });
-    return is_valid ? EXIT.ok : EXIT.invalid;
+    return isValid ? EXIT.ok : EXIT.invalid;
   }
   await showFindings(findings, context);
-  if (manifest === null) return is_valid ? EXIT.ok : EXIT.invalid;
+  if (manifest === null) return isValid ? EXIT.ok : EXIT.invalid;
   await describe(manifest, options, context.terminal);
   return EXIT.ok;
 }
@@ -74,11 +74,11 @@ async function openDocument(
 }
 
 async function describe(manifest: RobotManifest, { explain }: ContractOptions, terminal: Terminal): Promise<void> {
-  const { contract: normalized, robot_type_id } = manifest;
+  const { contract: normalized, robot_type_id: robotTypeId } = manifest;
   if (normalized === null) {
     terminal.print(
       manifest.form === "by-id"
-        ? `No contract is sent: ${robot_type_id} registers by its id.`
+        ? `No contract is sent: ${robotTypeId} registers by its id.`
         : "No contract is sent: the manifest is a draft.",
     );
     return;
@@ -101,7 +101,10 @@ async function describe(manifest: RobotManifest, { explain }: ContractOptions, t
   else await describeVectors(normalized, terminal);
 }
 
-async function describeVectors({ state_axes, action_axes }: Contract, terminal: Terminal): Promise<void> {
+async function describeVectors(
+  { state_axes: stateAxes, action_axes: actionAxes }: Contract,
+  terminal: Terminal,
+): Promise<void> {
   const { formulaOf, rangeText } = await import("../../manifest/custom/diff.ts");
   const rows = (axes: readonly (StateAxis & Pick<ActionAxis, "max_step">)[]) =>
     axes.map((axis, index) => [
@@ -114,11 +117,11 @@ async function describeVectors({ state_axes, action_axes }: Contract, terminal: 
       axis.max_step === undefined ? "" : String(brief(axis.max_step)),
     ]);
   terminal.print("");
-  terminal.table(["#", "action", "range", "from native", "max step"], rows(action_axes));
+  terminal.table(["#", "action", "range", "from native", "max step"], rows(actionAxes));
   terminal.print("");
   terminal.table(
     ["#", "state", "range", "from native"],
-    rows(state_axes).map((row) => row.slice(0, 4)),
+    rows(stateAxes).map((row) => row.slice(0, 4)),
   );
 }
 
@@ -141,14 +144,14 @@ async function describeSources(manifest: RobotManifest, terminal: Terminal): Pro
 async function showDiff(
   options: ContractOptions,
   { machine, environment, terminal }: CommandContext,
-  { contract: now, robot_type_id }: RobotManifest,
+  { contract: now, robot_type_id: robotTypeId }: RobotManifest,
 ): Promise<ExitCode> {
   const state = await openState(machine, resolveFolders(options, environment).state_directory, false);
   if (state.kind === "problem") return showProblem(state.problem, { changes: [] }, options, terminal);
   const { registration } = state;
   const before = registeredContract(registration?.request);
   if (before === null || now === null) {
-    const what = differenceInForm(registration?.request, before !== null, now !== null, robot_type_id);
+    const what = differenceInForm(registration?.request, before !== null, now !== null, robotTypeId);
     if (options.json === true) terminal.json({ changes: [], note: what });
     else terminal.print(what);
     return EXIT.ok;
@@ -176,12 +179,12 @@ function differenceInForm(
   request: RobotSetup | undefined,
   hadContract: boolean,
   hasContract: boolean,
-  robot_type_id: string,
+  robotTypeId: string,
 ): string {
   if (request === undefined) return "Nothing is registered yet.";
   const before = hadContract
     ? `${request.robot_type_id} with a contract`
     : `${request.robot_type_id} without a contract`;
-  const now = hasContract ? `${robot_type_id} with a contract` : `${robot_type_id} without a contract`;
+  const now = hasContract ? `${robotTypeId} with a contract` : `${robotTypeId} without a contract`;
   return before === now ? `Registered as ${before}, as it is now.` : `Registered as ${before}; it is now ${now}.`;
 }

@@ -30,18 +30,18 @@ export const doctor: Command<CommonOptions> = async (options, context) => {
     results.push(result);
     if (options.json !== true) show(result, terminal);
   }
-  const exit_code = exitCodeOf(results.map(({ verdict }) => verdict));
+  const exitCode = exitCodeOf(results.map(({ verdict }) => verdict));
   if (options.json === true) {
-    const checks = results.map(({ id, verdict, duration_ms }) => ({
+    const checks = results.map(({ id, verdict, durationMs }) => ({
       id,
       status: verdict.status,
       what: verdict.what,
       remedy: "remedy" in verdict ? verdict.remedy : null,
-      duration_ms,
+      duration_ms: durationMs,
     }));
-    terminal.json({ schema_version: SCHEMA_VERSION, healthy: exit_code === EXIT.ok, checks });
+    terminal.json({ schema_version: SCHEMA_VERSION, healthy: exitCode === EXIT.ok, checks });
   }
-  return exit_code;
+  return exitCode;
 };
 
 function show({ id, verdict }: CheckResult, terminal: Terminal): void {
@@ -51,6 +51,6 @@ function show({ id, verdict }: CheckResult, terminal: Terminal): void {
 }
 
 function exitCodeOf(verdicts: readonly Verdict[]): ExitCode {
-  const failures = new Set(verdicts.flatMap((verdict) => (verdict.status === "fail" ? [verdict.exit_code] : [])));
-  return FIRST_TO_MEND.find((exit_code) => failures.has(exit_code)) ?? EXIT.ok;
+  const failures = new Set(verdicts.flatMap((verdict) => (verdict.status === "fail" ? [verdict.exitCode] : [])));
+  return FIRST_TO_MEND.find((exitCode) => failures.has(exitCode)) ?? EXIT.ok;
 }

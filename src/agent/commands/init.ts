@@ -62,11 +62,11 @@ const DIRECTORY_MODE = 0o755;
  */
 export async function init(options: InitOptions, context: InitContext): Promise<ExitCode> {
   const { terminal, machine } = context;
-  const { config_path } = resolveFolders(options, context.environment);
-  const directory = resolve(options.dir ?? dirname(config_path));
+  const { config_path: configPath } = resolveFolders(options, context.environment);
+  const directory = resolve(options.dir ?? dirname(configPath));
   const image = imageAround(directory);
   const paths: Paths = {
-    configuration: options.dir === undefined ? resolve(config_path) : join(directory, "config.yaml"),
+    configuration: options.dir === undefined ? resolve(configPath) : join(directory, "config.yaml"),
     key: options.keyFile === undefined ? join(directory.slice(image?.length), "api-key") : absolute(options.keyFile),
     manifest: join(directory, DEFAULTS.manifest),
   };
@@ -270,7 +270,7 @@ async function manifestOf(answers: Answers, options: InitOptions): Promise<strin
   const files = answers.files.map((path) => ({ label: null, path: absolute(path) }));
   const base = await baseFor(answers.type, options);
   return base === null
-    ? manifestText({ robot_type_id: answers.type, display_name: null, files }, HINT)
+    ? manifestText({ robotTypeId: answers.type, displayName: null, files }, HINT)
     : extendedManifestText({ base, files }, HINT);
 }
 
@@ -278,7 +278,7 @@ async function manifestOf(answers: Answers, options: InitOptions): Promise<strin
 async function baseFor(type: string | null, { extend }: InitOptions): Promise<CatalogRow | null> {
   if (type === null || (extend !== true && READY_CATALOG.get(type)?.hosted !== false)) return null;
   const rows = await loadCatalog();
-  return rows.find(({ robot_type_id }) => robot_type_id === type) ?? null;
+  return rows.find(({ robot_type_id: robotTypeId }) => robotTypeId === type) ?? null;
 }
 
 /** Nothing that a person wrote is lost for a command typed twice. */

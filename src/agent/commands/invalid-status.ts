@@ -15,15 +15,15 @@ export async function describeInvalid(
 ): Promise<StatusDocument> {
   const state = await openState(machine, folders.state_directory, false);
   const registration = state.kind === "state" ? state.registration : null;
-  const robot_name = registration?.request.name ?? "";
+  const robotName = registration?.request.name ?? "";
   const findings = documentFindings(configuration);
   return {
     schema_version: 1,
     state: "invalid",
     healthy: false,
-    summary: STATES.invalid.summary({ robot_name, findings, detail: null }),
+    summary: STATES.invalid.summary({ robotName, findings, detail: null }),
     robot: {
-      name: robot_name,
+      name: robotName,
       robot_type_id: registration?.request.robot_type_id ?? null,
       view: registration?.robot ?? null,
     },

@@ -23,7 +23,7 @@ export interface RebindOptions extends CommonOptions {
 }
 
 /** @param kept where the registration was moved already. */
-type Refuse = (problem: Problem, exit_code?: ExitCode, kept?: string | null) => ExitCode;
+type Refuse = (problem: Problem, exitCode?: ExitCode, kept?: string | null) => ExitCode;
 
 /** Each further try meets an agent that wrote its state in between, which it does only for a registration. */
 const ATTEMPTS = 5;
@@ -38,13 +38,13 @@ const ATTEMPTS = 5;
  */
 export const rebind: Command<RebindOptions> = async (options, context) => {
   const folders = resolveFolders(options, context.environment);
-  const refuse: Refuse = (problem, exit_code = EXIT.failed, kept = null) => {
+  const refuse: Refuse = (problem, exitCode = EXIT.failed, kept = null) => {
     if (kept !== null)
       context.terminal.note(
         `The registration is moved (${kept}), but the running agent was not told: run rebind again`,
       );
     showProblem(problem, { rebound: false, kept, was: null, status: null }, options, context.terminal);
-    return exit_code;
+    return exitCode;
   };
 
   const taken = await lockState(context.machine.files, folders.state_directory, context.user_id);
@@ -76,18 +76,18 @@ export const rebind: Command<RebindOptions> = async (options, context) => {
 async function findRefusal(
   registration: Registration,
   { sameRobot = false }: RebindOptions,
-  { config_path }: Folders,
+  { config_path: configPath }: Folders,
   { machine }: CommandContext,
 ): Promise<Problem | null> {
   const own = await machine.identity.machine();
   if (!isOtherMachine(registration, own) && !sameRobot) return null;
-  const configuration = openConfiguration(machine, config_path);
+  const configuration = openConfiguration(machine, configPath);
   await configuration.refresh(false);
   const current = configuration.reading.value;
   if (current === null) {
     const what = "the configuration is invalid, so the name that this machine would register is unknown";
     const fix = "correct it, with the help of: robot-policy-agent check";
-    return { code: "configuration-invalid", what, where: config_path, fix };
+    return { code: "configuration-invalid", what, where: configPath, fix };
   }
   const was = registration.request.name;
   const name = robotName(current, { hostname: machine.identity.hostname(), machine: own });
@@ -95,7 +95,7 @@ async function findRefusal(
     return {
       code: "other-name",
       what: `this is not the same robot: it is registered as ${was}, but its name is now ${name}`,
-      where: config_path,
+      where: configPath,
       fix: "set robot.name or the hostname back; or leave --same-robot away to register a new robot",
     };
   }
@@ -103,18 +103,21 @@ async function findRefusal(
   return {
     code: "same-name",
     what: `another machine registered as ${was}, and this one would register under the same name: the service would take both for one robot`,
-    where: config_path,
+    where: configPath,
     fix: 'for a copied image, give this machine its own name first: sudo hostnamectl set-hostname NAME, or robot.name: "{hostname}-{machine_id}"; for a new main board in the same robot: robot-policy-agent rebind --same-robot',
   };
 }
 
 /** @returns where the registration is now; null where there is none. */
-async function moveAside({ state_directory }: Folders, { machine }: CommandContext): Promise<string | null | Problem> {
-  const path = registrationPath(state_directory);
+async function moveAside(
+  { state_directory: stateDirectory }: Folders,
+  { machine }: CommandContext,
+): Promise<string | null | Problem> {
+  const path = registrationPath(stateDirectory);
   const kept = `${path}.rebound`;
   try {
     await machine.files.rename(path, kept);
-    await machine.files.syncDirectory(state_directory);
+    await machine.files.syncDirectory(stateDirectory);
     return kept;
   } catch (error) {
     const code = errorCode(error);

@@ -58,19 +58,19 @@ export const run: Command<CommonOptions> = async (options, context) => {
     pending,
     log,
     version: context.version,
-    process_id: context.process_id,
-    state_directory: folders.state_directory,
+    processId: context.process_id,
+    stateDirectory: folders.state_directory,
     configuration,
     initial,
     registration: state.registration,
-    openManifest: (path, settle_ms) => openManifest(machine, path, settle_ms),
+    openManifest: (path, settleMs) => openManifest(machine, path, settleMs),
     connect: (current) => connect(current, { ...context, machine, folders }),
     onConfiguration: (current) => log.adjust(current.log),
     onResync: () => void control.open(agent),
   });
   await agent.prepare();
   machine.notify.ready("Starting");
-  if (state.set_aside !== null) log.warn("state-set-aside", { path: state.set_aside });
+  if (state.setAside !== null) log.warn("state-set-aside", { path: state.setAside });
   // Awaited here: returning gives the lock back.
   return await serve(agent, control, log, context);
 };
@@ -78,10 +78,10 @@ export const run: Command<CommonOptions> = async (options, context) => {
 /** @returns null where there is no usable configuration, and the program does not wait for one. */
 async function begin(
   configuration: DocumentInput<AgentConfiguration>,
-  { state_directory }: Folders,
+  { state_directory: stateDirectory }: Folders,
   context: CommandContext,
 ): Promise<{ readonly initial: AgentConfiguration; readonly taken: TakenLock } | null> {
-  const lock = () => lockState(context.machine.files, state_directory, context.user_id);
+  const lock = () => lockState(context.machine.files, stateDirectory, context.user_id);
   // Both take a few milliseconds, the lock in another process.
   const [early] = await Promise.all([lock(), configuration.refresh(false)]);
   const { value } = configuration.reading;

@@ -22,7 +22,7 @@ export interface SetKeyOptions extends CommonOptions {
 }
 
 export interface SetKeyContext extends CommandContext {
-  readSecret(prompt: string, limit_length: number): Promise<string | "too-large" | null>;
+  readSecret(prompt: string, limitLength: number): Promise<string | "too-large" | null>;
 }
 
 const MODE = 0o600;
@@ -121,11 +121,11 @@ async function putInPlace(
       );
     await files.makeDirectory(dirname(path), 0o755);
     await replaceDurably(files, path, Buffer.from(`${secret.reveal()}\n`), MODE, owner);
-    const { user_id } = await files.stat(path);
-    if (owner === undefined || user_id === owner.user_id) return null;
+    const { user_id: userId } = await files.stat(path);
+    if (owner === undefined || userId === owner.user_id) return null;
     return problem(
       "key-owner",
-      `the key is there, but belongs to user ${user_id}`,
+      `the key is there, but belongs to user ${userId}`,
       path,
       `chown ${owner.user_id} ${path}`,
     );
@@ -154,10 +154,10 @@ function noPlace(where: string): Problem {
   );
 }
 
-function notAllowed({ agent_name }: Vantage, where: string): Problem {
+function notAllowed({ agent_name: agentName }: Vantage, where: string): Problem {
   return problem(
     "key-not-writable",
-    `the key is ${agent_name}'s to read, and root's to set`,
+    `the key is ${agentName}'s to read, and root's to set`,
     where,
     "sudo robot-policy-agent set-key",
   );

@@ -96,45 +96,45 @@ async function dryRun(folders: Folders, options: SetupOptions, context: CommandC
  * Nothing where this process reads as the agent does.
  */
 async function findDenials(
-  one_shot: OneShot,
+  oneShot: OneShot,
   folders: Folders,
   context: CommandContext,
 ): Promise<readonly LocatedFinding[]> {
   if (context.user_id !== 0) return [];
-  await collectSettled(one_shot, context.signal);
-  return accessFindings(context, folders, one_shot.collector, await takeVantage(context, folders));
+  await collectSettled(oneShot, context.signal);
+  return accessFindings(context, folders, oneShot.collector, await takeVantage(context, folders));
 }
 
 /** The status of a run that ends before anything is sent. */
-function describeDenied(one_shot: OneShot, denials: readonly LocatedFinding[]): StatusDocument {
-  const findings = [...withoutRepeats(one_shot.collector.findings, denials), ...denials];
-  const { registration } = one_shot;
-  return describeOneShot(one_shot, "invalid", {
+function describeDenied(oneShot: OneShot, denials: readonly LocatedFinding[]): StatusDocument {
+  const findings = [...withoutRepeats(oneShot.collector.findings, denials), ...denials];
+  const { registration } = oneShot;
+  return describeOneShot(oneShot, "invalid", {
     registration,
     failure: null,
     findings,
     confirmation: null,
-    state_problem: null,
+    stateProblem: null,
   });
 }
 
 async function alone(
-  one_shot: OneShot,
+  oneShot: OneShot,
   folders: Folders,
   options: SetupOptions,
   context: CommandContext,
 ): Promise<StatusDocument> {
-  const common = checkCommonName(one_shot.collector.configuration, context.machine.identity.hostname());
+  const common = checkCommonName(oneShot.collector.configuration, context.machine.identity.hostname());
   if (common !== null) context.terminal.note(`${context.terminal.style("warn", "warning")}: ${common.message}`);
-  const denials = await findDenials(one_shot, folders, context);
-  if (denials.length > 0) return describeDenied(one_shot, denials);
-  const { collector, registration } = one_shot;
+  const denials = await findDenials(oneShot, folders, context);
+  if (denials.length > 0) return describeDenied(oneShot, denials);
+  const { collector, registration } = oneShot;
   const { machine, signal } = context;
   const connections = new Map<unknown, ReturnType<typeof connect>>();
   const reconciler = createReconciler({
     machine,
     collector,
-    state_directory: folders.state_directory,
+    stateDirectory: folders.state_directory,
     registration,
     connection() {
       const known =
@@ -154,7 +154,7 @@ async function alone(
     if (step.kind === "unsettled") await machine.clock.sleep(step.wait_ms, signal);
   } while (step.kind === "unsettled");
   for (const connection of connections.values()) await connection.close();
-  return describeOneShot(one_shot, stateAfter(step), reconciler);
+  return describeOneShot(oneShot, stateAfter(step), reconciler);
 }
 
 /** The daemon has the files watched and the backoff running; two writers of one state would be one too many. */
@@ -181,13 +181,13 @@ async function conclude(
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { registration } = status;
-  const registered_now = registration !== null && registration.registered_at !== before?.registered_at;
-  const unconfirmed = options.ifChanged === true && !registered_now ? notConfirmed(status) : null;
-  if (options.json === true) terminal.json({ ...status, registered_now });
+  const registeredNow = registration !== null && registration.registered_at !== before?.registered_at;
+  const unconfirmed = options.ifChanged === true && !registeredNow ? notConfirmed(status) : null;
+  if (options.json === true) terminal.json({ ...status, registered_now: registeredNow });
   else {
     await showFindings(status.findings, context);
     if (registration !== null && status.state === "registered") {
-      const verb = registered_now ? "Registered" : unconfirmed === null ? "Already registered:" : "Was registered:";
+      const verb = registeredNow ? "Registered" : unconfirmed === null ? "Already registered:" : "Was registered:";
       terminal.print(`${verb} ${status.robot.name} as ${status.robot.view?.id ?? "?"} at ${registration.service_url}`);
       terminal.print(`Configuration ${registration.configuration_digest}`);
     }
@@ -237,28 +237,28 @@ async function refusePreview(
 
 /** What would be sent, and whether it would be. */
 async function preview(
-  one_shot: OneShot,
+  oneShot: OneShot,
   folders: Folders,
   options: SetupOptions,
   context: CommandContext,
 ): Promise<ExitCode> {
-  const { collector, registration } = one_shot;
+  const { collector, registration } = oneShot;
   const { terminal, machine } = context;
-  const denials = await findDenials(one_shot, folders, context);
-  const collected = await collectSettled(one_shot, context.signal);
-  const { machine_id } = collected;
+  const denials = await findDenials(oneShot, folders, context);
+  const collected = await collectSettled(oneShot, context.signal);
+  const { machine_id: machineId } = collected;
   const wanted: Wanted = denials.length > 0 ? { kind: "invalid" } : collected.wanted;
   const findings = [...withoutRepeats(collector.findings, denials), ...denials];
   const decision = decide({
     wanted,
     registration,
-    last_failure: null,
-    credential_version: "",
-    machine: machine_id,
+    lastFailure: null,
+    credentialVersion: "",
+    machine: machineId,
     service_url: collector.configuration.service.url,
     forced: options.ifChanged !== true,
-    rate_capped_until_ms: Number.NEGATIVE_INFINITY,
-    now_ms: machine.clock.monotonic_ms(),
+    rateCappedUntilMs: Number.NEGATIVE_INFINITY,
+    nowMs: machine.clock.monotonicMs(),
   });
   const request = wanted.kind === "body" ? wanted.body : null;
   const files = (collector.snapshot?.files ?? []).map(({ label, path, sha256, bytes }) => ({
@@ -284,7 +284,7 @@ async function preview(
     }
   }
   if (decision.kind !== "refuse") return EXIT.ok;
-  const problem = statusProblem(describeOneShot(one_shot, decision.reason, null));
+  const problem = statusProblem(describeOneShot(oneShot, decision.reason, null));
   if (problem !== null) terminal.problem(problem);
   return exitCodeOf({ state: decision.reason, healthy: false });
 }

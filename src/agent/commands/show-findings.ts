@@ -14,11 +14,11 @@ export async function showFindings(
 ): Promise<void> {
   const { terminal } = context;
   for (const path of new Set(findings.map(({ file }) => file))) {
-    const of_file = findings
+    const ofFile = findings
       .filter(({ file }) => file === path)
       .toSorted((a, b) => a.line - b.line || a.column - b.column);
     const bytes = await readForExcerpt(path, context);
-    for (const text of renderFindings(of_file, { path, bytes, columns: terminal.columns })) terminal.note(text);
+    for (const text of renderFindings(ofFile, { path, bytes, columns: terminal.columns })) terminal.note(text);
   }
 }
 
@@ -27,8 +27,8 @@ export function hasError(findings: readonly { readonly severity: "error" | "warn
 }
 
 /** A progress bar for hashing. */
-export function hashProgress(terminal: Terminal): (done_bytes: number, total_bytes: number) => void {
-  return (done_bytes, total_bytes) => terminal.progress("hashing", total_bytes === 0 ? 1 : done_bytes / total_bytes);
+export function hashProgress(terminal: Terminal): (doneBytes: number, totalBytes: number) => void {
+  return (doneBytes, totalBytes) => terminal.progress("hashing", totalBytes === 0 ? 1 : doneBytes / totalBytes);
 }
 
 async function readForExcerpt(path: string, { machine }: Pick<CommandContext, "machine">): Promise<Uint8Array | null> {

@@ -69,24 +69,27 @@ async function fromDisk(
 }
 
 /** A name or a machine that changed is told here too: starting the agent would not mend it. */
-function describeStopped(one_shot: OneShot, collected: Collection | Unsettled): StatusDocument {
-  const { collector, registration } = one_shot;
+function describeStopped(oneShot: OneShot, collected: Collection | Unsettled): StatusDocument {
+  const { collector, registration } = oneShot;
   const { configuration } = collector.documents;
   const refusal = collected.kind === "collected" ? refusalOf(collected, registration) : null;
   const findings = refusal === null ? collector.findings : [...collector.findings, locate(configuration, refusal)];
-  return describeOneShot(one_shot, "stopped", {
+  return describeOneShot(oneShot, "stopped", {
     registration,
     failure: null,
     findings,
     confirmation: null,
-    state_problem: null,
+    stateProblem: null,
   });
 }
 
-function refusalOf({ wanted, machine_id }: Collection, registration: Registration | null): PlainFinding | null {
+function refusalOf(
+  { wanted, machine_id: machineId }: Collection,
+  registration: Registration | null,
+): PlainFinding | null {
   if (registration === null) return null;
   const { name } = registration.request;
-  if (isOtherMachine(registration, machine_id)) {
+  if (isOtherMachine(registration, machineId)) {
     const what = `registered as ${name} on another machine: a copied image, or a new main board`;
     return {
       id: "other_machine",
@@ -151,10 +154,13 @@ function describe(document: StatusDocument, terminal: Terminal): void {
   );
 }
 
-function describeConfirmation({ confirmed_at, problem, next_at }: ConfirmationStatus, terminal: Terminal): string {
-  const when = confirmed_at ?? "not since the agent started";
-  if (problem !== null) return terminal.style("warn", `${when}; since then: ${problem}; next check ${next_at}`);
-  return confirmed_at === null ? `${when}; next check ${next_at}` : when;
+function describeConfirmation(
+  { confirmed_at: confirmedAt, problem, next_at: nextAt }: ConfirmationStatus,
+  terminal: Terminal,
+): string {
+  const when = confirmedAt ?? "not since the agent started";
+  if (problem !== null) return terminal.style("warn", `${when}; since then: ${problem}; next check ${nextAt}`);
+  return confirmedAt === null ? `${when}; next check ${nextAt}` : when;
 }
 
 function describeDisk(document: StatusDocument, terminal: Terminal): string {

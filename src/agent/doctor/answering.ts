@@ -36,13 +36,13 @@ const INSTALL_TIME_SERVICE =
 export interface Answer {
   readonly result: Exclude<CallResult<unknown>, { kind: "unreachable" | "no-credential" }>;
   /** Its Date header in milliseconds, when it came. */
-  readonly dated: { readonly service_ms: number; readonly here_ms: number } | null;
+  readonly dated: { readonly serviceMs: number; readonly hereMs: number } | null;
 }
 
 export function requestLimit({ service }: AgentConfiguration): Limit {
-  const limit_ms = service.request_timeout_s * 1000;
+  const limitMs = service.request_timeout_s * 1000;
   const what = `no whole answer within ${service.request_timeout_s} s`;
-  return { limit_ms, late: fail(EXIT.unreachable, what, "the service hangs, or is overloaded: ask its keeper") };
+  return { limitMs, late: fail(EXIT.unreachable, what, "the service hangs, or is overloaded: ask its keeper") };
 }
 
 /** Something answers as a robot policy service does. */
@@ -55,7 +55,7 @@ export async function checkService(
   const { clock } = context.machine;
   const secret = credential?.secret ?? new Secret("");
   const url = operationUrl(configuration.service.url, "/v1/robots", {});
-  const started_at_ms = clock.monotonic_ms();
+  const startedAtMs = clock.monotonicMs();
   let http: HttpAnswer;
   try {
     http = await send(url, context, configuration, credential, signal);
@@ -69,16 +69,16 @@ export async function checkService(
     );
     return { verdict, value: null };
   }
-  const took_ms = Math.round(clock.monotonic_ms() - started_at_ms);
-  const here_ms = clock.wall_ms();
-  const result = readAnswer(http, { schema: robotListSchema, url, wall_ms: here_ms, secret });
+  const tookMs = Math.round(clock.monotonicMs() - startedAtMs);
+  const hereMs = clock.wallMs();
+  const result = readAnswer(http, { schema: robotListSchema, url, wallMs: hereMs, secret });
   // An answer is there, so it is none of the ways to have none.
   if (result.kind === "unreachable" || result.kind === "no-credential")
     throw new Error(`an answer read as ${result.kind}`);
-  const service_ms = Date.parse(http.headers["date"] ?? "");
+  const serviceMs = Date.parse(http.headers["date"] ?? "");
   return {
-    verdict: judgeAnswer(result, took_ms),
-    value: { result, dated: Number.isNaN(service_ms) ? null : { service_ms, here_ms } },
+    verdict: judgeAnswer(result, tookMs),
+    value: { result, dated: Number.isNaN(serviceMs) ? null : { serviceMs, hereMs } },
   };
 }
 
@@ -89,17 +89,24 @@ async function send(
   credential: Credential | null,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const { ca_file, proxy, allow_insecure, connect_timeout_s, headers_timeout_s, request_timeout_s } = service;
-  const transport = createUndiciTransport({ ca_file, proxy, allow_insecure, environment, ...machine });
+  const {
+    ca_file: caFile,
+    proxy,
+    allow_insecure: allowInsecure,
+    connect_timeout_s: connectTimeoutS,
+    headers_timeout_s: headersTimeoutS,
+    request_timeout_s: requestTimeoutS,
+  } = service;
+  const transport = createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, ...machine });
   const headers = {
     accept: "application/json",
     "user-agent": `robot-policy-agent/${version}`,
     ...(credential === null ? {} : { authorization: `Bearer ${credential.secret.reveal()}` }),
   };
   const timeouts = {
-    connect_ms: connect_timeout_s * 1000,
-    headers_ms: headers_timeout_s * 1000,
-    total_ms: request_timeout_s * 1000,
+    connectMs: connectTimeoutS * 1000,
+    headers_ms: headersTimeoutS * 1000,
+    total_ms: requestTimeoutS * 1000,
   };
   try {
     const request = {
@@ -108,7 +115,7 @@ async function send(
       headers,
       body: null,
       timeouts,
-      answer_limit_bytes: ANSWER_LIMIT_BYTES,
+      answerLimitBytes: ANSWER_LIMIT_BYTES,
     } as const;
     return await transport.send(request, signal);
   } finally {
@@ -116,8 +123,8 @@ async function send(
   }
 }
 
-function judgeAnswer(result: Answer["result"], took_ms: number): Verdict {
-  const fine = ok(`answers in ${took_ms} ms`);
+function judgeAnswer(result: Answer["result"], tookMs: number): Verdict {
+  const fine = ok(`answers in ${tookMs} ms`);
   switch (result.kind) {
     case "ok":
       return fine;
@@ -149,34 +156,34 @@ function judgeAnswer(result: Answer["result"], took_ms: number): Verdict {
  * The clock is plausible, and agrees with the service's.
  *
  * @param answer null where there was none to compare with.
- * @param time_service whether it stays right by itself.
+ * @param timeService whether it stays right by itself.
  */
-export function checkClock(clock: Clock, answer: Answer | null, time_service: TimeService): Verdict {
-  const set_clock = time_service === "not-installed" ? INSTALL_TIME_SERVICE : SET_CLOCK;
-  const now_ms = clock.wall_ms();
-  if (now_ms < RELEASED_AT_MS) {
-    const what = `the clock says ${new Date(now_ms).toISOString().slice(0, 16)}, before this program was written`;
-    return fail(EXIT.unreachable, what, set_clock);
+export function checkClock(clock: Clock, answer: Answer | null, timeService: TimeService): Verdict {
+  const setClock = timeService === "not-installed" ? INSTALL_TIME_SERVICE : SET_CLOCK;
+  const nowMs = clock.wallMs();
+  if (nowMs < RELEASED_AT_MS) {
+    const what = `the clock says ${new Date(nowMs).toISOString().slice(0, 16)}, before this program was written`;
+    return fail(EXIT.unreachable, what, setClock);
   }
   const dated = answer?.dated ?? null;
-  const is_left_alone = time_service === "not-synchronized" || time_service === "not-installed";
+  const isLeftAlone = timeService === "not-synchronized" || timeService === "not-installed";
   if (dated === null) {
-    if (is_left_alone) return warn("plausible, but no time service keeps it right", set_clock);
+    if (isLeftAlone) return warn("plausible, but no time service keeps it right", setClock);
     return skip("plausible; there is no answer of the service to compare it with");
   }
-  const skew_ms = dated.here_ms - dated.service_ms;
-  const what = `${describeSkew(Math.abs(skew_ms))} ${skew_ms > 0 ? "ahead of" : "behind"} the service's`;
-  if (Math.abs(skew_ms) > SKEW_FAILURE_MS) return fail(EXIT.unreachable, what, set_clock);
-  if (Math.abs(skew_ms) > SKEW_WARNING_MS) return warn(what, set_clock);
-  const near = `within ${Math.max(1, Math.ceil(Math.abs(skew_ms) / 1000))} s of the service's`;
-  if (is_left_alone) return warn(`${near}, but no time service keeps it so`, set_clock);
-  return ok(`${near}${time_service === "synchronized" ? ", and a time service keeps it so" : ""}`);
+  const skewMs = dated.hereMs - dated.serviceMs;
+  const what = `${describeSkew(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} the service's`;
+  if (Math.abs(skewMs) > SKEW_FAILURE_MS) return fail(EXIT.unreachable, what, setClock);
+  if (Math.abs(skewMs) > SKEW_WARNING_MS) return warn(what, setClock);
+  const near = `within ${Math.max(1, Math.ceil(Math.abs(skewMs) / 1000))} s of the service's`;
+  if (isLeftAlone) return warn(`${near}, but no time service keeps it so`, setClock);
+  return ok(`${near}${timeService === "synchronized" ? ", and a time service keeps it so" : ""}`);
 }
 
-function describeSkew(skew_ms: number): string {
-  if (skew_ms > 2 * DAY_MS) return `${Math.round(skew_ms / DAY_MS)} days`;
-  if (skew_ms > 2 * HOUR_MS) return `${Math.round(skew_ms / HOUR_MS)} hours`;
-  return `${Math.round(skew_ms / MINUTE_MS)} minutes`;
+function describeSkew(skewMs: number): string {
+  if (skewMs > 2 * DAY_MS) return `${Math.round(skewMs / DAY_MS)} days`;
+  if (skewMs > 2 * HOUR_MS) return `${Math.round(skewMs / HOUR_MS)} hours`;
+  return `${Math.round(skewMs / MINUTE_MS)} minutes`;
 }
 
 /** What the service answers for a key that was made for robots: listing, which this asks for, is all that is known to be denied. */

@@ -12,17 +12,24 @@ export async function askService<T>(
   credential: Credential,
   ask: (client: ServiceClient) => Promise<T>,
 ): Promise<T> {
-  const { ca_file, proxy, allow_insecure, connect_timeout_s, headers_timeout_s, request_timeout_s } = service;
-  const transport = createUndiciTransport({ ca_file, proxy, allow_insecure, environment, ...machine });
+  const {
+    ca_file: caFile,
+    proxy,
+    allow_insecure: allowInsecure,
+    connect_timeout_s: connectTimeoutS,
+    headers_timeout_s: headersTimeoutS,
+    request_timeout_s: requestTimeoutS,
+  } = service;
+  const transport = createUndiciTransport({ caFile, proxy, allow_insecure: allowInsecure, environment, ...machine });
   const client = createClient({
-    base_url: service.url,
+    baseUrl: service.url,
     transport,
     clock: machine.clock,
-    user_agent: `robot-policy-agent/${version}`,
+    userAgent: `robot-policy-agent/${version}`,
     timeouts: {
-      connect_ms: connect_timeout_s * 1000,
-      headers_ms: headers_timeout_s * 1000,
-      total_ms: request_timeout_s * 1000,
+      connectMs: connectTimeoutS * 1000,
+      headers_ms: headersTimeoutS * 1000,
+      total_ms: requestTimeoutS * 1000,
     },
     credential: async () => credential,
   });

@@ -44,7 +44,7 @@ export type Verdict =
       readonly what: string;
       readonly remedy: string;
       /** The kind of the failure. */
-      readonly exit_code: FailureCode;
+      readonly exitCode: FailureCode;
       /** It is the certificates to trust: `service.ca_file` is wanted, or another one. */
       readonly isAboutAuthority?: boolean;
     };
@@ -54,7 +54,7 @@ export type FailureCode = Exclude<ExitCode, typeof EXIT.ok | typeof EXIT.usage |
 export interface CheckResult {
   readonly id: CheckId;
   readonly verdict: Verdict;
-  readonly duration_ms: number;
+  readonly durationMs: number;
 }
 
 /** A verdict, and what later checks need of this one; null where they cannot go on. */
@@ -75,12 +75,12 @@ export function warn(what: string, remedy: string): Extract<Verdict, { status: "
   return { status: "warn", what, remedy };
 }
 
-export function fail(exit_code: FailureCode, what: string, remedy: string): Extract<Verdict, { status: "fail" }> {
-  return { status: "fail", what, remedy, exit_code };
+export function fail(exitCode: FailureCode, what: string, remedy: string): Extract<Verdict, { status: "fail" }> {
+  return { status: "fail", what, remedy, exitCode };
 }
 
 export interface Limit {
-  readonly limit_ms: number;
+  readonly limitMs: number;
   /** The verdict when the time is up. */
   readonly late: Verdict;
 }
@@ -101,15 +101,15 @@ export interface Examination {
 export function startExamination(clock: Clock, interrupt: AbortSignal): Examination {
   const results = new Map(CHECK_IDS.map((id) => [id, Promise.withResolvers<CheckResult>()]));
 
-  function conclude(id: CheckId, verdict: Verdict, duration_ms: number): void {
-    results.get(id)?.resolve({ id, verdict, duration_ms: Math.round(duration_ms) });
+  function conclude(id: CheckId, verdict: Verdict, durationMs: number): void {
+    results.get(id)?.resolve({ id, verdict, durationMs: Math.round(durationMs) });
   }
 
   return {
     async run(id, limit, check) {
-      const started_at_ms = clock.monotonic_ms();
+      const startedAtMs = clock.monotonicMs();
       const { verdict, value } = await within(limit, clock, interrupt, check);
-      conclude(id, verdict, clock.monotonic_ms() - started_at_ms);
+      conclude(id, verdict, clock.monotonicMs() - startedAtMs);
       return value;
     },
     skip: (id, why) => conclude(id, skip(why), 0),
@@ -123,7 +123,7 @@ export function startExamination(clock: Clock, interrupt: AbortSignal): Examinat
 
 /** A check that hangs (a name server, a network drive) is a result like any other. */
 async function within<T>(
-  { limit_ms, late }: Limit,
+  { limitMs, late }: Limit,
   clock: Clock,
   interrupt: AbortSignal,
   check: (signal: AbortSignal) => Promise<Examined<T>>,
@@ -132,7 +132,7 @@ async function within<T>(
   const limit = new AbortController();
   const signal = AbortSignal.any([interrupt, limit.signal]);
   const over = clock
-    .sleep(limit_ms, AbortSignal.any([interrupt, finished.signal]))
+    .sleep(limitMs, AbortSignal.any([interrupt, finished.signal]))
     .then(() => limit.abort(new Error("out of time")));
   try {
     return await Promise.race([check(signal), over.then(() => ({ verdict: late, value: null }))]);

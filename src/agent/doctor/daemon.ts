@@ -49,10 +49,10 @@ const ENVIRONMENT_LIMIT_BYTES = 1024 * 1024;
  * @returns null where no agent runs, or where this user may not see it.
  */
 export async function readEnvironment(files: Files, status: StatusDocument | null): Promise<Environment | null> {
-  const process_id = status?.daemon?.process_id;
-  if (!Number.isSafeInteger(process_id)) return null;
+  const processId = status?.daemon?.process_id;
+  if (!Number.isSafeInteger(processId)) return null;
   try {
-    const bytes = await readBounded(files, `/proc/${process_id}/environ`, ENVIRONMENT_LIMIT_BYTES);
+    const bytes = await readBounded(files, `/proc/${processId}/environ`, ENVIRONMENT_LIMIT_BYTES);
     return bytes === "too-large" ? null : parseEnvironment(Buffer.from(bytes).toString("utf8"));
   } catch {
     // Another user's, or it just ended.
@@ -111,10 +111,10 @@ function judgeStatus(status: StatusDocument): Verdict {
     return warn(dispute.message, "see which robots there are at the service");
   if (problem === null && (status.healthy || status.state !== "registered")) return ok(status.summary);
   const { fix } = problem ?? { fix: "correct the edit: robot-policy-agent check" };
-  const exit_code = failureOf(status);
+  const exitCode = failureOf(status);
   // Whether it still is unreachable the network checks know better: the agent waits up to five minutes before it looks again.
-  if (exit_code === EXIT.unreachable) return warn(status.summary, "robot-policy-agent --setup tries again at once");
-  return fail(exit_code, status.summary, fix);
+  if (exitCode === EXIT.unreachable) return warn(status.summary, "robot-policy-agent --setup tries again at once");
+  return fail(exitCode, status.summary, fix);
 }
 
 function failureOf(status: StatusDocument): FailureCode {

@@ -45,10 +45,10 @@ const LEAST_LIMIT_MS = 1000;
  */
 export async function* diagnose(context: CommandContext, folders: Folders): AsyncGenerator<CheckResult, void> {
   const { clock } = context.machine;
-  const started_at_ms = clock.monotonic_ms();
+  const startedAtMs = clock.monotonicMs();
   const examination = startExamination(clock, context.signal);
   const vantage = await takeVantage(context, folders);
-  const work = examine({ examination, context, folders, vantage, started_at_ms });
+  const work = examine({ examination, context, folders, vantage, startedAtMs });
   yield* resultsOf(CHECK_IDS, examination, work);
 }
 
@@ -78,9 +78,9 @@ export async function* diagnoseService(
   const { clock } = context.machine;
   const examination = startExamination(clock, context.signal);
   const vantage = await takeVantage(context, folders);
-  const started_at_ms = clock.monotonic_ms();
+  const startedAtMs = clock.monotonicMs();
   const shell = context.environment;
-  const ward: Ward = { examination, context, folders, vantage, started_at_ms, status: null, shell };
+  const ward: Ward = { examination, context, folders, vantage, startedAtMs, status: null, shell };
   const work = examineService(ward, configuration, Promise.resolve(null));
   yield* resultsOf(SERVICE_CHECK_IDS, examination, work);
 }
@@ -100,7 +100,7 @@ interface Arrival {
   readonly context: CommandContext;
   readonly folders: Folders;
   readonly vantage: Vantage;
-  readonly started_at_ms: number;
+  readonly startedAtMs: number;
 }
 
 /** From here on `context` has the agent's environment, as far as that can be seen. */
@@ -112,11 +112,11 @@ interface Ward extends Arrival {
 }
 
 /** The time that is left for a check of this machine, from now on. */
-function local({ context, started_at_ms }: Arrival): Limit {
-  const left_ms = started_at_ms + LOCAL_LIMIT_MS - context.machine.clock.monotonic_ms();
-  const limit_ms = Math.max(LEAST_LIMIT_MS, left_ms);
-  const what = `no result within ${Math.ceil(limit_ms / 1000)} s`;
-  return { limit_ms, late: fail(EXIT.failed, what, "look for a disk or network drive that hangs: dmesg") };
+function local({ context, startedAtMs }: Arrival): Limit {
+  const leftMs = startedAtMs + LOCAL_LIMIT_MS - context.machine.clock.monotonicMs();
+  const limitMs = Math.max(LEAST_LIMIT_MS, leftMs);
+  const what = `no result within ${Math.ceil(limitMs / 1000)} s`;
+  return { limitMs, late: fail(EXIT.failed, what, "look for a disk or network drive that hangs: dmesg") };
 }
 
 /** The running agent is asked first: it has met what a look from outside can only guess at. */
@@ -212,7 +212,7 @@ async function examineService(
 /** Goes the way to the service up to the point where something can be sent. @returns false when it ends before, the rest skipped. */
 async function reach(ward: Ward, { service }: AgentConfiguration): Promise<boolean> {
   const { examination, context, shell } = ward;
-  const limit_ms = service.connect_timeout_s * 1000;
+  const limitMs = service.connect_timeout_s * 1000;
   const url = new URL(service.url);
   const choose = (environment: Environment) => chooseProxy({ ...service, environment }, url);
   const choice = choose(context.environment);
@@ -227,13 +227,13 @@ async function reach(ward: Ward, { service }: AgentConfiguration): Promise<boole
   }
   const through: readonly CheckId[] = proxy === null ? [] : ["proxy"];
   const hop = firstHop(url, proxy);
-  const addresses = await examination.run("dns", dnsLimit(hop, limit_ms), () => checkDns(hop));
+  const addresses = await examination.run("dns", dnsLimit(hop, limitMs), () => checkDns(hop));
   if (addresses === null) return ended(examination, ["tcp", ...through, "tls", "service"], "dns");
-  const address = await examination.run("tcp", tcpLimit(hop, limit_ms), (signal) => checkTcp(hop, addresses, signal));
+  const address = await examination.run("tcp", tcpLimit(hop, limitMs), (signal) => checkTcp(hop, addresses, signal));
   if (address === null) return ended(examination, [...through, "tls", "service"], "tcp");
 
-  const way: Way = { url, proxy, ca_file: service.ca_file };
-  return url.protocol === "https:" ? reachSecurely(ward, way, limit_ms) : reachPlainly(ward, way);
+  const way: Way = { url, proxy, caFile: service.ca_file };
+  return url.protocol === "https:" ? reachSecurely(ward, way, limitMs) : reachPlainly(ward, way);
 }
 
 async function reachPlainly(ward: Ward, { url, proxy }: Way): Promise<boolean> {
@@ -245,11 +245,11 @@ async function reachPlainly(ward: Ward, { url, proxy }: Way): Promise<boolean> {
   return true;
 }
 
-async function reachSecurely(ward: Ward, way: Way, limit_ms: number): Promise<boolean> {
+async function reachSecurely(ward: Ward, way: Way, limitMs: number): Promise<boolean> {
   const { examination, context } = ward;
   const { files, clock } = context.machine;
   const { proxy } = way;
-  const limit = travelLimit(way, limit_ms);
+  const limit = travelLimit(way, limitMs);
   let trip: Trip | null = null;
   if (proxy !== null) {
     // What is behind a proxy shows only in one go.

@@ -34,8 +34,8 @@ export async function checkConfiguration(
   const hostname = machine.identity.hostname();
   const name = checkName(configuration, { hostname, machine: await machine.identity.machine() });
   const all = name === null ? findings : [...findings, locate(document, name)];
-  const { ca_file } = configuration.service;
-  const denied = await judgeAccess([folders.config_path, ...(ca_file === null ? [] : [ca_file])], machine, vantage);
+  const { ca_file: caFile } = configuration.service;
+  const denied = await judgeAccess([folders.config_path, ...(caFile === null ? [] : [caFile])], machine, vantage);
   return { verdict: denied ?? judgeFindings(all, folders.config_path), value: configuration };
 }
 
@@ -76,17 +76,17 @@ function judgeFindings(findings: readonly LocatedFinding[], fine: string): Verdi
 }
 
 /** Whose permissions can be judged here. */
-export function judgeUser({ standing, agent_name }: Vantage, user_id: number): Verdict {
+export function judgeUser({ standing, agent_name: agentName }: Vantage, userId: number): Verdict {
   switch (standing) {
     case "own":
-      return ok(`${agent_name}, as the agent`);
+      return ok(`${agentName}, as the agent`);
     case "root":
-      return ok(`root, who asks in the name of ${agent_name}, as which the agent runs`);
+      return ok(`root, who asks in the name of ${agentName}, as which the agent runs`);
     case "before":
-      return skip(`user ${user_id}; there is no user ${agent_name} yet, as which the agent will run`);
+      return skip(`user ${userId}; there is no user ${agentName} yet, as which the agent will run`);
     case "stranger":
       return warn(
-        `user ${user_id}, but the agent runs as ${agent_name}: not everything can be seen from here`,
+        `user ${userId}, but the agent runs as ${agentName}: not everything can be seen from here`,
         "sudo robot-policy-agent doctor",
       );
   }
@@ -102,12 +102,12 @@ export async function checkFiles(
   const resolved = configurationFiles(configuration, manifest);
   if (resolved.kind === "finding") return fail(EXIT.invalid, resolved.finding.message, ALL_FINDINGS);
   const paths = resolved.files.map(({ path }) => path);
-  const { judge, standing, agent_name } = vantage;
+  const { judge, standing, agent_name: agentName } = vantage;
   const accesses = judge === null ? new Map() : await explainAccess(context.machine.files, judge, paths);
-  const limit_bytes = configuration.watch.file_limit_bytes;
+  const limitBytes = configuration.watch.file_limit_bytes;
   const looks = await Promise.all(
     paths.map(
-      async (path) => explainDenial(path, accesses.get(path), vantage) ?? examineFile(context, path, limit_bytes),
+      async (path) => explainDenial(path, accesses.get(path), vantage) ?? examineFile(context, path, limitBytes),
     ),
   );
   const hidden = looks.filter((look) => look === "hidden");
@@ -118,7 +118,7 @@ export async function checkFiles(
   if (hidden.length > 0 && standing === "stranger") {
     return skip(`${hidden.length} of ${paths.length} cannot be seen as user ${context.user_id}; the agent perhaps can`);
   }
-  const reader = judge === null || standing === "before" ? `user ${context.user_id}` : agent_name;
+  const reader = judge === null || standing === "before" ? `user ${context.user_id}` : agentName;
   return ok(`${paths.length} of ${paths.length} can be read by ${reader}`);
 }
 
@@ -126,10 +126,10 @@ export async function checkFiles(
 async function examineFile(
   { machine: { files } }: CommandContext,
   path: string,
-  limit_bytes: number,
+  limitBytes: number,
 ): Promise<Denial | "hidden" | null> {
   try {
-    const trouble = unsuitable(path, await files.stat(path), limit_bytes);
+    const trouble = unsuitable(path, await files.stat(path), limitBytes);
     if (trouble !== undefined) return split(trouble.message);
     await (await files.openForReading(path)).close();
     return null;

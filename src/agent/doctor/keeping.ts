@@ -29,20 +29,20 @@ const PROBE_NAME = ".doctor-probe";
 /** What is left of an earlier registration: readable, ours, of this machine and under this name. */
 export async function checkState(
   { machine }: CommandContext,
-  { state_directory }: Folders,
+  { state_directory: stateDirectory }: Folders,
   configuration: AgentConfiguration | null,
   { standing }: Vantage,
 ): Promise<Examined<Registration>> {
-  const state = await openState(machine, state_directory, false);
+  const state = await openState(machine, stateDirectory, false);
   if (state.kind === "problem") {
     if (standing === "stranger" && state.problem.code === "state-unreadable")
-      return { verdict: skip(`this user may not look into ${state_directory}`), value: null };
+      return { verdict: skip(`this user may not look into ${stateDirectory}`), value: null };
     const { what, where, fix } = state.problem;
     return { verdict: fail(EXIT.failed, where === undefined ? what : `${what} (${where})`, fix), value: null };
   }
-  const { registration, set_aside } = state;
-  if (set_aside !== null) {
-    const what = `${set_aside} is damaged, and nothing in it is believed`;
+  const { registration, setAside } = state;
+  if (setAside !== null) {
+    const what = `${setAside} is damaged, and nothing in it is believed`;
     return { verdict: warn(what, "nothing: the agent puts it aside and registers again"), value: null };
   }
   if (registration === null) return { verdict: ok("nothing is registered yet"), value: null };
@@ -61,43 +61,43 @@ function judgeRegistration(
   machine: string | null,
   configuration: AgentConfiguration | null,
 ): Verdict {
-  const registered_as = registration.request.name;
+  const registeredAs = registration.request.name;
   if (isOtherMachine(registration, machine)) {
-    const what = `made on another machine, as ${registered_as}: a copied image, or a new main board`;
+    const what = `made on another machine, as ${registeredAs}: a copied image, or a new main board`;
     return fail(EXIT.conflict, what, OTHER_MACHINE_FIX);
   }
-  const name = configuration === null ? registered_as : robotName(configuration, { hostname, machine });
-  if (name !== registered_as) {
-    const what = `registered as ${registered_as}, but robot.name is now ${name}`;
+  const name = configuration === null ? registeredAs : robotName(configuration, { hostname, machine });
+  if (name !== registeredAs) {
+    const what = `registered as ${registeredAs}, but robot.name is now ${name}`;
     return fail(EXIT.conflict, what, OTHER_NAME_FIX);
   }
-  return ok(`registered as ${registered_as} since ${registration.registered_at}, on this machine`);
+  return ok(`registered as ${registeredAs} since ${registration.registered_at}, on this machine`);
 }
 
 /**
  * The state folder can be written, and has room.
  *
- * @param state_problem why the running agent could not: what is full or closed for it may be open for root.
+ * @param stateProblem why the running agent could not: what is full or closed for it may be open for root.
  */
 export async function checkDisk(
-  { machine, process_id }: CommandContext,
-  { state_directory }: Folders,
+  { machine, process_id: processId }: CommandContext,
+  { state_directory: stateDirectory }: Folders,
   { standing }: Vantage,
-  state_problem: string | null,
+  stateProblem: string | null,
 ): Promise<Verdict> {
   const { files } = machine;
   try {
-    await files.stat(state_directory);
+    await files.stat(stateDirectory);
   } catch (error) {
     if (standing === "stranger" && errorCode(error) === "EACCES")
-      return skip(`this user may not look at ${state_directory}`);
+      return skip(`this user may not look at ${stateDirectory}`);
     if (errorCode(error) !== "ENOENT") throw error;
-    const verdict = await checkAncestor(state_directory, dirname(state_directory));
+    const verdict = await checkAncestor(stateDirectory, dirname(stateDirectory));
     return standing === "before" && verdict.status === "fail"
-      ? skip(`${state_directory} is not there yet; root makes it with the agent's user`)
+      ? skip(`${stateDirectory} is not there yet; root makes it with the agent's user`)
       : verdict;
   }
-  const path = join(state_directory, `${PROBE_NAME}-${process_id}`);
+  const path = join(stateDirectory, `${PROBE_NAME}-${processId}`);
   try {
     const file = await files.createExclusive(path, 0o600);
     try {
@@ -108,18 +108,18 @@ export async function checkDisk(
     }
   } catch (error) {
     if (standing === "stranger" && errorCode(error) === "EACCES")
-      return skip(`this user may not write to ${state_directory}, which is as it should be`);
-    return unwritable(state_directory, error);
+      return skip(`this user may not write to ${stateDirectory}, which is as it should be`);
+    return unwritable(stateDirectory, error);
   } finally {
     await removeIfPresent(files, path).catch(() => {});
   }
-  if (state_problem !== null)
+  if (stateProblem !== null)
     return fail(
       EXIT.failed,
-      `the agent failed where this user does not: ${state_problem}`,
-      `look at the disk: df -h ${state_directory}; df -i ${state_directory}`,
+      `the agent failed where this user does not: ${stateProblem}`,
+      `look at the disk: df -h ${stateDirectory}; df -i ${stateDirectory}`,
     );
-  return judgeRoom(state_directory, await statfs(state_directory), await findWornDisk(files));
+  return judgeRoom(stateDirectory, await statfs(stateDirectory), await findWornDisk(files));
 }
 
 /** @param worn name of a disk that says that it is at its end. */
@@ -128,9 +128,9 @@ export function judgeRoom(
   { bavail, bsize, files, ffree }: Pick<StatsFs, "bavail" | "bsize" | "files" | "ffree">,
   worn: string | null,
 ): Verdict {
-  const free_bytes = bavail * bsize;
-  const room = `${directory} can be written; ${Math.floor(free_bytes / 1024 ** 2)} MiB are free`;
-  if (free_bytes < LITTLE_SPACE_BYTES) return warn(room, `make room: df -h ${directory}`);
+  const freeBytes = bavail * bsize;
+  const room = `${directory} can be written; ${Math.floor(freeBytes / 1024 ** 2)} MiB are free`;
+  if (freeBytes < LITTLE_SPACE_BYTES) return warn(room, `make room: df -h ${directory}`);
   // Some filesystems count none (btrfs).
   if (files > 0 && ffree < FEW_INODES)
     return warn(`${room}, but only ${ffree} inodes`, `remove small files: df -i ${directory}`);

@@ -22,9 +22,9 @@ export function firstHop(url: URL, proxy: Proxy | null): Hop {
 /** More addresses of one host are not tried. */
 const ADDRESS_LIMIT = 8;
 
-export function dnsLimit({ host }: Hop, limit_ms: number): Limit {
-  const what = `no name server answers for ${host} within ${limit_ms / 1000} s`;
-  return { limit_ms, late: fail(EXIT.unreachable, what, "check the network and the name servers: resolvectl status") };
+export function dnsLimit({ host }: Hop, limitMs: number): Limit {
+  const what = `no name server answers for ${host} within ${limitMs / 1000} s`;
+  return { limitMs, late: fail(EXIT.unreachable, what, "check the network and the name servers: resolvectl status") };
 }
 
 /** The name has addresses, by the same way as every other program of this machine finds them. */
@@ -45,9 +45,9 @@ export async function checkDns({ host }: Hop): Promise<Examined<readonly string[
   }
 }
 
-export function tcpLimit({ host, port }: Hop, limit_ms: number): Limit {
-  const what = `${host} port ${port} does not answer within ${limit_ms / 1000} s`;
-  return { limit_ms, late: fail(EXIT.unreachable, what, `a firewall may drop it: allow TCP to ${host} port ${port}`) };
+export function tcpLimit({ host, port }: Hop, limitMs: number): Limit {
+  const what = `${host} port ${port} does not answer within ${limitMs / 1000} s`;
+  return { limitMs, late: fail(EXIT.unreachable, what, `a firewall may drop it: allow TCP to ${host} port ${port}`) };
 }
 
 /** One of the addresses accepts connections. All are tried at once: a robot with broken IPv6 still has IPv4. */

@@ -16,7 +16,7 @@ const UNTOLD = skip("the service does not tell its regions");
 
 /** Nothing depends on this answer: without it there is nothing to say. */
 export function regionLimit({ service }: AgentConfiguration): Limit {
-  return { limit_ms: service.request_timeout_s * 1000, late: UNTOLD };
+  return { limitMs: service.request_timeout_s * 1000, late: UNTOLD };
 }
 
 /** The service has an endpoint in the robot's region, so that a model can serve it there. */

@@ -7,9 +7,9 @@ const ASK_LIMIT_MS = 4000;
 
 export async function askTimeService(runProgram: RunProgram): Promise<TimeService> {
   const result = await runProgram(["timedatectl", "show", "--property=NTPSynchronized", "--property=CanNTP"], {
-    limit_ms: ASK_LIMIT_MS,
+    limitMs: ASK_LIMIT_MS,
   });
-  if (result.kind !== "ended" || result.exit_code !== 0) return "unknown";
+  if (result.kind !== "ended" || result.exitCode !== 0) return "unknown";
   return readTimeService(result.stdout);
 }
 

@@ -21,7 +21,7 @@ import { fail, ok, warn } from "./check.ts";
 export interface Way {
   readonly url: URL;
   readonly proxy: Proxy | null;
-  readonly ca_file: string | null;
+  readonly caFile: string | null;
 }
 
 /** What became of going it. */
@@ -42,9 +42,9 @@ const NAME_LIMIT = 100;
 export async function travel(way: Way, files: Files, signal: AbortSignal): Promise<Trip> {
   const extra = await readAuthorities(way, files);
   if (!Array.isArray(extra)) return { kind: "stopped", error: extra };
-  const attempt = async (with_system: boolean): Promise<Trip> => {
+  const attempt = async (withSystem: boolean): Promise<Trip> => {
     try {
-      const route = { url: way.url, proxy: way.proxy, certificates: trustedCertificates(extra, with_system) };
+      const route = { url: way.url, proxy: way.proxy, certificates: trustedCertificates(extra, withSystem) };
       return { kind: "arrived", socket: await openConnection(route, signal) };
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -55,17 +55,17 @@ export async function travel(way: Way, files: Files, signal: AbortSignal): Promi
   return trip.kind === "stopped" && isUnknownIssuer(trip.error.code) ? attempt(true) : trip;
 }
 
-async function readAuthorities({ ca_file }: Way, files: Files): Promise<string[] | TransportError> {
-  if (ca_file === null) return [];
-  const read = await readCaFile(files, ca_file);
+async function readAuthorities({ caFile }: Way, files: Files): Promise<string[] | TransportError> {
+  if (caFile === null) return [];
+  const read = await readCaFile(files, caFile);
   return read.kind === "certificates" ? [...read.certificates] : new TransportError("tls", read.code, read.what);
 }
 
-export function travelLimit({ url, proxy }: Way, limit_ms: number): Limit {
+export function travelLimit({ url, proxy }: Way, limitMs: number): Limit {
   const through = proxy === null ? "" : ` through proxy ${proxy.url.host}`;
-  const what = `no connection to ${url.host}${through} within ${limit_ms / 1000} s`;
+  const what = `no connection to ${url.host}${through} within ${limitMs / 1000} s`;
   return {
-    limit_ms,
+    limitMs,
     late: fail(EXIT.unreachable, what, "something on the way swallows the answer: check firewall and proxy"),
   };
 }
@@ -97,7 +97,7 @@ function judgeCertificate(socket: Socket, clock: Clock): Verdict {
   if (!(socket instanceof TLSSocket)) return ok("not used");
   const certificate = socket.getPeerX509Certificate();
   if (certificate === undefined) return ok(socket.getProtocol() ?? "TLS");
-  const days = Math.floor((Date.parse(certificate.validTo) - clock.wall_ms()) / DAY_MS);
+  const days = Math.floor((Date.parse(certificate.validTo) - clock.wallMs()) / DAY_MS);
   const what = `${socket.getProtocol()}, issued by ${issuerOf(certificate)}, valid until ${day(certificate.validTo)}`;
   return days < SHORT_VALIDITY_DAYS ? warn(`${what}: ${days} days left`, "have the service renew it") : ok(what);
 }
@@ -113,7 +113,7 @@ function explainRefusal(
   if (isOwnMistake(error)) return { ...no(error.message, "correct service.ca_file"), isAboutAuthority: true };
   if (certificate !== null && looksLikeClock(error.code)) {
     const { validFrom, validTo } = certificate;
-    const now = day(clock.wall_ms());
+    const now = day(clock.wallMs());
     const what = `the certificate is valid from ${day(validFrom)} to ${day(validTo)}, and the clock of this machine says ${now}`;
     return no(
       what,
@@ -122,12 +122,10 @@ function explainRefusal(
   }
   if (certificate !== null && isUnknownIssuer(error.code)) {
     const what = `the certificate comes from ${issuerOf(certificate)}, which this machine does not trust`;
-    const name_it = "put that authority's certificate (PEM) into a file and name it as service.ca_file";
+    const nameIt = "put that authority's certificate (PEM) into a file and name it as service.ca_file";
     // X509_STORE_CTX_get_error(3): the service sent its own certificate and nothing above it.
-    const is_alone = error.code === "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
-    const remedy = is_alone
-      ? `${name_it}; or have the service send its whole chain, if it is an intermediate`
-      : name_it;
+    const isAlone = error.code === "UNABLE_TO_VERIFY_LEAF_SIGNATURE";
+    const remedy = isAlone ? `${nameIt}; or have the service send its whole chain, if it is an intermediate` : nameIt;
     return { ...no(what, remedy), isAboutAuthority: true };
   }
   if (certificate !== null && error.code === "ERR_TLS_CERT_ALTNAME_INVALID") {
@@ -170,8 +168,8 @@ async function lookAtCertificate({ url, proxy }: Way, signal: AbortSignal): Prom
 
 /** What a stranger wrote into a certificate, fit for a terminal. */
 function issuerOf({ issuer }: X509Certificate): string {
-  const common_name = /^CN=(.+)$/m.exec(issuer)?.[1];
-  return printable(common_name ?? issuer, NAME_LIMIT);
+  const commonName = /^CN=(.+)$/m.exec(issuer)?.[1];
+  return printable(commonName ?? issuer, NAME_LIMIT);
 }
 
 function namesOf({ subjectAltName, subject }: X509Certificate): string {

@@ -38,8 +38,12 @@ export function howToStart(found: FoundUnit, facts: UnitFacts): string {
 }
 
 /** @returns null for a unit that systemd can work with. */
-function judgeLoaded({ load_state, unit_file_state, needs_reload }: ServiceUnit): Verdict | null {
-  switch (load_state) {
+function judgeLoaded({
+  load_state: loadState,
+  unit_file_state: unitFileState,
+  needsReload,
+}: ServiceUnit): Verdict | null {
+  switch (loadState) {
     case "loaded":
       break;
     case "not-found":
@@ -48,15 +52,15 @@ function judgeLoaded({ load_state, unit_file_state, needs_reload }: ServiceUnit)
         "robot-policy-agent install, or its package",
       );
     case "masked":
-      return fail(EXIT.failed, "the unit is masked, so that it cannot start", unmasking(unit_file_state));
+      return fail(EXIT.failed, "the unit is masked, so that it cannot start", unmasking(unitFileState));
     default:
       return fail(
         EXIT.failed,
-        `systemd cannot use the unit (${load_state})`,
+        `systemd cannot use the unit (${loadState})`,
         `systemd-analyze verify ${SERVICE_NAME}.service`,
       );
   }
-  return needs_reload
+  return needsReload
     ? warn(
         "the unit or a drop-in was edited, and systemd has not read it yet",
         `systemctl daemon-reload && systemctl restart ${SERVICE_NAME}`,
@@ -65,39 +69,39 @@ function judgeLoaded({ load_state, unit_file_state, needs_reload }: ServiceUnit)
 }
 
 function judgeActive(unit: ServiceUnit, { hasConfiguration }: UnitFacts): Verdict {
-  const { active_state, sub_state, restarts, unit_file_state } = unit;
-  const is_enabled = unit_file_state !== "disabled";
-  switch (active_state) {
+  const { active_state: activeState, sub_state: subState, restarts, unit_file_state: unitFileState } = unit;
+  const isEnabled = unitFileState !== "disabled";
+  switch (activeState) {
     case "failed":
       return fail(EXIT.failed, `it ended and stays down: ${describeEnd(unit)}`, LOG);
     case "activating":
     case "deactivating":
-      if (sub_state.startsWith("auto-restart"))
+      if (subState.startsWith("auto-restart"))
         return fail(EXIT.failed, `it ends and is started again${soFar(restarts)}: ${describeEnd(unit)}`, LOG);
-      return warn(`it is ${active_state}`, "look again in a moment");
+      return warn(`it is ${activeState}`, "look again in a moment");
     case "inactive":
-      if (unit.condition_failed)
+      if (unit.conditionFailed)
         return warn(
           "it was not started: the configuration was not there when that was tried",
           `${hasConfiguration ? "it is there now" : "write it with robot-policy-agent init, then"}: systemctl start ${SERVICE_NAME}`,
         );
       return warn(
-        `it is not running${is_enabled ? "" : ", and not started with the robot"}`,
-        `systemctl ${is_enabled ? "start" : "enable --now"} ${SERVICE_NAME}`,
+        `it is not running${isEnabled ? "" : ", and not started with the robot"}`,
+        `systemctl ${isEnabled ? "start" : "enable --now"} ${SERVICE_NAME}`,
       );
   }
-  if (!is_enabled)
+  if (!isEnabled)
     return warn("it runs, and does not after the next boot: it is disabled", `systemctl enable ${SERVICE_NAME}`);
   if (restarts > 0)
     return warn(
       `it runs, after systemd had to start it again ${times(restarts)}`,
       `see why: journalctl -u ${SERVICE_NAME} -b | grep -i -e watchdog -e 'main process'`,
     );
-  return ok(`${unit_file_state === "" ? "" : `${unit_file_state} and `}running${describeDropIns(unit)}`);
+  return ok(`${unitFileState === "" ? "" : `${unitFileState} and `}running${describeDropIns(unit)}`);
 }
 
 /** systemd.exec(5), `$SERVICE_RESULT`. */
-function describeEnd({ result, exit_status }: ServiceUnit): string {
+function describeEnd({ result, exitStatus }: ServiceUnit): string {
   switch (result) {
     case "watchdog":
       return "it hung, and the watchdog ended it";
@@ -108,10 +112,10 @@ function describeEnd({ result, exit_status }: ServiceUnit): string {
     case "start-limit-hit":
       return "it was started too often";
     case "exit-code":
-      return describeExit(exit_status);
+      return describeExit(exitStatus);
     case "signal":
     case "core-dump":
-      return `killed by signal ${exit_status}`;
+      return `killed by signal ${exitStatus}`;
     case "resources":
       return "systemd could not prepare it (a folder, a credential, a limit)";
     default:
@@ -133,13 +137,13 @@ const BEFORE_THE_PROGRAM: ReadonlyMap<string, string> = new Map([
   ["243", "its credentials cannot be loaded"],
 ]);
 
-function describeExit(exit_status: string): string {
-  const why = BEFORE_THE_PROGRAM.get(exit_status);
-  return why === undefined ? `exit code ${exit_status}` : `systemd could not start it: ${why} (${exit_status})`;
+function describeExit(exitStatus: string): string {
+  const why = BEFORE_THE_PROGRAM.get(exitStatus);
+  return why === undefined ? `exit code ${exitStatus}` : `systemd could not start it: ${why} (${exitStatus})`;
 }
 
-function unmasking(unit_file_state: string): string {
-  return `systemctl unmask ${unit_file_state === "masked-runtime" ? "--runtime " : ""}${SERVICE_NAME}`;
+function unmasking(unitFileState: string): string {
+  return `systemctl unmask ${unitFileState === "masked-runtime" ? "--runtime " : ""}${SERVICE_NAME}`;
 }
 
 function soFar(restarts: number): string {
@@ -147,8 +151,8 @@ function soFar(restarts: number): string {
 }
 
 /** Those of persons: what lies elsewhere came with the program. */
-function describeDropIns({ drop_in_paths }: ServiceUnit): string {
-  const edits = drop_in_paths.filter((path) => path.startsWith("/etc/") || path.startsWith("/run/"));
+function describeDropIns({ dropInPaths }: ServiceUnit): string {
+  const edits = dropInPaths.filter((path) => path.startsWith("/etc/") || path.startsWith("/run/"));
   return edits.length === 0 ? "" : `, changed by ${edits.join(", ")}`;
 }
 

@@ -33,7 +33,7 @@ export async function checkInotify(
 ): Promise<Verdict> {
   const { directories } = await planWatches(machine.files, watchedPaths(folders, configuration, manifest));
   const limits = await describeLimits(machine);
-  const silent = [...directories].find(([, { reports_changes }]) => !reports_changes);
+  const silent = [...directories].find(([, { reports_changes: reportsChanges }]) => !reportsChanges);
   if (silent !== undefined) {
     const what = `${silent[0]} is on a filesystem that reports no changes; the agent polls instead`;
     return warn(what, "nothing, or move the files to a local disk; changes are seen within watch.poll_s");

@@ -30,14 +30,14 @@ function configurationProblem(answer: { region?: string; ca_file?: string }, loc
 }
 
 export async function typeProblem(answer: string): Promise<string | null> {
-  const text = manifestText({ robot_type_id: answer, display_name: null, files: [] }, "");
+  const text = manifestText({ robotTypeId: answer, displayName: null, files: [] }, "");
   const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
   return findings.find(({ severity }) => severity === "error")?.message ?? null;
 }
 
 export async function fileProblem(answer: string): Promise<string | null> {
   const files = [{ label: null, path: absolute(answer) }];
-  const text = manifestText({ robot_type_id: null, display_name: null, files }, "");
+  const text = manifestText({ robotTypeId: null, displayName: null, files }, "");
   const { findings } = await readManifest(Buffer.from(text), READY_CATALOG);
   return findings.find(({ severity, id }) => severity === "error" && id !== "placeholder")?.message ?? null;
 }

@@ -24,7 +24,7 @@ const REMARK_COLUMN = 32;
  * @param hint the second line: where the file belongs and what to do with it.
  */
 export function configurationText(answers: ConfigurationAnswers, hint: string): string {
-  const { url, region, key_file, ca_file, name, site, labels } = answers;
+  const { url, region, key_file: keyFile, ca_file: caFile, name, site, labels } = answers;
   return `# Configuration of robot-policy-agent: how to reach the service, and who this robot is.
 # ${hint}
 # Lines that start with # are switched off; those below show the defaults.
@@ -35,10 +35,10 @@ service:
 
   # File that holds the API key, and nothing else: chmod 600, owned by the agent's user.
   # Not needed where systemd hands the key over (LoadCredential=api-key:...). Never write the key itself into this file.
-  key_file: ${yamlText(key_file)}
+  key_file: ${yamlText(keyFile)}
 
   # Certificate of your own CA (PEM), if the service has one that the system does not know.
-  ${ca_file === null ? "# ca_file: /etc/ssl/certs/factory-ca.pem" : `ca_file: ${yamlText(ca_file)}`}
+  ${caFile === null ? "# ca_file: /etc/ssl/certs/factory-ca.pem" : `ca_file: ${yamlText(caFile)}`}
 
   # Proxy, or "none" for no proxy. Without this line HTTPS_PROXY and NO_PROXY of the agent count, not of your shell.
   # proxy: http://proxy.factory.example:3128
@@ -46,9 +46,9 @@ service:
   # Plain http to other machines: the API key then crosses the network unencrypted.
   # allow_insecure: false
 
-  # connect_timeout_s: ${DEFAULTS.connect_timeout_s}
-  # headers_timeout_s: ${DEFAULTS.headers_timeout_s}
-  # request_timeout_s: ${DEFAULTS.request_timeout_s}
+  # connect_timeout_s: ${DEFAULTS.connectTimeoutS}
+  # headers_timeout_s: ${DEFAULTS.headersTimeoutS}
+  # request_timeout_s: ${DEFAULTS.requestTimeoutS}
 
 robot:
   # Unique and stable. {hostname} and {machine_id} are filled in, so that one image serves many robots.
@@ -70,10 +70,10 @@ ${labelLines(labels)}
 # manifest: /etc/robot-policy-agent/robot-manifest.yaml
 
 # watch:
-${switchedOff("settle_ms", DEFAULTS.settle_ms, "how long files must hold still before they count")}
-${switchedOff("resync_s", DEFAULTS.resync_s, "how often everything is looked at, events or not")}
-${switchedOff("poll_s", DEFAULTS.poll_s, "how often, where the system reports no changes (network drives)")}
-${switchedOff("file_limit_bytes", DEFAULTS.file_limit_bytes, "larger configuration files are refused")}
+${switchedOff("settle_ms", DEFAULTS.settleMs, "how long files must hold still before they count")}
+${switchedOff("resync_s", DEFAULTS.resyncS, "how often everything is looked at, events or not")}
+${switchedOff("poll_s", DEFAULTS.pollS, "how often, where the system reports no changes (network drives)")}
+${switchedOff("file_limit_bytes", DEFAULTS.fileLimitBytes, "larger configuration files are refused")}
 
 # log:
 ${switchedOff("level", DEFAULTS.level, LOG_LEVELS.join(", ").replace(/, (\w+)$/, " or $1"))}

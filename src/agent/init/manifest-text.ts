@@ -3,8 +3,8 @@ import { yamlText } from "./yaml-text.ts";
 
 /** What `init` knows of a robot; null where nobody has said it yet. */
 export interface ManifestAnswers {
-  readonly robot_type_id: string | null;
-  readonly display_name: string | null;
+  readonly robotTypeId: string | null;
+  readonly displayName: string | null;
   /** In digest order. */
   readonly files: readonly { readonly label: string | null; readonly path: string }[];
 }
@@ -17,15 +17,15 @@ const TYPE_PLACEHOLDER = "<id from: robot-policy-agent catalog>";
  *
  * @param hint the second line: where the file belongs and what to do with it.
  */
-export function manifestText({ robot_type_id, display_name, files }: ManifestAnswers, hint: string): string {
+export function manifestText({ robotTypeId, displayName, files }: ManifestAnswers, hint: string): string {
   return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
 # ${hint}
 
 # The type's id in the service's catalog. All of them: robot-policy-agent catalog
-robot_type_id: ${yamlText(robot_type_id ?? TYPE_PLACEHOLDER)}
+robot_type_id: ${yamlText(robotTypeId ?? TYPE_PLACEHOLDER)}
 
 # For people only.
-${display_name === null ? "# display_name: Packing cell, two YAM arms" : `display_name: ${yamlText(display_name)}`}
+${displayName === null ? "# display_name: Packing cell, two YAM arms" : `display_name: ${yamlText(displayName)}`}
 
 ${statusText(files)}
 
@@ -46,8 +46,8 @@ export interface ExtendedAnswers extends Pick<ManifestAnswers, "files"> {
 
 /** A manifest that starts from a catalog type. What only the person at the robot can know is a placeholder. */
 export function extendedManifestText({ base, files }: ExtendedAnswers, hint: string): string {
-  const { robot_type_id, display_name, groups, cameras } = base;
-  const short = robot_type_id.split(".").slice(1, -1).join("-");
+  const { robot_type_id: robotTypeId, display_name: displayName, groups, cameras } = base;
+  const short = robotTypeId.split(".").slice(1, -1).join("-");
   const unlimited = groups.filter(({ kind, limits }) => kind === "arm" && limits === undefined).filter(needsLimits);
   return `# Robot manifest: what type of robot this is, and which files decide how it behaves.
 # ${hint}
@@ -55,9 +55,9 @@ export function extendedManifestText({ base, files }: ExtendedAnswers, hint: str
 # An id of your own: vendor, name, version. When the robot changes for good, count the version up.
 robot_type_id: ${yamlText(`<yourname.${short}.v1>`)}
 
-# Where it starts: ${display_name}.
-# Joints, units, limits: robot-policy-agent catalog ${robot_type_id}. What you write below replaces what the type says.
-extends: ${robot_type_id}
+# Where it starts: ${displayName}.
+# Joints, units, limits: robot-policy-agent catalog ${robotTypeId}. What you write below replaces what the type says.
+extends: ${robotTypeId}
 
 # For people.
 # display_name: Bench 2

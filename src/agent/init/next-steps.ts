@@ -31,16 +31,16 @@ export async function stepsInImage(
   image: string,
 ): Promise<readonly string[]> {
   const root = shellWord(image);
-  const key_path = join(image, key);
+  const keyPath = join(image, key);
   // `install` has one place for the key, and leaves an image with the Debian package alone.
-  const is_for_install =
-    key_path === join(dirname(configuration), "api-key") &&
+  const isForInstall =
+    keyPath === join(dirname(configuration), "api-key") &&
     !(await isFile(files, join(image, "usr/bin/robot-policy-agent")));
-  const putting = is_for_install
+  const putting = isForInstall
     ? `sudo robot-policy-agent install --root ${root} --key-file FILE`
     : `sudo chroot ${root} robot-policy-agent set-key`;
   return [
-    ...((await isFile(files, key_path)) ? [] : [putting]),
+    ...((await isFile(files, keyPath)) ? [] : [putting]),
     "on a robot that runs this image: sudo robot-policy-agent status",
   ];
 }

@@ -39,7 +39,11 @@ export function chooseType(answer: string, catalog: Catalog): TypeChoice {
 }
 
 function offersOf(catalog: Catalog): readonly Offer[] {
-  return [...catalog].map(([id, { display_name }], index) => ({ number: index + 1, id, name: display_name }));
+  return [...catalog].map(([id, { display_name: displayName }], index) => ({
+    number: index + 1,
+    id,
+    name: displayName,
+  }));
 }
 
 function describeOffers(offers: readonly Offer[]): readonly string[] {

@@ -5,7 +5,7 @@ import { allFlags, COMPLETE, exceptionalFlags, hasNames } from "./description.ts
 export function bashCompletion(completion: Completion): string {
   const { program, flags, commands, groups } = completion;
   const name = `_${program.replaceAll("-", "_")}`;
-  const with_value = allFlags(completion).filter(({ value }) => value.kind !== "none");
+  const withValue = allFlags(completion).filter(({ value }) => value.kind !== "none");
   const exceptions = exceptionalFlags(completion);
   return `# bash completion for ${program}
 ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
@@ -22,7 +22,7 @@ ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
   fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     case \${COMP_WORDS[i]} in
-      ${pattern(with_value)})
+      ${pattern(withValue)})
         [[ \${COMP_WORDS[i + 1]} == = ]] && i=$((i + 1))
         i=$((i + 1)) ;;
       -* | =) ;;
@@ -30,7 +30,7 @@ ${hasNames(completion) ? askForNames(name, program) : ""}${name}() {
     esac
   done
   case $command:$before in
-${[...exceptions.map(completeException(name)), ...with_value.map((flag) => completeValue(name, `*:${flag.name}`, flag))].join("\n")}
+${[...exceptions.map(completeException(name)), ...withValue.map((flag) => completeValue(name, `*:${flag.name}`, flag))].join("\n")}
   esac
   case $command in
     '') words='${[...commands, ...groups, ...flags].map(({ name: word }) => word).join(" ")}' ;;

@@ -4,24 +4,24 @@ import { allFlags, COMPLETE, hasNames } from "./description.ts";
 /** A script for fish: `PROGRAM completion fish > ~/.config/fish/completions/PROGRAM.fish`. */
 export function fishCompletion(completion: Completion): string {
   const { program, flags, commands, groups } = completion;
-  const none_yet = `not ${seen([...commands, ...groups])}`;
+  const noneYet = `not ${seen([...commands, ...groups])}`;
   return [
     `# fish completion for ${program}`,
     ...(hasNames(completion) ? [countWords(completion)] : []),
     `complete -c ${program} -f`,
-    ...flags.map((flag) => completeFlag(program, none_yet, flag)),
-    ...commands.flatMap((command) => completeCommand(program, none_yet, seen([command]), 1, command)),
-    ...groups.flatMap((group) => completeGroup(program, none_yet, group)),
+    ...flags.map((flag) => completeFlag(program, noneYet, flag)),
+    ...commands.flatMap((command) => completeCommand(program, noneYet, seen([command]), 1, command)),
+    ...groups.flatMap((group) => completeGroup(program, noneYet, group)),
   ].join("\n");
 }
 
-function completeGroup(program: string, none_yet: string, group: CompletedGroup): readonly string[] {
+function completeGroup(program: string, noneYet: string, group: CompletedGroup): readonly string[] {
   const chosen = seen([group]);
-  const none_of_group = `${chosen}; and not ${seen(group.commands)}`;
+  const noneOfGroup = `${chosen}; and not ${seen(group.commands)}`;
   return [
-    `complete -c ${program} -n ${quote(none_yet)} -a ${group.name} -d ${quote(group.summary)}`,
+    `complete -c ${program} -n ${quote(noneYet)} -a ${group.name} -d ${quote(group.summary)}`,
     ...group.commands.flatMap((command) =>
-      completeCommand(program, none_of_group, `${chosen}; and ${seen([command])}`, 2, command),
+      completeCommand(program, noneOfGroup, `${chosen}; and ${seen([command])}`, 2, command),
     ),
   ];
 }
@@ -29,13 +29,13 @@ function completeGroup(program: string, none_yet: string, group: CompletedGroup)
 /** @param words of the command itself. */
 function completeCommand(
   program: string,
-  none_yet: string,
+  noneYet: string,
   chosen: string,
   words: number,
   { name, summary, flags, choices, names }: CompletedCommand,
 ): readonly string[] {
   return [
-    `complete -c ${program} -n ${quote(none_yet)} -a ${name} -d ${quote(summary)}`,
+    `complete -c ${program} -n ${quote(noneYet)} -a ${name} -d ${quote(summary)}`,
     ...(choices.length === 0 ? [] : [`complete -c ${program} -n ${quote(chosen)} -a ${quote(choices.join(" "))}`]),
     ...names.map((each, index) => {
       const here = `${chosen}; and ${wordsFunction(program)} ${words + index}`;
@@ -48,12 +48,12 @@ function completeCommand(
 /** A function that is true after so many words that are neither flags nor their values: each place of a command has names of its own. */
 function countWords(completion: Completion): string {
   const { program } = completion;
-  const with_value = allFlags(completion).filter(({ value }) => value.kind !== "none");
+  const withValue = allFlags(completion).filter(({ value }) => value.kind !== "none");
   return `function ${wordsFunction(program)}
   set -l words
   set -l before
   for word in (commandline -opc)[2..]
-    if not contains -- "$before" ${with_value.map(({ name }) => name).join(" ")}; and not string match -q -- '-*' $word
+    if not contains -- "$before" ${withValue.map(({ name }) => name).join(" ")}; and not string match -q -- '-*' $word
       set -a words $word
     end
     set before $word

@@ -9,10 +9,10 @@ export function zshCompletion(completion: Completion): string {
     ...commands.map((command) => completeCommand(name, command)),
     ...groups.map((group) => callGroup(name, group)),
   ];
-  const has_names = hasNames(completion);
+  const completesNames = hasNames(completion);
   return `#compdef ${program}
-${has_names ? askForNames(name, program) : ""}${groups.map((group) => completeGroup(name, group)).join("")}${name}() {
-${has_names ? `  local -a typed=($words)\n` : ""}${completeLevel(name, [...commands, ...groups], flags, cases)}
+${completesNames ? askForNames(name, program) : ""}${groups.map((group) => completeGroup(name, group)).join("")}${name}() {
+${completesNames ? `  local -a typed=($words)\n` : ""}${completeLevel(name, [...commands, ...groups], flags, cases)}
 }
 if [[ $funcstack[1] == ${name} ]]; then ${name} "$@"; else compdef ${name} ${program}; fi`;
 }

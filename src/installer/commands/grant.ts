@@ -21,8 +21,8 @@ import { SCHEMA_VERSION, showGrant, showRefusal } from "../show-grant.ts";
 export interface GrantInputs {
   /** The robot's configuration files, absolute. */
   readonly paths: readonly string[];
-  readonly key_file: string | null;
-  readonly state_directory: string;
+  readonly keyFile: string | null;
+  readonly stateDirectory: string;
 }
 
 export interface GrantContext {
@@ -32,7 +32,7 @@ export interface GrantContext {
   /** Not in a revocation, which needs none. */
   readInputs(): Promise<GrantInputs | Problem>;
   /** Where grants are on record; root's own folder unless a test has another. */
-  readonly record_directory?: string;
+  readonly recordDirectory?: string;
 }
 
 /** `grant`: lets the agent's user read the robot's configuration files, as little as it takes; shows everything before it is done. */
@@ -41,7 +41,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
     options,
     terminal: context.terminal,
     machine: { files: context.machine.files, runProgram: systemPrograms },
-    directory: context.record_directory ?? GRANT_RECORD_DIRECTORY,
+    directory: context.recordDirectory ?? GRANT_RECORD_DIRECTORY,
     unit: await readServiceUnit(context.machine.files, systemPrograms),
   };
   if (context.user_id !== 0) return showRefusal(run, NOT_ROOT);
@@ -55,7 +55,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   const found = await findServiceAccount({
     ...run.machine,
     unit: run.unit,
-    state_directory: inputs.state_directory,
+    state_directory: inputs.stateDirectory,
     user_id: context.user_id,
   });
   if (found.kind === "absent") return showRefusal(run, noUser(found.name));
@@ -63,7 +63,7 @@ export async function grant(options: GrantOptions, context: GrantContext, file: 
   const paths = file === undefined ? inputs.paths : [resolve(file)];
   if (account.user_id === 0) return showGrant(run, { account, paths, changes: [], applied: false, unreadable: [] });
   if (paths.length > FILE_LIMIT) return showRefusal(run, tooMany(paths.length));
-  const asked = { ...run, record, account, paths, key_file: inputs.key_file };
+  const asked = { ...run, record, account, paths, keyFile: inputs.keyFile };
   switch (options.method) {
     case "group":
       return grantOnUnit(asked, await planGroups(run.machine, account, paths));

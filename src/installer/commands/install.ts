@@ -48,7 +48,7 @@ export interface InstallContext extends InstallerContext {
   readonly completions: InstallWishes["completions"];
   readonly readInput: InstallWishes["readInput"];
   /** The newest form of the state that this version reads. */
-  readonly state_schema_version: number;
+  readonly stateSchemaVersion: number;
 }
 
 /** `install`: puts the agent on this machine or into an image; a second time, brings it up to this version. */
@@ -123,7 +123,7 @@ function wishesOf(options: InstallOptions, context: InstallContext): InstallWish
     starts: options.start !== false,
     enablesFirstBoot: options.firstBoot === true,
     completions: context.completions,
-    stateSchemaVersion: context.state_schema_version,
+    stateSchemaVersion: context.stateSchemaVersion,
   };
 }
 

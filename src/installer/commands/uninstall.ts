@@ -83,7 +83,7 @@ async function uninstallFrom(site: OpenSite, options: UninstallOptions, context:
 
 async function rememberFolders(disk: Disk, folders: readonly string[]): Promise<void> {
   const text = folders.map((path) => `${path}\n`).join("");
-  await replaceFile(disk, MADE_FOLDERS_FILE, [Buffer.from(text)], { mode: 0o600, user_id: 0, group_id: 0 });
+  await replaceFile(disk, MADE_FOLDERS_FILE, [Buffer.from(text)], { mode: 0o600, userId: 0, groupId: 0 });
 }
 
 /** What belongs to the robot and not to the program. */

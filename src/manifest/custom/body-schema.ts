@@ -8,7 +8,7 @@ type Schema = Readonly<Record<string, unknown>>;
 export function bodySchema(catalog: readonly CatalogRow[]): Schema {
   return {
     extends: {
-      enum: catalog.map(({ robot_type_id }) => robot_type_id),
+      enum: catalog.map(({ robot_type_id: robotTypeId }) => robotTypeId),
       description: "Catalog type to start from; write only what differs. robot-policy-agent catalog ID shows it.",
     },
     topology: choice(body.TOPOLOGIES, "single_arm, bimanual, or mobile_manipulator where there is a base."),

@@ -21,7 +21,7 @@ import { completeRobot } from "./robot.ts";
 import { checkRules } from "./rules.ts";
 import { readBody } from "./shape.ts";
 
-const BASES: ReadonlySet<string> = new Set(CATALOG_ROWS.map(({ robot_type_id }) => robot_type_id));
+const BASES: ReadonlySet<string> = new Set(CATALOG_ROWS.map(({ robot_type_id: robotTypeId }) => robotTypeId));
 
 /** Stage 3: the body keys as they are written. */
 export function readCustomBody(fields: Fields): Body {
@@ -46,16 +46,16 @@ export interface DescribedRobot {
 
 /** Stages 4 to 6 and the contract; null when a finding is an error. */
 export function describeRobot(
-  { type_id, display_name, body, root }: CustomType,
+  { type_id: typeId, display_name: displayName, body, root }: CustomType,
   findings: FindingList,
 ): DescribedRobot | null {
-  const robot = completeRobot(type_id, body, root, CATALOG_ROWS, findings);
+  const robot = completeRobot(typeId, body, root, CATALOG_ROWS, findings);
   if (robot === undefined || findings.hasError) return null;
   checkFit(robot, findings);
   if (findings.hasError) return null;
   checkRules(robot, findings);
   if (findings.hasError) return null;
-  const contract = normalize(robot, display_name);
+  const contract = normalize(robot, displayName);
   if (!isFinite(contract)) {
     const { path, offset } = robot.groups;
     const message =
@@ -71,13 +71,13 @@ export function describeRobot(
 }
 
 /** Dividing by a rate or an aperture of next to nothing gives no number that could be sent, and next to nothing rounds to nothing. */
-function isFinite({ state_axes, action_axes }: Contract): boolean {
-  const axes: readonly ActionAxis[] = [...state_axes, ...action_axes];
+function isFinite({ state_axes: stateAxes, action_axes: actionAxes }: Contract): boolean {
+  const axes: readonly ActionAxis[] = [...stateAxes, ...actionAxes];
   return axes.every(
-    ({ range: [low, high] = [0, 1], native, max_step = 1 }) =>
-      [low, high, native?.scale ?? 1, native?.offset ?? 0, max_step].every(Number.isFinite) &&
+    ({ range: [low, high] = [0, 1], native, max_step: maxStep = 1 }) =>
+      [low, high, native?.scale ?? 1, native?.offset ?? 0, maxStep].every(Number.isFinite) &&
       low < high &&
       native?.scale !== 0 &&
-      max_step > 0,
+      maxStep > 0,
   );
 }

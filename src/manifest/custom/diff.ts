@@ -134,7 +134,7 @@ export function rangeText({ range, unit }: Pick<Axis, "range" | "unit">): string
 
 function diffStep(where: string, before: Axis, after: Axis): ContractChange | null {
   if (before.max_step === after.max_step) return null;
-  const text = ({ max_step, unit }: Axis) => (max_step === undefined ? "unlimited" : `${max_step} ${unit}`);
+  const text = ({ max_step: maxStep, unit }: Axis) => (maxStep === undefined ? "unlimited" : `${maxStep} ${unit}`);
   return { kind: "step", where, what: `largest step was ${text(before)}, is ${text(after)}` };
 }
 

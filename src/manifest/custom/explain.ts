@@ -79,7 +79,7 @@ function sourcesOf({ group, index, quantity, isNormalized }: Owner, place: (spot
   const bounded = element === undefined ? -1 : boundedIndex(group, element);
   const velocity = limits?.value.velocity;
   const speed = velocity && scalarAt(velocity.value, bounded);
-  const full_scale = normalized && scalarAt(normalized.value.full_scale.value, bounded);
+  const fullScale = normalized && scalarAt(normalized.value.full_scale.value, bounded);
   const unit = element?.unit ?? null;
   const limitUnit = limits?.value.unit?.value ?? unit;
   return [
@@ -91,18 +91,18 @@ function sourcesOf({ group, index, quantity, isNormalized }: Owner, place: (spot
     ...(speed === undefined || unit === null || quantity === "effort"
       ? []
       : [`speed ${speed} ${limitUnit} a second: ${place(velocity ?? group)}`]),
-    ...(full_scale === undefined || !isNormalized
+    ...(fullScale === undefined || !isNormalized
       ? []
-      : [`full scale ${full_scale} ${unit} a ${normalized?.value.per}: ${place(normalized ?? group)}`]),
+      : [`full scale ${fullScale} ${unit} a ${normalized?.value.per}: ${place(normalized ?? group)}`]),
   ];
 }
 
 function unitSource(group: CompleteGroup, index: number, place: (spot: Spot) => string): string {
   const unit = elementsOf(group)[index]?.unit ?? null;
   if (unit === null) return "unit: none, part of a rotation";
-  const { angle_unit } = group;
+  const { angle_unit: angleUnit } = group;
   const isAngle = group.kind.value === "base" || group.kind.value === "eef" ? unit === "rad" || unit === "deg" : false;
-  const spot = isAngle ? angle_unit : group.unit;
+  const spot = isAngle ? angleUnit : group.unit;
   const key = isAngle ? "angle_unit" : "unit";
   return spot === undefined ? `${key} ${unit}: by default` : `${key} ${unit}: ${place(spot)}`;
 }

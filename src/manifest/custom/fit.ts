@@ -66,9 +66,9 @@ function checkUnit({ group, robot, findings, rules }: GroupCheck): void {
     findings.error("unit_kind", unit.path, unit.offset, message);
     return;
   }
-  const limit_unit = limits?.value.unit;
-  if (rules.isJoint && limit_unit !== undefined && !isConvertible(limit_unit.value, unit.value)) {
-    refuseConversion(findings, limit_unit, limit_unit.value, unit.value);
+  const limitUnit = limits?.value.unit;
+  if (rules.isJoint && limitUnit !== undefined && !isConvertible(limitUnit.value, unit.value)) {
+    refuseConversion(findings, limitUnit, limitUnit.value, unit.value);
   }
   if (!rules.isJoint || hasDimension(unit.value)) return;
   for (const quantity of state?.value ?? []) {
@@ -142,8 +142,8 @@ function checkCounts({ group, findings }: GroupCheck): void {
   const count = boundedElements(group).length;
   const needsList = kind === "base" || kind === "eef";
   if (needsList || typeof limits?.velocity?.value !== "number") expect(limits?.velocity, count);
-  const full_scale = group.normalized?.value.full_scale;
-  if (typeof full_scale?.value !== "number") expect(full_scale, count);
+  const fullScale = group.normalized?.value.full_scale;
+  if (typeof fullScale?.value !== "number") expect(fullScale, count);
 }
 
 function checkCamera(camera: Camera, findings: FindingList): void {

@@ -13,11 +13,11 @@ export interface Element {
 
 /** In vector order. Those of an end effector depend on its rotation. */
 export function elementsOf(group: CompleteGroup): readonly Element[] {
-  const angle_unit = group.angle_unit?.value ?? "rad";
+  const angleUnit = group.angle_unit?.value ?? "rad";
   switch (group.kind.value) {
     case "base": {
       const unit = group.unit?.value ?? "m";
-      return elementNames(group).map((name) => ({ name, unit: name === "theta" ? angle_unit : unit }));
+      return elementNames(group).map((name) => ({ name, unit: name === "theta" ? angleUnit : unit }));
     }
     case "eef": {
       const unit = group.unit?.value ?? "m";
@@ -25,7 +25,7 @@ export function elementsOf(group: CompleteGroup): readonly Element[] {
       const isAngular = rotation === "euler_xyz" || rotation === "rotvec";
       return [
         ...["x", "y", "z"].map((name) => ({ name, unit })),
-        ...ROTATION_ELEMENTS[rotation].map((name) => ({ name, unit: isAngular ? angle_unit : null })),
+        ...ROTATION_ELEMENTS[rotation].map((name) => ({ name, unit: isAngular ? angleUnit : null })),
       ];
     }
     case "arm":
@@ -56,7 +56,7 @@ function elementNames({ kind, elements }: CompleteGroup): readonly string[] {
 }
 
 export function stateOf({ kind, state }: CompleteGroup): readonly StateQuantity[] {
-  return state?.value.map(({ value }) => value) ?? [kindRules(kind.value).default_state];
+  return state?.value.map(({ value }) => value) ?? [kindRules(kind.value).defaultState];
 }
 
 export function actionOf({ kind, action }: CompleteGroup, semantics: ActionSemantics): Action {

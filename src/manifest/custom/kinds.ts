@@ -12,7 +12,7 @@ export interface KindRules {
   readonly hasUnit: boolean;
   readonly units: readonly Unit[];
   readonly state: readonly StateQuantity[];
-  readonly default_state: StateQuantity;
+  readonly defaultState: StateQuantity;
   readonly actions: readonly Action[];
   /** Keys beside those that suit every kind. */
   readonly keys: readonly (keyof Group)[];
@@ -24,7 +24,7 @@ const JOINT = {
   hasElements: true,
   hasUnit: true,
   state: ["position", "velocity", "effort"],
-  default_state: "position",
+  defaultState: "position",
   actions: ["position", "velocity", "none"],
   keys: ["elements", "unit", "zero"],
 } as const;
@@ -43,7 +43,7 @@ const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
     hasUnit: true,
     units: ["rad", "deg", "m", "mm", "ratio", "percent"],
     state: ["position"],
-    default_state: "position",
+    defaultState: "position",
     actions: ["position", "none"],
     keys: ["elements", "unit", "aperture"],
   },
@@ -54,7 +54,7 @@ const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
     hasUnit: false,
     units: ["m", "mm"],
     state: ["velocity"],
-    default_state: "velocity",
+    defaultState: "velocity",
     actions: ["velocity", "none"],
     keys: ["elements", "unit", "angle_unit"],
   },
@@ -65,7 +65,7 @@ const KIND_RULES: Readonly<Record<Kind, KindRules>> = {
     hasUnit: false,
     units: ["m", "mm"],
     state: ["position"],
-    default_state: "position",
+    defaultState: "position",
     actions: ["position", "delta", "none"],
     keys: ["unit", "angle_unit", "frame", "rotation"],
   },

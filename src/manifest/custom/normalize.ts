@@ -18,18 +18,20 @@ import { conversion } from "./units.ts";
 import type { CanonicalUnit } from "./units.ts";
 
 /** The contract. The same robot gives the same contract, however it is written. */
-export function normalize(robot: Robot, display_name: string | null): Contract {
-  const action_semantics = robot.action_semantics.value;
-  const control_rate_hz = robot.control_rate_hz.value;
-  const axes = robot.groups.value.map((group) => vectorsOf(group, { action_semantics, control_rate_hz }));
+export function normalize(robot: Robot, displayName: string | null): Contract {
+  const actionSemantics = robot.action_semantics.value;
+  const controlRateHz = robot.control_rate_hz.value;
+  const axes = robot.groups.value.map((group) =>
+    vectorsOf(group, { action_semantics: actionSemantics, control_rate_hz: controlRateHz }),
+  );
   return {
     schema: CONTRACT_SCHEMA,
     robot_type_id: robot.robot_type_id,
-    ...(display_name === null ? {} : { display_name }),
+    ...(displayName === null ? {} : { display_name: displayName }),
     topology: robot.topology.value,
-    action_semantics,
+    action_semantics: actionSemantics,
     gripper: robot.gripper?.value ?? (isGripperCommanded(robot) ? "continuous" : "none"),
-    control_rate_hz: rounded(control_rate_hz),
+    control_rate_hz: rounded(controlRateHz),
     groups: robot.groups.value.map(groupView),
     state_axes: axes.flatMap(({ state }) => state),
     action_axes: axes.flatMap(({ action }) => action),
@@ -37,9 +39,9 @@ export function normalize(robot: Robot, display_name: string | null): Contract {
   };
 }
 
-function isGripperCommanded({ groups, action_semantics }: Robot): boolean {
+function isGripperCommanded({ groups, action_semantics: actionSemantics }: Robot): boolean {
   return groups.value.some(
-    (group) => group.kind.value === "gripper" && actionOf(group, action_semantics.value) !== "none",
+    (group) => group.kind.value === "gripper" && actionOf(group, actionSemantics.value) !== "none",
   );
 }
 
@@ -57,7 +59,7 @@ function groupView(group: CompleteGroup): ContractGroup {
 }
 
 function cameraView({ role, mount, side, fps, ...camera }: Camera): ContractCamera {
-  const { width, height, rotation_degrees, color_space, pixel_dtype } = camera;
+  const { width, height, rotation_degrees: rotationDegrees, color_space: colorSpace, pixel_dtype: pixelDtype } = camera;
   const on = mount === "wrist" ? (side?.value ?? sideInName(role.value) ?? "none") : "none";
   return {
     role: role.value,
@@ -66,9 +68,9 @@ function cameraView({ role, mount, side, fps, ...camera }: Camera): ContractCame
     width: rounded(width),
     height: rounded(height),
     fps: rounded(fps.value),
-    rotation_degrees,
-    color_space,
-    pixel_dtype,
+    rotation_degrees: rotationDegrees,
+    color_space: colorSpace,
+    pixel_dtype: pixelDtype,
   };
 }
 
@@ -107,7 +109,7 @@ export function vectorsOf(
   };
 }
 
-function axisOf(group: CompleteGroup, element: Element, index: number, rate_hz: number): Axis {
+function axisOf(group: CompleteGroup, element: Element, index: number, rateHz: number): Axis {
   const { limits, normalized } = group;
   const bounded = boundedIndex(group, element);
   const limitScale = limitConversion(group, element);
@@ -120,7 +122,7 @@ function axisOf(group: CompleteGroup, element: Element, index: number, rate_hz: 
     limits: pair && [pair[0] * limitScale, pair[1] * limitScale],
     speed: speed === undefined || element.unit === null ? undefined : speed * limitScale,
     full_scale: normalized === undefined ? undefined : scalarAt(normalized.value.full_scale.value, bounded),
-    rate_hz,
+    rate_hz: rateHz,
   };
 }
 
@@ -147,22 +149,22 @@ function stateAxis(axis: Axis, quantity: "position" | "velocity" | "effort"): St
 }
 
 function actionAxis(axis: Axis, action: "position" | "velocity" | "delta"): ActionAxis {
-  const { speed, rate_hz } = axis;
-  const full_scale = canonicalFullScale(axis, action);
+  const { speed, rate_hz: rateHz } = axis;
+  const fullScale = canonicalFullScale(axis, action);
   switch (action) {
     case "position": {
       const view = axisView(axis, action, { range: positionRange(axis), native: nativePosition(axis) });
-      return speed === undefined ? view : { ...view, max_step: rounded(speed / rate_hz) };
+      return speed === undefined ? view : { ...view, max_step: rounded(speed / rateHz) };
     }
     case "velocity":
       return axisView(axis, action, {
-        range: around(smaller(speed, full_scale)),
-        native: nativeRate(axis, full_scale),
+        range: around(smaller(speed, fullScale)),
+        native: nativeRate(axis, fullScale),
       });
     case "delta": {
-      const step = speed === undefined ? undefined : speed / rate_hz;
-      const native = full_scale === undefined ? nativePosition(axis) : normalizedNative(full_scale);
-      return axisView(axis, action, { range: around(smaller(step, full_scale)), native });
+      const step = speed === undefined ? undefined : speed / rateHz;
+      const native = fullScale === undefined ? nativePosition(axis) : normalizedNative(fullScale);
+      return axisView(axis, action, { range: around(smaller(step, fullScale)), native });
     }
   }
 }
@@ -199,19 +201,22 @@ function positionRange({ limits, group, element, canonical }: Axis): Pair | unde
 }
 
 /** @returns canonical units per second of a velocity, per step of a delta. */
-function canonicalFullScale({ full_scale, scale, group, rate_hz }: Axis, action: string): number | undefined {
-  if (full_scale === undefined) return undefined;
+function canonicalFullScale(
+  { full_scale: fullScale, scale, group, rate_hz: rateHz }: Axis,
+  action: string,
+): number | undefined {
+  if (fullScale === undefined) return undefined;
   const isPerStep = group.normalized?.value.per === "step";
-  if (action === "velocity") return full_scale * scale * (isPerStep ? rate_hz : 1);
-  return (full_scale * scale) / (isPerStep ? 1 : rate_hz);
+  if (action === "velocity") return fullScale * scale * (isPerStep ? rateHz : 1);
+  return (fullScale * scale) / (isPerStep ? 1 : rateHz);
 }
 
 function nativePosition({ element, scale, offset }: Axis): Native | undefined {
   return element.unit === null ? undefined : { unit: element.unit, scale, offset };
 }
 
-function nativeRate({ element, scale }: Axis, full_scale?: number): Native | undefined {
-  if (full_scale !== undefined) return normalizedNative(full_scale);
+function nativeRate({ element, scale }: Axis, fullScale?: number): Native | undefined {
+  if (fullScale !== undefined) return normalizedNative(fullScale);
   const unit = RATE_UNITS.find((rate) => rate === `${element.unit}/s`);
   return unit === undefined ? undefined : { unit, scale, offset: 0 };
 }

@@ -31,28 +31,28 @@ export type TypeId = Valued<string>;
 
 /** The robot with what its base contributes; undefined when a finding says why not. */
 export function completeRobot(
-  type_id: TypeId,
+  typeId: TypeId,
   body: Body,
   root: Spot,
   catalog: readonly CatalogRow[],
   findings: FindingList,
 ): Robot | undefined {
-  checkTypeId(type_id, catalog, findings);
-  const row = catalog.find(({ robot_type_id }) => robot_type_id === body.extends?.value);
+  checkTypeId(typeId, catalog, findings);
+  const row = catalog.find(({ robot_type_id: robotTypeId }) => robotTypeId === body.extends?.value);
   const merged = row === undefined || body.extends === undefined ? body : merge(body, row, body.extends);
-  const { topology, action_semantics, control_rate_hz, groups, cameras } = merged;
+  const { topology, action_semantics: actionSemantics, control_rate_hz: controlRateHz, groups, cameras } = merged;
   for (const key of ["topology", "action_semantics", "control_rate_hz", "groups", "cameras"] as const) {
     if (merged[key] === undefined) requireKey(root, key, findings);
   }
   const bases = row === undefined || body.extends === undefined ? [] : catalogGroups(row, body.extends);
   const complete = (groups?.value ?? []).map((group) => completeGroup(group, bases, findings));
-  if (findings.hasError || !topology || !action_semantics || !control_rate_hz || !groups || !cameras) return undefined;
+  if (findings.hasError || !topology || !actionSemantics || !controlRateHz || !groups || !cameras) return undefined;
   return {
-    robot_type_id: type_id.value,
+    robot_type_id: typeId.value,
     topology,
-    action_semantics,
+    action_semantics: actionSemantics,
     gripper: merged.gripper,
-    control_rate_hz,
+    control_rate_hz: controlRateHz,
     groups: { ...groups, value: complete.filter((group) => group !== undefined) },
     cameras: cameras.value,
     base_id: row?.robot_type_id,
@@ -61,10 +61,10 @@ export function completeRobot(
 
 function checkTypeId({ value, path, offset }: TypeId, catalog: readonly CatalogRow[], findings: FindingList): void {
   const [vendor = ""] = value.split(".");
-  if (catalog.some(({ robot_type_id }) => robot_type_id === value)) {
+  if (catalog.some(({ robot_type_id: robotTypeId }) => robotTypeId === value)) {
     const message = `${value} is a catalog type; choose your own robot_type_id and write extends: ${value}`;
     findings.error("catalog_type_redefined", path, offset, message);
-  } else if (catalog.some(({ robot_type_id }) => robot_type_id.split(".")[0] === vendor)) {
+  } else if (catalog.some(({ robot_type_id: robotTypeId }) => robotTypeId.split(".")[0] === vendor)) {
     findings.error("type_id_reserved", path, offset, `${vendor} is reserved for catalog types`);
   }
 }

@@ -63,10 +63,10 @@ function checkFullScale({ group, robot, findings }: GroupCheck): void {
   const { normalized, limits } = group;
   const speeds = limits?.value.velocity?.value;
   if (normalized === undefined || speeds === undefined) return;
-  const { full_scale, per } = normalized.value;
+  const { full_scale: fullScale, per } = normalized.value;
   const steps = per === "step" ? robot.control_rate_hz.value : 1;
   for (const [index, element] of boundedElements(group).entries()) {
-    const [scale, speed] = [scalarAt(full_scale.value, index), scalarAt(speeds, index)];
+    const [scale, speed] = [scalarAt(fullScale.value, index), scalarAt(speeds, index)];
     if (scale === undefined || speed === undefined || element.unit === null) continue;
     const limit =
       (speed * limitConversion(group, element)) / steps / limitConversion({ ...group, limits: undefined }, element);
@@ -125,25 +125,25 @@ const LIMB_ACTION = {
 } as const;
 
 function checkSemantics(robot: Robot, findings: FindingList): void {
-  const { action_semantics } = robot;
-  const wanted = LIMB_ACTION[action_semantics.value];
-  const actions = limbsOf(robot).map((group) => ({ group, action: actionOf(group, action_semantics.value) }));
+  const { action_semantics: actionSemantics } = robot;
+  const wanted = LIMB_ACTION[actionSemantics.value];
+  const actions = limbsOf(robot).map((group) => ({ group, action: actionOf(group, actionSemantics.value) }));
   const id = "action_semantics_mismatch";
   if (!actions.some(({ group, action }) => group.kind.value === wanted.kind && action === wanted.action)) {
-    const message = `${action_semantics.value} needs an ${wanted.kind} group with action ${wanted.action}`;
-    refuse(findings, id, action_semantics, message);
+    const message = `${actionSemantics.value} needs an ${wanted.kind} group with action ${wanted.action}`;
+    refuse(findings, id, actionSemantics, message);
   }
   for (const { group, action } of actions) {
     if (action === wanted.action || action === "none") continue;
-    const message = `${action_semantics.value} needs action ${wanted.action} or none, not ${action}`;
+    const message = `${actionSemantics.value} needs action ${wanted.action} or none, not ${action}`;
     refuse(findings, id, spotOfKey(group, "action", group.action), message);
   }
 }
 
-function checkGripper({ gripper, groups, action_semantics }: Robot, findings: FindingList): void {
+function checkGripper({ gripper, groups, action_semantics: actionSemantics }: Robot, findings: FindingList): void {
   if (gripper === undefined) return;
   const commanded = groups.value.filter(
-    (group) => group.kind.value === "gripper" && actionOf(group, action_semantics.value) !== "none",
+    (group) => group.kind.value === "gripper" && actionOf(group, actionSemantics.value) !== "none",
   );
   if ((gripper.value === "none") === (commanded.length === 0)) return;
   const message = `${gripper.value}, but ${commanded.length} gripper groups are commanded`;
@@ -184,13 +184,13 @@ function requireSides(sided: readonly Sided[], findings: FindingList): void {
   }
 }
 
-function checkAxisCounts({ groups, action_semantics }: Robot, findings: FindingList): void {
+function checkAxisCounts({ groups, action_semantics: actionSemantics }: Robot, findings: FindingList): void {
   const total = (quantities: (group: CompleteGroup) => number) =>
     groups.value.reduce((sum, group) => sum + quantities(group) * elementsOf(group).length, 0);
   const isCommanded = (action: Action) => (action === "none" ? 0 : 1);
   const counts = {
     state: total((group) => stateOf(group).length),
-    action: total((group) => isCommanded(actionOf(group, action_semantics.value))),
+    action: total((group) => isCommanded(actionOf(group, actionSemantics.value))),
   };
   for (const [vector, count] of Object.entries(counts)) {
     if (count < BOUNDS.axes.minimum || count > BOUNDS.axes.maximum)

@@ -75,17 +75,27 @@ function readCamera(place: Place, roles: Map<string, number>): Camera | undefine
   const role = fields.required("role", unique(roles, readers.name));
   const mount = fields.required("mount", readers.mount);
   const side = fields.optional("side", readers.side);
-  const width = fields.required("width", readers.image_size);
-  const height = fields.required("height", readers.image_size);
+  const width = fields.required("width", readers.imageSize);
+  const height = fields.required("height", readers.imageSize);
   const fps = fields.required("fps", readers.fps);
-  const rotation_degrees = fields.optional("rotation_degrees", rightAngle) ?? 0;
-  const color_space = fields.optional("color_space", readers.color_space) ?? "rgb";
-  const pixel_dtype = fields.optional("pixel_dtype", readers.pixel_dtype) ?? "uint8";
+  const rotationDegrees = fields.optional("rotation_degrees", rightAngle) ?? 0;
+  const colorSpace = fields.optional("color_space", readers.color_space) ?? "rgb";
+  const pixelDtype = fields.optional("pixel_dtype", readers.pixel_dtype) ?? "uint8";
   fields.close();
   if (role === undefined || mount === undefined || width === undefined || height === undefined || fps === undefined)
     return undefined;
   const { path, node } = place;
-  const camera = { role, mount, side, width, height, fps, rotation_degrees, color_space, pixel_dtype };
+  const camera = {
+    role,
+    mount,
+    side,
+    width,
+    height,
+    fps,
+    rotation_degrees: rotationDegrees,
+    color_space: colorSpace,
+    pixel_dtype: pixelDtype,
+  };
   return { path, offset: node.offset, ...camera };
 }
 
@@ -121,10 +131,10 @@ const aperture: Reader<{ readonly closed: number; readonly open: number }> = (pl
 
 const normalized: Reader<Normalized> = (place) => {
   const fields = fieldsOf(place);
-  const full_scale = fields?.required("full_scale", valued(positives));
+  const fullScale = fields?.required("full_scale", valued(positives));
   const per = fields?.required("per", oneOf(...allowed.PERIODS));
   fields?.close();
-  return full_scale === undefined || per === undefined ? undefined : { full_scale, per };
+  return fullScale === undefined || per === undefined ? undefined : { full_scale: fullScale, per };
 };
 
 const pairs: Reader<readonly Valued<Pair>[]> = (place) => items(place, null, valued(pair));
@@ -169,7 +179,7 @@ const readers = {
   frame: valued(text(BOUNDS.text)),
   rotation: valued(oneOf(...allowed.ROTATIONS)),
   mount: oneOf(...allowed.MOUNTS),
-  image_size: integer(BOUNDS.image_size_px),
+  imageSize: integer(BOUNDS.image_size_px),
   fps: valued(number(BOUNDS.fps)),
   color_space: oneOf("rgb"),
   pixel_dtype: oneOf("uint8"),

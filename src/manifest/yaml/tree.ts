@@ -25,7 +25,7 @@ export interface MappingNode {
 export interface Entry {
   /** Keys count as their text; that of a key that is no scalar is empty. */
   readonly key: string;
-  readonly key_offset: number;
+  readonly keyOffset: number;
   readonly value: Node;
 }
 

@@ -127,13 +127,13 @@ function scalarOf(node: ParsedNode | null, owner: number): ScalarNode {
 
 function mappingOf(node: YAMLMap.Parsed, constructs: Constructs): MappingNode {
   const entries = node.items.map(({ key, value }) => {
-    const key_offset = key.range[0];
-    const entry: Entry = { key: textOf(key), key_offset, value: nodeOf(value, key_offset, constructs) };
+    const keyOffset = key.range[0];
+    const entry: Entry = { key: textOf(key), keyOffset, value: nodeOf(value, keyOffset, constructs) };
     const found = keyConstructsOf(key);
     if (found.length > 0) constructs.set(entry, found);
     return entry;
   });
-  return { kind: "mapping", offset: node.flow === true ? node.range[0] : (entries[0]?.key_offset ?? 0), entries };
+  return { kind: "mapping", offset: node.flow === true ? node.range[0] : (entries[0]?.keyOffset ?? 0), entries };
 }
 
 /** Of a collection, nothing. */

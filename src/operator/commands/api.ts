@@ -119,8 +119,8 @@ async function readRequest(
   if (fields.kind === "bad-field")
     return usage(fields.what, "write it as name=value, name[member]=value or name[]=value");
   const path = second ?? first ?? "";
-  const has_body = fields.names.length > 0 || flags.input !== undefined;
-  const usual = has_body && flags.paginate !== true ? "POST" : "GET";
+  const hasBody = fields.names.length > 0 || flags.input !== undefined;
+  const usual = hasBody && flags.paginate !== true ? "POST" : "GET";
   const word = second === undefined ? usual : (first ?? "").toUpperCase();
   const method = METHODS.find((each) => each === word);
   if (method === undefined) return usage(`'${first}' is no method`, `take one of ${METHODS.join(", ")}`);
@@ -144,14 +144,14 @@ async function readRequest(
 }
 
 async function readInput(path: string, context: OperatorContext): Promise<string | { readonly problem: Problem }> {
-  const too_large = usage(`--input is larger than ${INPUT_LIMIT_BYTES} bytes`, "send less at once");
+  const tooLarge = usage(`--input is larger than ${INPUT_LIMIT_BYTES} bytes`, "send less at once");
   if (path === "-") {
     const text = await context.readInput(INPUT_LIMIT_BYTES);
-    return text === "too-large" ? too_large : text;
+    return text === "too-large" ? tooLarge : text;
   }
   try {
     const bytes = await readBounded(context.machine.files, path, INPUT_LIMIT_BYTES);
-    return bytes === "too-large" ? too_large : new TextDecoder().decode(bytes);
+    return bytes === "too-large" ? tooLarge : new TextDecoder().decode(bytes);
   } catch (error) {
     const code = errorCode(error);
     if (code === undefined) throw error;

@@ -50,7 +50,7 @@ const SINCE = "30d";
  */
 export async function audit(flags: AuditFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
-  const since = readMoment(flags.since ?? SINCE, "back", machine.clock.wall_ms());
+  const since = readMoment(flags.since ?? SINCE, "back", machine.clock.wallMs());
   if (since.kind === "no-moment") {
     terminal.problem({ code: "usage", what: since.what, fix: since.fix });
     return EXIT.usage;
@@ -66,7 +66,7 @@ export async function audit(flags: AuditFlags, context: OperatorContext): Promis
     for (const load of sourcesFor(flags)) {
       const result = await load(service);
       if (result.kind !== "ok") return fail(result, service, context);
-      entries.push(...result.value.filter(({ at }) => Date.parse(at) >= since.time_ms));
+      entries.push(...result.value.filter(({ at }) => Date.parse(at) >= since.timeMs));
     }
     entries.sort((left, right) => Date.parse(right.at) - Date.parse(left.at));
     if (flags.json === true) terminal.json({ items: entries.map(({ document }) => document) });
@@ -129,9 +129,9 @@ function entryOfChange(entry: AuditEntryView, document: unknown): Entry {
 }
 
 function entryOfRefusal(refusal: RefusalView): Entry {
-  const { last_at, robot, actor, address } = refusal;
+  const { last_at: lastAt, robot, actor, address } = refusal;
   return {
-    at: last_at,
+    at: lastAt,
     what: "refused",
     subject: robot ?? "",
     id: "",

@@ -63,15 +63,16 @@ async function askFor(kind: string, service: Service): Promise<readonly string[]
         status === "retired" ? null : robot,
       );
     case "keys":
-      return namesIn(await service.listAll(operations.listApiKeys, ({ items }) => items), ({ label, revoked_at }) =>
-        (revoked_at ?? null) === null ? label : null,
+      return namesIn(
+        await service.listAll(operations.listApiKeys, ({ items }) => items),
+        ({ label, revoked_at: revokedAt }) => ((revokedAt ?? null) === null ? label : null),
       );
     case "sites":
       return valuesIn(service, ({ site }) => [site]);
     case "regions":
       return valuesIn(service, ({ region }) => [region]);
     case "types":
-      return valuesIn(service, ({ robot_type_id }) => [robot_type_id]);
+      return valuesIn(service, ({ robot_type_id: robotTypeId }) => [robotTypeId]);
     case "labels":
       return valuesIn(service, ({ labels }) => Object.entries(labels).map(([name, value]) => `${name}=${value}`));
     case "catalog":

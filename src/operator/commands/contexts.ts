@@ -25,14 +25,14 @@ export async function contextsList(flags: OperatorFlags, context: OperatorContex
     terminal.note("There are no contexts yet; robot-policy login --url URL creates one.");
     return EXIT.ok;
   }
-  const now_ms = machine.clock.wall_ms();
+  const nowMs = machine.clock.wallMs();
   terminal.table(
     ["", "name", "service", "credential"],
     found.map(({ name, entry }) => [
       name === current ? "*" : "",
       name,
       entry.kind === "context" ? entry.context.url : "",
-      entry.kind === "context" ? credentialInWords(entry.context, now_ms) : terminal.style("bad", entry.problem.what),
+      entry.kind === "context" ? credentialInWords(entry.context, nowMs) : terminal.style("bad", entry.problem.what),
     ]),
     ["credential"],
   );
@@ -47,20 +47,20 @@ export async function contextsShow(
 ): Promise<ExitCode> {
   const { terminal, machine } = context;
   const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exit_code, context);
-  const is_current = (await chosen.contexts.current()) === chosen.context.name;
-  const { url, ca_file, allow_insecure } = chosen.context;
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context);
+  const isCurrent = (await chosen.contexts.current()) === chosen.context.name;
+  const { url, ca_file: caFile, allow_insecure: allowInsecure } = chosen.context;
   if (flags.json === true) {
-    terminal.json(describeEntry(chosen.context.name, chosen, is_current));
+    terminal.json(describeEntry(chosen.context.name, chosen, isCurrent));
     return EXIT.ok;
   }
   showFacts(
     [
-      ["context", `${chosen.context.name}${is_current ? " (current)" : ""}`],
+      ["context", `${chosen.context.name}${isCurrent ? " (current)" : ""}`],
       ["service", url],
-      ["credential", credentialInWords(chosen.context, machine.clock.wall_ms())],
-      ["CA file", ca_file ?? ""],
-      ["plain http", allow_insecure ? "allowed" : ""],
+      ["credential", credentialInWords(chosen.context, machine.clock.wallMs())],
+      ["CA file", caFile ?? ""],
+      ["plain http", allowInsecure ? "allowed" : ""],
       ["kept in", chosen.contexts.folder],
     ],
     terminal,
@@ -75,7 +75,7 @@ export async function contextsUse(
   name: string | undefined,
 ): Promise<ExitCode> {
   const chosen = await chooseContext(flags, context, name);
-  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exit_code, context);
+  if (chosen.kind === "no-context") return refuse(chosen.problem, chosen.exitCode, context);
   const unsaved = await chosen.contexts.setCurrent(chosen.context.name);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
   if (flags.json === true) context.terminal.json(describeEntry(chosen.context.name, chosen, true));
@@ -100,9 +100,9 @@ export async function contextsAdd(
     const fix = `robot-policy contexts add ${name} --url https://HOST`;
     return refuse({ code: "usage", what: "the address of the service is missing", fix }, EXIT.usage, context);
   }
-  const allow_insecure = flags.allowInsecure === true;
-  const bad_url = urlProblem(flags.url, allow_insecure);
-  if (bad_url !== null) return refuse(bad_url, EXIT.usage, context);
+  const allowInsecure = flags.allowInsecure === true;
+  const badUrl = urlProblem(flags.url, allowInsecure);
+  if (badUrl !== null) return refuse(badUrl, EXIT.usage, context);
   const found = await contexts.find(name);
   if (found.kind === "context" || found.problem.code !== "context-missing") {
     const fix = `give another name, or robot-policy contexts remove ${name} first`;
@@ -112,15 +112,15 @@ export async function contextsAdd(
     name,
     url: baseUrl(flags.url),
     ca_file: absolute(flags.caFile),
-    allow_insecure,
+    allow_insecure: allowInsecure,
     key_file: absolute(flags.keyFile),
     login: null,
   };
-  const is_current = (await contexts.current()) === null;
-  const unsaved = (await contexts.save(added)) ?? (is_current ? await contexts.setCurrent(name) : null);
+  const isCurrent = (await contexts.current()) === null;
+  const unsaved = (await contexts.save(added)) ?? (isCurrent ? await contexts.setCurrent(name) : null);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
-  if (flags.json === true) terminal.json(describeEntry(name, { kind: "context", context: added }, is_current));
-  else terminal.print(`${name} is ${added.url}${is_current ? "; it is the current context" : ""}.`);
+  if (flags.json === true) terminal.json(describeEntry(name, { kind: "context", context: added }, isCurrent));
+  else terminal.print(`${name} is ${added.url}${isCurrent ? "; it is the current context" : ""}.`);
   if (added.key_file === null && flags.json !== true) terminal.note(`Sign in: robot-policy login --context ${name}`);
   return EXIT.ok;
 }
@@ -140,35 +140,43 @@ export async function contextsRemove(
   if (found.kind === "no-context" && found.problem.code === "context-missing") {
     return refuse(found.problem, EXIT.usage, context);
   }
-  const was_current = (await contexts.current()) === name;
-  const unsaved = (await contexts.remove(name)) ?? (was_current ? await contexts.setCurrent(null) : null);
+  const wasCurrent = (await contexts.current()) === name;
+  const unsaved = (await contexts.remove(name)) ?? (wasCurrent ? await contexts.setCurrent(null) : null);
   if (unsaved !== null) return refuse(unsaved, EXIT.failed, context);
   const known = found.kind === "context" ? found.context : null;
   const failure = known === null || known.login === null ? null : await endLogin(known, known.login, context);
   if (failure !== null) terminal.note("The service could not be told: there the login is good until it expires.");
   if (flags.json === true) terminal.json({ name, removed: true });
-  else terminal.print(`${name} is forgotten${was_current ? "; no context is current now" : ""}.`);
+  else terminal.print(`${name} is forgotten${wasCurrent ? "; no context is current now" : ""}.`);
   return EXIT.ok;
 }
 
-function refuse(problem: Problem, exit_code: ExitCode, { terminal }: OperatorContext): ExitCode {
+function refuse(problem: Problem, exitCode: ExitCode, { terminal }: OperatorContext): ExitCode {
   terminal.problem(problem);
-  return exit_code;
+  return exitCode;
 }
 
 /** What of a context `--json` shows: all but the token. */
-function describeEntry(name: string, entry: FoundContext, is_current: boolean) {
-  if (entry.kind === "no-context") return { name, is_current, problem: entry.problem };
-  const { url, ca_file, allow_insecure, key_file, login } = entry.context;
-  const { token: _token, ...signed_in } = login ?? { token: null };
-  return { name, is_current, url, ca_file, allow_insecure, key_file, login: login === null ? null : signed_in };
+function describeEntry(name: string, entry: FoundContext, isCurrent: boolean) {
+  if (entry.kind === "no-context") return { name, is_current: isCurrent, problem: entry.problem };
+  const { url, ca_file: caFile, allow_insecure: allowInsecure, key_file: keyFile, login } = entry.context;
+  const { token: _token, ...signedIn } = login ?? { token: null };
+  return {
+    name,
+    is_current: isCurrent,
+    url,
+    ca_file: caFile,
+    allow_insecure: allowInsecure,
+    key_file: keyFile,
+    login: login === null ? null : signedIn,
+  };
 }
 
-function credentialInWords({ login, key_file }: ServiceContext, now_ms: number): string {
-  if (login === null) return key_file === null ? "none" : `key in ${key_file}`;
-  const { organization, expires_at } = login;
+function credentialInWords({ login, key_file: keyFile }: ServiceContext, nowMs: number): string {
+  if (login === null) return keyFile === null ? "none" : `key in ${keyFile}`;
+  const { organization, expires_at: expiresAt } = login;
   const where = organization === null ? "signed in" : `signed in to ${organization}`;
-  if (expires_at === null) return where;
-  const is_over = Date.parse(expires_at) <= now_ms;
-  return `${where}, ${is_over ? "expired" : "expires"} ${relativeTime(expires_at, now_ms)}`;
+  if (expiresAt === null) return where;
+  const isOver = Date.parse(expiresAt) <= nowMs;
+  return `${where}, ${isOver ? "expired" : "expires"} ${relativeTime(expiresAt, nowMs)}`;
 }

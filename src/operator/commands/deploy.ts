@@ -34,8 +34,8 @@ export async function deploy(
   model: string | undefined,
 ): Promise<ExitCode> {
   const { terminal } = context;
-  const timeout_ms = waitTimeout(flags, terminal);
-  if (model === undefined || timeout_ms === null) return EXIT.usage;
+  const timeoutMs = waitTimeout(flags, terminal);
+  if (model === undefined || timeoutMs === null) return EXIT.usage;
   const [robot, ...more] = flags.robot ?? [];
   if (robot === undefined || more.length > 0) {
     const what = robot === undefined ? "no robot is named" : "a deployment is for one robot";
@@ -52,11 +52,11 @@ export async function deploy(
     if (result.kind !== "ok") return service.failed(result, { body, places: PLACES });
     const waited =
       flags.wait === true
-        ? await waitForDeployment(service, result.value, timeout_ms, context)
-        : { exit_code: EXIT.ok, deployment: result.value };
+        ? await waitForDeployment(service, result.value, timeoutMs, context)
+        : { exitCode: EXIT.ok, deployment: result.value };
     if (flags.json === true) terminal.json(waited.deployment.document);
     else terminal.print(inWords(waited.deployment.value, body, terminal));
-    return waited.exit_code;
+    return waited.exitCode;
   });
 }
 
@@ -75,37 +75,37 @@ async function refusedReplacement(
   if (deployments.kind !== "ok") return isUnknownOperation(deployments) ? null : service.failed(deployments);
   const replaced = currentOn(robot, itemsIn(deployments.value));
   if (replaced === undefined) return null;
-  terminal.note(`This retires ${deploymentInWords(replaced, machine.clock.wall_ms())}.`);
+  terminal.note(`This retires ${deploymentInWords(replaced, machine.clock.wallMs())}.`);
   return refusedBy(person, "Replace it?", terminal);
 }
 
 async function waitForDeployment(
   service: Service,
   first: Found,
-  timeout_ms: number,
+  timeoutMs: number,
   context: OperatorContext,
-): Promise<{ readonly exit_code: ExitCode; readonly deployment: Found }> {
+): Promise<{ readonly exitCode: ExitCode; readonly deployment: Found }> {
   let deployment = first;
   // What is over is not asked for again, which a service without that operation could not answer.
   if (endOf(first.value) === null) {
     const known = await lookAtDeployment(service, first.value.id);
     if (known.kind !== "ok" && isUnknownOperation(known)) {
       const fix = "the deployment goes on; robot-policy fleets show tells how the robots of a fleet do";
-      const exit_code = refuseMissingOperation(
+      const exitCode = refuseMissingOperation(
         "does not show deployments, so there is nothing to wait on",
         fix,
         context.terminal,
       );
-      return { exit_code, deployment };
+      return { exitCode, deployment };
     }
   }
-  let is_first = true;
+  let isFirst = true;
   const later = `it goes on without you: robot-policy deployments show ${first.value.id}; --timeout waits longer`;
   const look = async () => {
-    const result = is_first
+    const result = isFirst
       ? ({ kind: "ok", status: 200, value: first } as const)
       : await lookAtDeployment(service, first.value.id);
-    is_first = false;
+    isFirst = false;
     if (result.kind !== "ok") return result;
     deployment = result.value;
     const { value } = deployment;
@@ -113,7 +113,7 @@ async function waitForDeployment(
     const ended = endOf(value);
     return { kind: "ok", status: result.status, value: { lines: [summary], summary, ended } } as const;
   };
-  return { exit_code: await waitUntilEnded(service, { look, timeout_ms, later }, context), deployment };
+  return { exitCode: await waitUntilEnded(service, { look, timeoutMs, later }, context), deployment };
 }
 
 /** Null while it is being prepared; a status that is new to this program is waited on as well. */
@@ -121,18 +121,18 @@ function endOf(deployment: DeploymentView): Ended | null {
   const { status, id } = deployment;
   switch (status) {
     case "active":
-      return { exit_code: EXIT.ok, problem: null };
+      return { exitCode: EXIT.ok, problem: null };
     case "failed": {
       const code = deployment.last_error_code ?? "deployment-failed";
       const failure = failureOf(deployment);
       const what = `the deployment ${id} failed${failure === null ? "" : `: ${failure.what}`}`;
       const fix = (failure?.remedy ?? "") || `robot-policy deployments show ${id} tells more`;
-      return { exit_code: EXIT.rejected, problem: { code, what, fix } };
+      return { exitCode: EXIT.rejected, problem: { code, what, fix } };
     }
     case "retired": {
       const what = `the deployment ${id} was retired, or another took its place`;
       const fix = "robot-policy deployments list shows what runs where";
-      return { exit_code: EXIT.conflict, problem: { code: "retired", what, fix } };
+      return { exitCode: EXIT.conflict, problem: { code: "retired", what, fix } };
     }
     default:
       return null;
@@ -144,9 +144,9 @@ function inWords(
   asked: { readonly model: string; readonly robot: string },
   terminal: Terminal,
 ): string {
-  const { id, status, endpoint_url } = deployment;
+  const { id, status, endpoint_url: endpointUrl } = deployment;
   const style = status === "active" ? "good" : status === "failed" ? "bad" : "warn";
-  const where = (endpoint_url ?? "") === "" ? "" : `, at ${endpoint_url}`;
+  const where = (endpointUrl ?? "") === "" ? "" : `, at ${endpointUrl}`;
   const on = `${deployment.model ?? asked.model} on ${deployment.robot ?? asked.robot}`;
   return `${on} is ${terminal.style(style, status)} (${id})${where}`;
 }

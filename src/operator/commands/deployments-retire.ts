@@ -58,7 +58,7 @@ async function refusedRetirement(
   const found = await lookAtDeployment(service, id);
   // What cannot be seen is told by the request itself.
   if (found.kind !== "ok" || !isCurrent(found.value.value)) return null;
-  terminal.note(`This retires ${deploymentInWords(found.value.value, machine.clock.wall_ms())}.`);
+  terminal.note(`This retires ${deploymentInWords(found.value.value, machine.clock.wallMs())}.`);
   terminal.note("The robot loses its endpoint.");
   return refusedBy(person, "Retire it?", terminal);
 }

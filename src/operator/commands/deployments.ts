@@ -59,7 +59,7 @@ export async function deploymentsShow(
       return refuseMissingOperation("does not show deployments", "fleets show tells how the robots do", terminal);
     }
     if (flags.json === true) terminal.json(result.value.document);
-    else showDeployment(result.value.value, terminal, machine.clock.wall_ms());
+    else showDeployment(result.value.value, terminal, machine.clock.wallMs());
     return EXIT.ok;
   });
 }
@@ -67,8 +67,8 @@ export async function deploymentsShow(
 function isWanted(deployment: DeploymentView, { robot, model, status, all }: DeploymentsListFlags): boolean {
   if (status === undefined ? all !== true && !isCurrent(deployment) : deployment.status !== status) return false;
   if (model !== undefined && deployment.model !== model && deployment.subject_id !== model) return false;
-  const { robot: name = null, robot_id = null } = deployment;
-  return robot === undefined || robot.some((wanted) => wanted === name || wanted === robot_id);
+  const { robot: name = null, robot_id: robotId = null } = deployment;
+  return robot === undefined || robot.some((wanted) => wanted === name || wanted === robotId);
 }
 
 function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListView<DeploymentView> {
@@ -76,13 +76,13 @@ function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListV
     headers: ["robot", "model", "status", "reason", "region", "since", "id"],
     prose: ["model", "reason"],
     spare: ["region", "id"],
-    row: (deployment, now_ms) => [
+    row: (deployment, nowMs) => [
       deployment.robot ?? deployment.robot_id ?? "",
       deployment.model ?? deployment.subject_id ?? "",
       statusInWords(deployment, terminal),
       reasonOf(deployment),
       deployment.region ?? "",
-      relativeTime(deployment.created_at, now_ms),
+      relativeTime(deployment.created_at, nowMs),
       deployment.id,
     ],
     id: ({ id }) => id,
@@ -91,10 +91,9 @@ function deploymentsView(terminal: Terminal, flags: DeploymentsListFlags): ListV
 }
 
 function emptyInWords({ robot, model, status, all }: DeploymentsListFlags): string {
-  const is_filtered = [robot, model, status].some((flag) => flag !== undefined);
-  if (all === true || status !== undefined)
-    return is_filtered ? "No deployment matches." : "Nothing was ever deployed.";
-  return `${is_filtered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows what was.`;
+  const isFiltered = [robot, model, status].some((flag) => flag !== undefined);
+  if (all === true || status !== undefined) return isFiltered ? "No deployment matches." : "Nothing was ever deployed.";
+  return `${isFiltered ? "Nothing that matches is deployed" : "Nothing is deployed"}; --all shows what was.`;
 }
 
 /** Why it is not active; a retired one keeps what it had, and nobody has to see to that. */
@@ -115,7 +114,7 @@ function statusInWords({ status }: DeploymentView, terminal: Terminal): string {
   }
 }
 
-function showDeployment(deployment: DeploymentView, terminal: Terminal, now_ms: number): void {
+function showDeployment(deployment: DeploymentView, terminal: Terminal, nowMs: number): void {
   showFacts(
     [
       ["deployment", deployment.id],
@@ -127,9 +126,9 @@ function showDeployment(deployment: DeploymentView, terminal: Terminal, now_ms: 
       ["region", deployment.region ?? ""],
       ["endpoint", deployment.endpoint_url ?? ""],
       ["generation", deployment.active_generation_id ?? ""],
-      ["created", relativeTime(deployment.created_at, now_ms)],
-      ["active", relativeTime(deployment.activated_at, now_ms)],
-      ["retired", relativeTime(deployment.retired_at, now_ms)],
+      ["created", relativeTime(deployment.created_at, nowMs)],
+      ["active", relativeTime(deployment.activated_at, nowMs)],
+      ["retired", relativeTime(deployment.retired_at, nowMs)],
     ],
     terminal,
   );

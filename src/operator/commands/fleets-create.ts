@@ -51,35 +51,34 @@ const FLAGS = flagPlaces({
 /** `fleets create`: from flags, or from a file, of which flags replace single members. */
 export async function fleetsCreate(flags: FleetsCreateFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
-  const timeout_ms = waitTimeout(flags, terminal);
-  const from_flags = readFlags(flags, terminal);
-  if (timeout_ms === null || from_flags === null) return EXIT.usage;
-  const reader = writtenFleet(from_flags);
+  const timeoutMs = waitTimeout(flags, terminal);
+  const fromFlags = readFlags(flags, terminal);
+  if (timeoutMs === null || fromFlags === null) return EXIT.usage;
+  const reader = writtenFleet(fromFlags);
   const rules = { subject: "fleet", reader, hints: FLEET_HINTS, json: flags.json === true } as const;
   const file = flags.from === undefined ? null : await readWritten(flags.from, rules, context);
-  if (file?.kind === "unusable") return file.exit_code;
-  const body = withDefaults({ ...file?.value, ...from_flags });
-  if (body === null) return refuseIncomplete({ ...file?.value, ...from_flags }, flags, terminal);
+  if (file?.kind === "unusable") return file.exitCode;
+  const body = withDefaults({ ...file?.value, ...fromFlags });
+  if (body === null) return refuseIncomplete({ ...file?.value, ...fromFlags }, flags, terminal);
   const places: Places = (loc) =>
-    file === null || Object.hasOwn(from_flags, String(loc[1])) ? FLAGS(loc) : file.places(loc);
+    file === null || Object.hasOwn(fromFlags, String(loc[1])) ? FLAGS(loc) : file.places(loc);
   return withService(flags, context, async (service) => {
     if (flags.dryRun === true) return service.showRequest(operations.createFleet, { body }, flags.json === true);
     if (flags.json !== true) {
-      const refused = await preview(service, body, places, tellUnmatched(from_flags.selection), context);
+      const refused = await preview(service, body, places, tellUnmatched(fromFlags.selection), context);
       if (refused !== null) return refused;
     }
     const result = await service.call(operations.createFleet, { body });
-    if (result.kind !== "ok")
-      return service.failed(result, { body, places, tell: tellUnmatched(from_flags.selection) });
+    if (result.kind !== "ok") return service.failed(result, { body, places, tell: tellUnmatched(fromFlags.selection) });
     const created = result.value;
     if (flags.json !== true) terminal.note(`The fleet ${created.value.name} is created (${created.value.id}).`);
     const waited =
       flags.wait === true
-        ? await waitForFleet(service, created, endOfCreation, timeout_ms, context)
-        : { exit_code: EXIT.ok, fleet: created };
+        ? await waitForFleet(service, created, endOfCreation, timeoutMs, context)
+        : { exitCode: EXIT.ok, fleet: created };
     if (flags.json === true) terminal.json(waited.fleet.document);
-    else showFleet(waited.fleet.value, null, terminal, machine.clock.wall_ms());
-    return waited.exit_code;
+    else showFleet(waited.fleet.value, null, terminal, machine.clock.wallMs());
+    return waited.exitCode;
   });
 }
 
@@ -93,12 +92,12 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
   const selection = readSelection(flags, terminal);
   if (selection === null) return null;
   if (peak !== undefined && !/^\d{1,9}$/.test(peak)) return usage(`--peak '${peak}' is no number`, "give a whole one");
-  const readiness_mode = READINESS_MODES.find((each) => each === mode);
-  const operating_windows = window?.map((text) => {
+  const readinessMode = READINESS_MODES.find((each) => each === mode);
+  const operatingWindows = window?.map((text) => {
     const [starts_at = "", ends_at = "", ...more] = text.split("/");
     return more.length === 0 && isMoment(starts_at) && isMoment(ends_at) ? { starts_at, ends_at } : null;
   });
-  const unread = operating_windows?.indexOf(null) ?? -1;
+  const unread = operatingWindows?.indexOf(null) ?? -1;
   if (unread !== -1) {
     const fix = "write it as 2030-01-31T08:00:00+01:00/2030-01-31T17:00:00+01:00";
     return usage(`--window '${window?.[unread] ?? ""}' is no START/END`, fix);
@@ -108,10 +107,8 @@ function readFlags(flags: FleetsCreateFlags, terminal: Terminal): WrittenFleet |
     ...(model === undefined ? {} : { subject: model }),
     ...(selection === undefined ? {} : { selection }),
     ...(peak === undefined ? {} : { peak_active_robots: Number(peak) }),
-    ...(readiness_mode === undefined ? {} : { readiness_mode }),
-    ...(operating_windows === undefined
-      ? {}
-      : { operating_windows: operating_windows.filter((each) => each !== null) }),
+    ...(readinessMode === undefined ? {} : { readiness_mode: readinessMode }),
+    ...(operatingWindows === undefined ? {} : { operating_windows: operatingWindows.filter((each) => each !== null) }),
   };
 }
 
@@ -119,13 +116,13 @@ type FleetBody = WrittenFleet & Required<Pick<WrittenFleet, "name" | "subject" |
 
 /** Windows make a schedule; of robots that are named all may be active. Null while something is missing. */
 function withDefaults(written: WrittenFleet): FleetBody | null {
-  const { name, subject, selection, operating_windows = [] } = written;
-  const peak_active_robots = written.peak_active_robots ?? selection?.robots?.length;
-  if (name === undefined || subject === undefined || selection === undefined || peak_active_robots === undefined) {
+  const { name, subject, selection, operating_windows: operatingWindows = [] } = written;
+  const peakActiveRobots = written.peak_active_robots ?? selection?.robots?.length;
+  if (name === undefined || subject === undefined || selection === undefined || peakActiveRobots === undefined) {
     return null;
   }
-  const readiness_mode = written.readiness_mode ?? (operating_windows.length === 0 ? "always_ready" : "scheduled");
-  return { ...written, name, subject, selection, peak_active_robots, readiness_mode };
+  const readinessMode = written.readiness_mode ?? (operatingWindows.length === 0 ? "always_ready" : "scheduled");
+  return { ...written, name, subject, selection, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode };
 }
 
 function refuseIncomplete(written: WrittenFleet, { from }: FleetsCreateFlags, terminal: Terminal): ExitCode {
@@ -165,7 +162,7 @@ async function preview(
   const body = { ...selection, subject };
   const result = await service.call(beyondSpec.previewFleet, { body });
   if (result.kind === "ok") {
-    tellMembers(result.value.value, terminal, machine.clock.wall_ms());
+    tellMembers(result.value.value, terminal, machine.clock.wallMs());
     return null;
   }
   if (result.kind !== "refused" || result.status !== 422) return null;

@@ -25,7 +25,7 @@ export async function fleetsShow(
       terminal.json(Object.assign({}, found.document, { details: details?.document ?? null }));
       return EXIT.ok;
     }
-    showFleet(found.value, details?.value ?? null, terminal, machine.clock.wall_ms());
+    showFleet(found.value, details?.value ?? null, terminal, machine.clock.wallMs());
     if (details === null) terminal.note("This service does not tell of single members, windows and generations.");
     return EXIT.ok;
   });

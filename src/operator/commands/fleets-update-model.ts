@@ -28,8 +28,8 @@ export async function fleetsUpdateModel(
   model: string | undefined,
 ): Promise<ExitCode> {
   const { terminal, machine } = context;
-  const timeout_ms = waitTimeout(flags, terminal);
-  if (name === undefined || model === undefined || timeout_ms === null) return EXIT.usage;
+  const timeoutMs = waitTimeout(flags, terminal);
+  if (name === undefined || model === undefined || timeoutMs === null) return EXIT.usage;
   return withService(flags, context, async (service) => {
     const found = await findFleet(service, name, terminal);
     if (typeof found === "number") return found;
@@ -44,11 +44,11 @@ export async function fleetsUpdateModel(
     if (flags.json !== true) terminal.note(startInWords(asked.value, model));
     const waited =
       flags.wait === true
-        ? await waitForFleet(service, asked, endOf(asked.value), timeout_ms, context)
-        : { exit_code: EXIT.ok, fleet: asked };
+        ? await waitForFleet(service, asked, endOf(asked.value), timeoutMs, context)
+        : { exitCode: EXIT.ok, fleet: asked };
     if (flags.json === true) terminal.json(waited.fleet.document);
-    else showFleet(waited.fleet.value, null, terminal, machine.clock.wall_ms());
-    return waited.exit_code;
+    else showFleet(waited.fleet.value, null, terminal, machine.clock.wallMs());
+    return waited.exitCode;
   });
 }
 
@@ -72,7 +72,7 @@ function startInWords({ name, update, subject }: FleetView, model: string): stri
 }
 
 /** Of an update the answer names the generation; where there was nothing to update, it is there already. */
-function endOf({ update, active_model }: FleetView) {
-  const generation_id = update?.generation_id ?? active_model?.generation_id;
-  return generation_id === undefined ? endOfCreation : endOfUpdate(generation_id);
+function endOf({ update, active_model: activeModel }: FleetView) {
+  const generationId = update?.generation_id ?? activeModel?.generation_id;
+  return generationId === undefined ? endOfCreation : endOfUpdate(generationId);
 }

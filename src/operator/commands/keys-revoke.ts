@@ -40,7 +40,7 @@ export async function keysRevoke(
     const found = await findKey(service, name, terminal);
     if (typeof found === "number") return found;
     const { key, keys } = found;
-    const ending = keysEndingWith(key, keys, context.machine.clock.wall_ms());
+    const ending = keysEndingWith(key, keys, context.machine.clock.wallMs());
     const input = revocationOf(key.id);
     if (flags.dryRun === true) return service.showRequest(operations.revokeApiKey, input, flags.json === true);
     const isRevoked = (key.revoked_at ?? null) !== null;
@@ -87,7 +87,7 @@ async function refusedByAnybody(
   }
   const shown = shownKey(key);
   const name = `the key ${key.label ?? key.id}${shown === "" ? "" : ` (${shown})`}`;
-  terminal.note(`This revokes ${name}${lastUse(key, machine.clock.wall_ms())}.`);
+  terminal.note(`This revokes ${name}${lastUse(key, machine.clock.wallMs())}.`);
   terminal.note("Every request with it is refused from then on, and logins that were approved with it end.");
   if (ending.length > 0) {
     const labels = ending.slice(0, LABELS_SHOWN).map(({ label, id }) => label ?? id);
@@ -107,9 +107,9 @@ async function refusedByAnybody(
 /** Of the keys that end with one. */
 const LABELS_SHOWN = 5;
 
-function lastUse({ last_used_at }: ApiKeyView, nowMs: number): string {
-  if (last_used_at === undefined) return "";
-  return last_used_at === null ? ", never used" : `, last used ${relativeTime(last_used_at, nowMs)}`;
+function lastUse({ last_used_at: lastUsedAt }: ApiKeyView, nowMs: number): string {
+  if (lastUsedAt === undefined) return "";
+  return lastUsedAt === null ? ", never used" : `, last used ${relativeTime(lastUsedAt, nowMs)}`;
 }
 
 interface FoundKey {
@@ -129,7 +129,9 @@ async function findKey(service: Service, name: string, terminal: Terminal): Prom
   const keys = itemsIn(result.value);
   const own = keys.find(({ id }) => id === name);
   if (own !== undefined) return { key: own, keys };
-  const [first, ...more] = keys.filter(({ label, revoked_at }) => label === name && (revoked_at ?? null) === null);
+  const [first, ...more] = keys.filter(
+    ({ label, revoked_at: revokedAt }) => label === name && (revokedAt ?? null) === null,
+  );
   if (first === undefined) {
     const fix = "robot-policy keys list shows what there is";
     terminal.problem({ code: "not-found", what: `no key that works has the id or label ${name}`, fix });

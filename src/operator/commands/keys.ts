@@ -28,14 +28,14 @@ const keysView: ListView<ListedKey> = {
   headers: ["label", "key", "scopes", "created", "last used", "state", "made with", "id"],
   prose: ["label", "scopes", "made with"],
   spare: ["last used", "created", "made with", "id"],
-  row: (key, now_ms) => [
+  row: (key, nowMs) => [
     key.label ?? "",
     shownKey(key),
     // Null says so; what is not there at all a service does not tell.
     `${key.scopes === null ? "everything" : (key.scopes?.join(" ") ?? "")}${keyRobotsInWords(key)}`,
-    relativeTime(key.created_at, now_ms),
-    key.last_used_at === null ? "never" : relativeTime(key.last_used_at, now_ms),
-    stateOf(key, now_ms),
+    relativeTime(key.created_at, nowMs),
+    key.last_used_at === null ? "never" : relativeTime(key.last_used_at, nowMs),
+    stateOf(key, nowMs),
     key.maker,
     key.id,
   ],
@@ -43,11 +43,11 @@ const keysView: ListView<ListedKey> = {
   empty: "There are no API keys.",
 };
 
-function stateOf({ revoked_at, expires_at }: ApiKeyView, now_ms: number): string {
-  if ((revoked_at ?? null) !== null) return `revoked ${relativeTime(revoked_at, now_ms)}`;
-  if ((expires_at ?? null) === null) return revoked_at === undefined ? "" : "works";
-  const is_past = Date.parse(expires_at ?? "") <= now_ms;
-  return `${is_past ? "expired" : "expires"} ${relativeTime(expires_at, now_ms)}`;
+function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, nowMs: number): string {
+  if ((revokedAt ?? null) !== null) return `revoked ${relativeTime(revokedAt, nowMs)}`;
+  if ((expiresAt ?? null) === null) return revokedAt === undefined ? "" : "works";
+  const isPast = Date.parse(expiresAt ?? "") <= nowMs;
+  return `${isPast ? "expired" : "expires"} ${relativeTime(expiresAt, nowMs)}`;
 }
 
 /** `keys list`: every API key of the organization, never the keys themselves. */
@@ -110,9 +110,9 @@ export async function keysCreate(
     terminal.problem({ code: "usage", what: `--scope '${strange}' is no scope`, fix });
     return EXIT.usage;
   }
-  const expires_at = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wall_ms());
-  if (expires_at?.kind === "no-moment") {
-    terminal.problem({ code: "usage", what: `--expires ${expires_at.what}`, fix: expires_at.fix });
+  const expiresAt = flags.expires === undefined ? null : readMoment(flags.expires, "ahead", machine.clock.wallMs());
+  if (expiresAt?.kind === "no-moment") {
+    terminal.problem({ code: "usage", what: `--expires ${expiresAt.what}`, fix: expiresAt.fix });
     return EXIT.usage;
   }
   const { maxRobots } = flags;
@@ -124,7 +124,7 @@ export async function keysCreate(
   const body = {
     label,
     ...(flags.scope === undefined ? {} : { scopes: flags.scope }),
-    ...(expires_at === null ? {} : { expires_at: expires_at.iso }),
+    ...(expiresAt === null ? {} : { expires_at: expiresAt.iso }),
     ...(flags.independent === true ? { independent: true } : {}),
     ...(flags.robot === undefined ? {} : { robots: flags.robot }),
     ...(maxRobots === undefined ? {} : { max_robots: Number(maxRobots) }),

@@ -85,8 +85,8 @@ async function byPolling(service: Service, context: OperatorContext): Promise<Si
 }
 
 /** The page shows it as well, and asks whether it is the same here. */
-function noteCode(user_code: string, { terminal }: OperatorContext): void {
-  terminal.note(`The page shows the code ${terminal.style("bold", user_code)}. Deny a login with another.`);
+function noteCode(userCode: string, { terminal }: OperatorContext): void {
+  terminal.note(`The page shows the code ${terminal.style("bold", userCode)}. Deny a login with another.`);
 }
 
 async function finish(
@@ -117,12 +117,12 @@ async function finish(
         return EXIT.failed;
       }
       if (target.login !== null) await endLogin(target, target.login, context);
-      const { organization, expires_at } = login;
+      const { organization, expires_at: expiresAt } = login;
       if (flags.json === true) {
-        terminal.json({ context: target.name, url: target.url, organization, expires_at });
+        terminal.json({ context: target.name, url: target.url, organization, expires_at: expiresAt });
         return EXIT.ok;
       }
-      const until = expires_at === null ? "" : ` until ${expires_at.slice(0, 10)}`;
+      const until = expiresAt === null ? "" : ` until ${expiresAt.slice(0, 10)}`;
       terminal.print(`Signed in to ${organization ?? target.url}${until}; it is the current context, ${target.name}.`);
       noteStronger(context);
       return EXIT.ok;
@@ -138,9 +138,9 @@ export function noteStronger(context: OperatorContext): void {
 }
 
 function failed(failure: Failure, service: Service, { terminal }: OperatorContext): ExitCode {
-  const { base_url } = service.chosen;
+  const { baseUrl: chosenUrl } = service.chosen;
   if (isUnknownOperation(failure)) {
-    const fix = `use a key: robot-policy contexts add NAME --url ${base_url} --key-file FILE`;
+    const fix = `use a key: robot-policy contexts add NAME --url ${chosenUrl} --key-file FILE`;
     terminal.problem({ code: "not-offered", what: "this service has no logins", fix });
     return EXIT.rejected;
   }
@@ -154,12 +154,17 @@ function failed(failure: Failure, service: Service, { terminal }: OperatorContex
 
 /** What the service says of the new login. A service that says nothing, or not now, has given a token all the same. */
 async function describeLogin(target: ServiceContext, token: Login["token"], context: OperatorContext): Promise<Login> {
-  const signed_in_at = new Date(context.machine.clock.wall_ms()).toISOString();
+  const signedInAt = new Date(context.machine.clock.wallMs()).toISOString();
   await using service = openService(withCredential(target, token), context);
   const result = await service.call(beyondSpec.getSession, {});
-  if (result.kind !== "ok") return { token, signed_in_at, expires_at: null, organization: null };
-  const { active_organization, credential } = result.value.value;
-  return { token, signed_in_at, expires_at: credential?.expires_at ?? null, organization: active_organization.name };
+  if (result.kind !== "ok") return { token, signed_in_at: signedInAt, expires_at: null, organization: null };
+  const { active_organization: activeOrganization, credential } = result.value.value;
+  return {
+    token,
+    signed_in_at: signedInAt,
+    expires_at: credential?.expires_at ?? null,
+    organization: activeOrganization.name,
+  };
 }
 
 /**
@@ -178,7 +183,10 @@ export async function endLogin(
   return result.kind === "ok" || (result.kind === "refused" && result.status === 401) ? null : result;
 }
 
-function withCredential({ url, ca_file, allow_insecure }: ServiceContext, token: Login["token"] | null): ChosenService {
+function withCredential(
+  { url, ca_file: caFile, allow_insecure: allowInsecure }: ServiceContext,
+  token: Login["token"] | null,
+): ChosenService {
   const problem = {
     kind: "credential-problem",
     code: "key-missing",
@@ -188,9 +196,9 @@ function withCredential({ url, ca_file, allow_insecure }: ServiceContext, token:
   } as const;
   return {
     kind: "service",
-    base_url: baseUrl(url),
-    ca_file,
-    allow_insecure,
+    baseUrl: baseUrl(url),
+    ca_file: caFile,
+    allow_insecure: allowInsecure,
     context: null,
     credential: { source: "login", name: "the login", another: "robot-policy login" },
     loadCredential: async () => (token === null ? problem : { kind: "credential", secret: token }),

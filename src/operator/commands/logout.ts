@@ -11,7 +11,7 @@ export async function logout(flags: OperatorFlags, context: OperatorContext): Pr
   const chosen = await chooseContext(flags, context);
   if (chosen.kind === "no-context") {
     terminal.problem(chosen.problem);
-    return chosen.exit_code;
+    return chosen.exitCode;
   }
   const { context: known, contexts } = chosen;
   const { login, name } = known;

@@ -93,9 +93,9 @@ export async function modelsShow(
     const { value: model, document } = result.value;
     const loaded = await loadEndpoints(service);
     if (loaded.kind !== "ok") return service.failed(loaded);
-    const endpoints = loaded.value?.filter(({ model_slug }) => model_slug === model.slug) ?? null;
+    const endpoints = loaded.value?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null;
     if (flags.json === true) terminal.json(Object.assign({}, document, { endpoints }));
-    else showModel(model, endpoints ?? [], terminal, machine.clock.wall_ms());
+    else showModel(model, endpoints ?? [], terminal, machine.clock.wallMs());
     return EXIT.ok;
   });
 }
@@ -112,13 +112,13 @@ function showModel(model: ModelView, endpoints: readonly EndpointView[], termina
     ],
     terminal,
   );
-  for (const { id, created_at, regions, requirements } of model.checkpoints ?? []) {
+  for (const { id, created_at: createdAt, regions, requirements } of model.checkpoints ?? []) {
     const isDefault = id === model.default_checkpoint_id;
     terminal.print(`\n${terminal.style("bold", `checkpoint ${id}`)}${isDefault ? " (default)" : ""}`);
-    const own = endpoints.filter(({ checkpoint_id }) => checkpoint_id === id);
+    const own = endpoints.filter(({ checkpoint_id: checkpointId }) => checkpointId === id);
     showFacts(
       [
-        ["created", relativeTime(created_at, nowMs)],
+        ["created", relativeTime(createdAt, nowMs)],
         ...Object.entries(requirements ?? {}).map(needInWords),
         // The table of endpoints has them, too.
         ["regions", own.length > 0 ? "" : (regions?.join(" ") ?? "")],

@@ -42,18 +42,18 @@ export async function robotsList(flags: RobotsListFlags, context: OperatorContex
   if (labels === null) return EXIT.usage;
   const order = ROBOT_ORDERS.find((each) => each === flags.sort) ?? null;
   const named = namedColumns(flags);
-  const needs_registrations =
+  const needsRegistrations =
     flags.digest === true || order === "changed" || REGISTRATION_COLUMNS.some((column) => named.includes(column));
   return withService(flags, context, async (service) => {
-    let has_registrations = needs_registrations;
+    let hasRegistrations = needsRegistrations;
     const load = async (): Promise<CallResult<Listed<ListedRobot>>> => {
       const result = await service.listAll(operations.listRobots, (robots) => robots);
       if (result.kind !== "ok") return result;
-      const registrations = needs_registrations ? await loadRegistrations(service) : NONE;
+      const registrations = needsRegistrations ? await loadRegistrations(service) : NONE;
       if (registrations.kind !== "ok") return registrations;
-      if (registrations.value === null && has_registrations) {
+      if (registrations.value === null && hasRegistrations) {
         terminal.note("This service does not tell digests and when they changed.");
-        has_registrations = false;
+        hasRegistrations = false;
       }
       const records = result.value.records
         .filter(({ item }) => isWanted(item, flags, labels))
@@ -62,7 +62,7 @@ export async function robotsList(flags: RobotsListFlags, context: OperatorContex
     };
     // What the service lacks is known before the columns are chosen.
     const first = await load();
-    const view = robotsView(flags, flags.digest === true && has_registrations);
+    const view = robotsView(flags, flags.digest === true && hasRegistrations);
     return showList(service, load, view, flags, context, first);
   });
 }
@@ -91,15 +91,15 @@ function withRegistration(
 }
 
 function isWanted(
-  { site, region, robot_type_id, labels }: RobotView,
+  { site, region, robot_type_id: robotTypeId, labels }: RobotView,
   flags: RobotsListFlags,
   wanted: Readonly<Record<string, string>>,
 ): boolean {
-  const { site: wanted_site = site, region: wanted_region = region, type = robot_type_id } = flags;
+  const { site: wantedSite = site, region: wantedRegion = region, type = robotTypeId } = flags;
   return (
-    site === wanted_site &&
-    region === wanted_region &&
-    robot_type_id === type &&
+    site === wantedSite &&
+    region === wantedRegion &&
+    robotTypeId === type &&
     Object.entries(wanted).every(([name, value]) => Object.hasOwn(labels, name) && labels[name] === value)
   );
 }

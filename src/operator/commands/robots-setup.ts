@@ -44,34 +44,34 @@ const FLAGS = flagPlaces({
  */
 export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal } = context;
-  const from_flags = readRegistrationFlags(flags, terminal);
-  if (from_flags === null) return EXIT.usage;
+  const fromFlags = readRegistrationFlags(flags, terminal);
+  if (fromFlags === null) return EXIT.usage;
   const json = flags.json === true;
   const file = flags.from === undefined ? null : await readWritten(flags.from, rulesFor(flags.from, json), context);
-  if (file?.kind === "unusable") return file.exit_code;
+  if (file?.kind === "unusable") return file.exitCode;
   const read = flags.manifest === undefined ? null : await readManifestFile(flags.manifest, context);
   if (typeof read === "number") return read;
   const manifest = read?.manifest ?? null;
-  const written = { ...fromManifest(manifest), ...file?.value, ...from_flags };
-  const { name, robot_type_id, region, site, labels } = written;
-  if (name === undefined || robot_type_id === undefined || region === undefined) {
+  const written = { ...fromManifest(manifest), ...file?.value, ...fromFlags };
+  const { name, robot_type_id: robotTypeId, region, site, labels } = written;
+  if (name === undefined || robotTypeId === undefined || region === undefined) {
     return refuseIncomplete(written, flags, terminal);
   }
-  const configuration_digest = await digestOf(from_flags, file?.value ?? {}, manifest, context);
-  if (typeof configuration_digest === "number") return configuration_digest;
+  const configurationDigest = await digestOf(fromFlags, file?.value ?? {}, manifest, context);
+  if (typeof configurationDigest === "number") return configurationDigest;
   const contract = manifest?.contract ?? null;
   const given: RegistrationBody = {
     name,
-    robot_type_id,
+    robot_type_id: robotTypeId,
     region,
-    configuration_digest,
+    configuration_digest: configurationDigest,
     ...(site === undefined ? {} : { site }),
     ...(labels === undefined ? {} : { labels }),
     ...(contract === null ? {} : { contract }),
   };
   const places: Places = (loc) => {
     const member = String(loc[1]);
-    if (Object.hasOwn(from_flags, member)) return FLAGS(loc);
+    if (Object.hasOwn(fromFlags, member)) return FLAGS(loc);
     if (file !== null && Object.hasOwn(file.value, member)) return file.places(loc);
     return read?.places(loc) ?? FLAGS(loc);
   };
@@ -81,7 +81,7 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     const { member, message } = mistake;
     const what = `${places(["body", member]) ?? member}: ${message}`;
     terminal.problem({ code: "usage", what, fix: "every operator can read what is registered; correct it" });
-    return Object.hasOwn(from_flags, member) ? EXIT.usage : EXIT.invalid;
+    return Object.hasOwn(fromFlags, member) ? EXIT.usage : EXIT.invalid;
   }
   return withService(flags, context, async (service) => {
     const before = await findRegistered(service, name);
@@ -89,7 +89,7 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     const known = before === "hidden" ? null : before;
     const body = known === null ? given : carryOver(given, known, rulesOf(flags));
     if (before === "hidden") terminal.note(HIDDEN);
-    if (known?.robot_type_id !== robot_type_id) warnOfType(body, terminal);
+    if (known?.robot_type_id !== robotTypeId) warnOfType(body, terminal);
     if (known?.region !== region) await warnOfRegion(service, region, terminal);
     if (flags.dryRun === true) return service.showRequest(operations.setupRobot, { body }, json);
     const refused = known === null ? null : await refusedChange(given, body, known, flags, context);
@@ -98,7 +98,7 @@ export async function robotsSetup(flags: RobotsSetupFlags, context: OperatorCont
     if (result.kind !== "ok") return service.failed(result, { body, places });
     const { robot } = result.value.value;
     if (json) terminal.json(result.value.document);
-    else terminal.print(`${robot.name} is registered (${robot.id}) with ${configuration_digest}.`);
+    else terminal.print(`${robot.name} is registered (${robot.id}) with ${configurationDigest}.`);
     return EXIT.ok;
   });
 }
@@ -142,13 +142,13 @@ function fromManifest(manifest: RobotManifest | null): WrittenRegistration {
 }
 
 function refuseIncomplete(
-  { name, robot_type_id, region }: WrittenRegistration,
+  { name, robot_type_id: robotTypeId, region }: WrittenRegistration,
   { from }: RobotsSetupFlags,
   terminal: Terminal,
 ): ExitCode {
   const lacks = [
     ["name", "--name", name],
-    ["robot_type_id", "--type or --manifest", robot_type_id],
+    ["robot_type_id", "--type or --manifest", robotTypeId],
     ["region", "--region", region],
   ].filter(([, , value]) => value === undefined);
   const members = lacks.map(([member]) => member).join(", ");
@@ -165,18 +165,18 @@ async function digestOf(
   context: OperatorContext,
 ): Promise<string | ExitCode> {
   const says = (source: WrittenRegistration) =>
-    source.configuration_digest !== undefined || source.configuration_files !== undefined;
+    source.configuration_digest !== undefined || source.configurationFiles !== undefined;
   const source = says(flags) ? flags : file;
   if (source.configuration_digest !== undefined) return source.configuration_digest;
-  const of_manifest = says(source) ? [] : (manifest?.configuration_files ?? []);
-  const home = of_manifest.find(({ path }) => path.startsWith("~/"));
+  const ofManifest = says(source) ? [] : (manifest?.configuration_files ?? []);
+  const home = ofManifest.find(({ path }) => path.startsWith("~/"));
   const { terminal } = context;
   if (home !== undefined) {
     const what = `the manifest lists ${home.path}, and whose home that is only the robot knows`;
     terminal.problem({ code: "home_missing", what, fix: "give the files with --file, in the order of the manifest" });
     return EXIT.invalid;
   }
-  const files = source.configuration_files ?? of_manifest.map(({ path }) => path);
+  const files = source.configurationFiles ?? ofManifest.map(({ path }) => path);
   if (files.length === 0) terminal.note("No configuration files: the digest covers nothing. --file names them.");
   const snapshot = await hashFiles(files, context);
   return typeof snapshot === "number" ? snapshot : snapshot.digest;

@@ -57,17 +57,17 @@ export async function robotsShow(
       terminal.json(Object.assign({}, document, registered, more));
       return EXIT.ok;
     }
-    const now_ms = machine.clock.wall_ms();
-    showRobot(robot, registration?.value ?? null, flags, terminal, now_ms);
+    const nowMs = machine.clock.wallMs();
+    showRobot(robot, registration?.value ?? null, flags, terminal, nowMs);
     const unserved = await unservedRegion(service, robot.region);
     if (unserved !== null) terminal.note(`${terminal.style("warn", "warning")}: ${unserved}.`);
-    showRefusals(refused, terminal, now_ms);
+    showRefusals(refused, terminal, nowMs);
     if (flags.contract === true && registration !== null) {
       const { contract } = registration.value;
       if (contract === null) terminal.note("It registered by its type alone, without a contract.");
       else showContract(contract, terminal);
     }
-    if (history !== null) showHistory(history.value.items, terminal, now_ms);
+    if (history !== null) showHistory(history.value.items, terminal, nowMs);
     if (registration === null && flags.contract === true) terminal.note("This service does not show contracts.");
     if (history === null && flags.history === true) terminal.note("This service does not keep the history of robots.");
     return EXIT.ok;
@@ -79,7 +79,7 @@ function showRobot(
   registration: RegistrationView | null,
   { contract }: RobotsShowFlags,
   terminal: Terminal,
-  now_ms: number,
+  nowMs: number,
 ): void {
   showFacts(
     [
@@ -89,9 +89,9 @@ function showRobot(
       ["site", robot.site ?? ""],
       ["labels", labelsInWords(robot)],
       ["digest", registration?.configuration_digest ?? ""],
-      ["changed", relativeTime(registration?.changed_at, now_ms)],
-      ["registered", relativeTime(registration?.registered_at, now_ms)],
-      ["added", relativeTime(robot.created_at, now_ms)],
+      ["changed", relativeTime(registration?.changed_at, nowMs)],
+      ["registered", relativeTime(registration?.registered_at, nowMs)],
+      ["added", relativeTime(robot.created_at, nowMs)],
       [
         "contract",
         registration === null || contract === true
@@ -100,7 +100,7 @@ function showRobot(
             ? "none"
             : "--contract shows it",
       ],
-      ...contestFacts(registration, now_ms),
+      ...contestFacts(registration, nowMs),
     ],
     terminal,
   );
@@ -144,13 +144,13 @@ async function tellRefusals(service: Service, name: string, terminal: Terminal):
   terminal.note(`robot-policy audit --refused --robot ${shellWord(name)} shows all of them.`);
 }
 
-function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, now_ms: number): void {
+function showHistory(items: readonly RegistrationRecord[], terminal: Terminal, nowMs: number): void {
   terminal.print(`\n${terminal.style("bold", "registrations")}, newest first`);
   terminal.table(
     ["when", "digest", "changed", "by", "from"],
-    items.map(({ at, configuration_digest, changed, actor, address, contested }) => [
-      relativeTime(at, now_ms),
-      shortDigest(configuration_digest),
+    items.map(({ at, configuration_digest: configurationDigest, changed, actor, address, contested }) => [
+      relativeTime(at, nowMs),
+      shortDigest(configurationDigest),
       `${changed === null ? "" : changed.length === 0 ? "nothing" : changed.join(" ")}${contested ? " (contested)" : ""}`,
       actor.label ?? actor.id,
       address,

@@ -25,7 +25,7 @@ export interface UsageFlags extends OperatorFlags, ColumnFlags {
 /** `usage`: the ledger, or what it comes to by robot, model or day; of the last 30 days where nothing is said. */
 export async function usage(flags: UsageFlags, context: OperatorContext): Promise<ExitCode> {
   const { terminal, machine } = context;
-  const period = readPeriod(flags, machine.clock.wall_ms());
+  const period = readPeriod(flags, machine.clock.wallMs());
   if ("problem" in period) {
     terminal.problem({ code: "usage", ...period.problem });
     return EXIT.usage;
@@ -42,14 +42,14 @@ export async function usage(flags: UsageFlags, context: OperatorContext): Promis
   const by = SUMS_BY.find((each) => each === flags.by);
   return withService(flags, context, async (service) => {
     if (by !== undefined) {
-      const result = await loadUsageSums(service, by, period, machine.clock.wall_ms());
+      const result = await loadUsageSums(service, by, period, machine.clock.wallMs());
       if (result.kind !== "ok") return service.failed(result);
       showSums(result.value, by, flags, context);
       return EXIT.ok;
     }
     const result = await service.listAll(operations.listUsage, ({ items }) => items);
     if (result.kind !== "ok") return service.failed(result);
-    const since = startOf(period, machine.clock.wall_ms());
+    const since = startOf(period, machine.clock.wallMs());
     const listed = keepListed(result.value, (record) => isWithin(record, { ...period, since }));
     if (flags.json === true) terminal.json(documentOf(listed));
     else showRecords(view, itemsIn(listed), flags, context);
@@ -100,7 +100,7 @@ function showSums(
     return;
   }
   if (flags.csv === true) {
-    const rows = sums.map(({ name, quantity, unit, amount_cents }) => [name, quantity, unit, amount_cents]);
+    const rows = sums.map(({ name, quantity, unit, amount_cents: amountCents }) => [name, quantity, unit, amountCents]);
     terminal.print([[by, "quantity", "unit", "amount_cents"], ...rows].map(csvLine).join("\n"));
     return;
   }
@@ -125,12 +125,12 @@ function bar(quantity: number, most: number): string {
 
 type ReadPeriod = Period | { readonly problem: { readonly what: string; readonly fix: string } };
 
-function readPeriod({ since, until }: UsageFlags, now_ms: number): ReadPeriod {
-  const from = since === undefined ? null : readMoment(since, "back", now_ms);
+function readPeriod({ since, until }: UsageFlags, nowMs: number): ReadPeriod {
+  const from = since === undefined ? null : readMoment(since, "back", nowMs);
   if (from?.kind === "no-moment") return { problem: { what: `--since ${from.what}`, fix: from.fix } };
-  const to = until === undefined ? null : readMoment(until, "back", now_ms);
+  const to = until === undefined ? null : readMoment(until, "back", nowMs);
   if (to?.kind === "no-moment") return { problem: { what: `--until ${to.what}`, fix: to.fix } };
-  if (from !== null && to !== null && from.time_ms >= to.time_ms) {
+  if (from !== null && to !== null && from.timeMs >= to.timeMs) {
     return { problem: { what: "--since is not before --until", fix: "give the earlier time to --since" } };
   }
   return { since: from?.iso ?? null, until: to?.iso ?? null };

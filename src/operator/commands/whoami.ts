@@ -25,7 +25,7 @@ export async function whoami(flags: OperatorFlags, context: OperatorContext): Pr
     }
     const { id, name, role } = value.active_organization;
     const { credential } = value;
-    const expires = relativeTime(credential?.expires_at, machine.clock.wall_ms());
+    const expires = relativeTime(credential?.expires_at, machine.clock.wallMs());
     showFacts(
       [
         ...placeFacts(service),
@@ -56,12 +56,12 @@ async function onlyAccepted(service: Service, flags: OperatorFlags, context: Ope
 
 function placeFacts({ chosen }: Service): readonly Fact[] {
   return [
-    ["service", chosen.base_url],
+    ["service", chosen.baseUrl],
     ["context", chosen.context?.name ?? ""],
     ["credential", chosen.credential.name],
   ];
 }
 
 function whereOf({ chosen }: Service) {
-  return { url: chosen.base_url, context: chosen.context?.name ?? null, credential: chosen.credential.source };
+  return { url: chosen.baseUrl, context: chosen.context?.name ?? null, credential: chosen.credential.source };
 }

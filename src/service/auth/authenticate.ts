@@ -79,20 +79,20 @@ async function authenticateKey(reader: Reader, clock: Clock, token: string): Pro
   const hash = hashSecret(token);
   const key = await findKey(reader, hash);
   if (key === undefined || !isSameHash(key.key_sha256, hash)) return unauthorized("Invalid API key");
-  const { organization_id, id, scopes, expires_at, robots, max_robots } = key;
-  const owner = { organization_id, credential_id: id };
+  const { organization_id: organizationId, id, scopes, expires_at: expiresAt, robots, max_robots: maxRobots } = key;
+  const owner = { organization_id: organizationId, credential_id: id };
   if (key.revoked_at !== null) return unauthorized("API key has been revoked", owner);
-  if (isPast(expires_at, clock)) return unauthorized("API key has expired", owner);
+  if (isPast(expiresAt, clock)) return unauthorized("API key has expired", owner);
   return {
     state: "authenticated",
     principal: {
-      organization_id,
+      organization_id: organizationId,
       credential: "api_key",
       credential_id: id,
       key_id: id,
       scopes: readScopes(scopes),
-      robots: { names: readRobotNames(robots), maximum: max_robots },
-      expires_at,
+      robots: { names: readRobotNames(robots), maximum: maxRobots },
+      expires_at: expiresAt,
     },
   };
 }
@@ -108,29 +108,29 @@ async function authenticateSession(
   if (session === undefined || !isSameHash(session.token_sha256, hash) || session.kind !== kind) {
     return unauthorized(kind === "console" ? "Invalid session" : "Invalid session token");
   }
-  const { organization_id, id, created_by, scopes, expires_at } = session;
-  const owner = { organization_id, credential_id: id };
+  const { organization_id: organizationId, id, created_by: createdBy, scopes, expires_at: expiresAt } = session;
+  const owner = { organization_id: organizationId, credential_id: id };
   if (session.revoked_at !== null) return unauthorized("Session has ended", owner);
-  if (isPast(expires_at, clock) || (kind === "console" && isPast(consoleIdleUntil(session), clock))) {
+  if (isPast(expiresAt, clock) || (kind === "console" && isPast(consoleIdleUntil(session), clock))) {
     return unauthorized("Session has expired", owner);
   }
   return {
     state: "authenticated",
     principal: {
-      organization_id,
+      organization_id: organizationId,
       credential: "session",
       credential_id: id,
-      key_id: created_by,
+      key_id: createdBy,
       scopes: readScopes(scopes),
       // A key that is bound to robots neither approves logins nor signs in to the console.
       robots: ANY_ROBOTS,
-      expires_at,
+      expires_at: expiresAt,
     },
   };
 }
 
-function isPast(expires_at: string | null, clock: Clock): boolean {
-  return expires_at !== null && Date.parse(expires_at) <= clock.wall_ms();
+function isPast(expiresAt: string | null, clock: Clock): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= clock.wallMs();
 }
 
 function unauthorized(detail: string, owner: Owner | null = null): Authentication {

@@ -41,23 +41,23 @@ export async function bootstrapKey(
     if (known.revoked_at !== null) machine.log.warn("bootstrap_key_revoked", { path, key_id: known.id });
     return null;
   }
-  const created_at = new Date(machine.clock.wall_ms()).toISOString();
+  const createdAt = new Date(machine.clock.wallMs()).toISOString();
   const [id, organizationId] = [newId("key"), newId("org")];
   await store.write(async (transaction) => {
-    const organization_id = await ensureOrganization(transaction, {
+    const organization = await ensureOrganization(transaction, {
       id: organizationId,
       name: FIRST_ORGANIZATION_NAME,
-      created_at,
+      created_at: createdAt,
     });
     await insertKey(transaction, {
       id,
-      organization_id,
+      organization_id: organization,
       label: "bootstrap",
       key_sha256: hash,
       key_prefix: API_KEY_PREFIX,
       key_last4: key.slice(-API_KEY_LAST_LENGTH),
       scopes: null,
-      created_at,
+      created_at: createdAt,
       last_used_at: null,
       expires_at: null,
       revoked_at: null,
@@ -92,12 +92,12 @@ async function readKeyFile(
 }
 
 /** Whatever it is instead, nobody is told to remove it. */
-function notAKeyFile(path: string, is_empty: boolean): Problem {
+function notAKeyFile(path: string, isEmpty: boolean): Problem {
   return {
     code: "bootstrap-key-invalid",
-    what: `The bootstrap key file ${is_empty ? "is empty" : `is no key file: it does not hold one API key, ${API_KEY_PREFIX}…, and nothing else`}.`,
+    what: `The bootstrap key file ${isEmpty ? "is empty" : `is no key file: it does not hold one API key, ${API_KEY_PREFIX}…, and nothing else`}.`,
     where: path,
-    fix: is_empty
+    fix: isEmpty
       ? "Remove it to have a new key written there, or put back the key it held."
       : "Name another file with --bootstrap-key-file, one that is not there yet to have a new key written.",
   };

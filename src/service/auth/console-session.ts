@@ -33,10 +33,10 @@ export function isConsoleToken(text: string): boolean {
 
 /** Until when a console session works if it is not used meanwhile, as ISO 8601. */
 export function consoleIdleUntil({
-  created_at,
-  last_used_at,
+  created_at: createdAt,
+  last_used_at: lastUsedAt,
 }: Pick<SessionRow, "created_at" | "last_used_at">): string {
-  return new Date(Date.parse(last_used_at ?? created_at) + CONSOLE_IDLE_MS).toISOString();
+  return new Date(Date.parse(lastUsedAt ?? createdAt) + CONSOLE_IDLE_MS).toISOString();
 }
 
 /**
@@ -46,27 +46,27 @@ export function consoleIdleUntil({
  */
 export async function signIn(
   transaction: Transaction<Tables>,
-  { organization_id, key_id }: Pick<Principal, "organization_id" | "key_id">,
+  { organization_id: organizationId, key_id: keyId }: Pick<Principal, "organization_id" | "key_id">,
   session: NewSession,
   author: Authorship,
 ): Promise<string | null> {
   const { at } = author;
-  const key = await lockKey(transaction, organization_id, key_id);
+  const key = await lockKey(transaction, organizationId, keyId);
   if (key === undefined || key.revoked_at !== null || (key.expires_at ?? at) < at) return null;
   const latest = new Date(Date.parse(at) + CONSOLE_LIFETIME_MS).toISOString();
-  const expires_at = key.expires_at !== null && key.expires_at < latest ? key.expires_at : latest;
+  const expiresAt = key.expires_at !== null && key.expires_at < latest ? key.expires_at : latest;
   await insertSession(transaction, {
     ...session,
-    organization_id,
+    organization_id: organizationId,
     kind: "console",
-    created_by: key_id,
+    created_by: keyId,
     scopes: key.scopes,
     created_at: at,
     last_used_at: null,
-    expires_at,
+    expires_at: expiresAt,
     revoked_at: null,
   });
-  await deleteOldConsoleSessions(transaction, organization_id, key_id, CONSOLE_SESSIONS_MAXIMUM);
-  await audit(transaction, author, { action: "session.create", subject_id: session.id, details: { kind: "console" } });
-  return expires_at;
+  await deleteOldConsoleSessions(transaction, organizationId, keyId, CONSOLE_SESSIONS_MAXIMUM);
+  await audit(transaction, author, { action: "session.create", subjectId: session.id, details: { kind: "console" } });
+  return expiresAt;
 }

@@ -45,10 +45,10 @@ export function createLastUsed(store: Store, { clock }: Pick<ServiceMachine, "cl
   return {
     note({ credential, credential_id: id }) {
       if (noted.size >= NOTED_CREDENTIALS_MAXIMUM && !noted.has(id)) return;
-      const at = new Date(clock.wall_ms()).toISOString();
+      const at = new Date(clock.wallMs()).toISOString();
       noted.set(id, { note: credential === "api_key" ? noteKeyUse : noteSessionUse, id, at });
     },
-    task: { name: "note-last-used", interval_ms: PERIOD_MS, ignoresNudges: true, run: flush },
+    task: { name: "note-last-used", intervalMs: PERIOD_MS, ignoresNudges: true, run: flush },
     flush,
   };
 }

@@ -31,8 +31,8 @@ const CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
  * What terminal and page show of a login, `WDJB-MJHT`, for a person to see that both are of the same. It opens nothing, so that it may
  * follow from the login's id.
  */
-export function userCode(exchange_id: string): string {
-  const letters = Array.from(Buffer.from(hashSecret(exchange_id), "hex").subarray(0, 8), (byte) =>
+export function userCode(exchangeId: string): string {
+  const letters = Array.from(Buffer.from(hashSecret(exchangeId), "hex").subarray(0, 8), (byte) =>
     CODE_LETTERS.charAt(byte % CODE_LETTERS.length),
   );
   return `${letters.slice(0, 4).join("")}-${letters.slice(4).join("")}`;
@@ -42,13 +42,13 @@ export function userCode(exchange_id: string): string {
  * Where a login stands, for the program that started it: who cannot show its verifier learns nothing of it. An approval that goes by the
  * redirect is for whoever the person's own browser reaches, and one who polls hears nothing of it.
  *
- * @param now_ms since the Unix epoch.
+ * @param nowMs since the Unix epoch.
  * @param way in which the program asks.
  */
 export function loginState(
   login: LoginRow | undefined,
   verifier: string,
-  now_ms: number,
+  nowMs: number,
   way: NonNullable<LoginRow["delivery"]>,
 ): LoginState {
   if (login === undefined || !isSameHash(login.verifier_sha256, hashSecret(verifier))) return refused("Invalid login");
@@ -58,17 +58,17 @@ export function loginState(
     case "used":
       return refused("Login was already used");
     case "approved":
-      if (isOver(login, now_ms)) return refused("Login has expired");
+      if (isOver(login, nowMs)) return refused("Login has expired");
       if (login.delivery === null || login.delivery === way) return { state: "approved", login };
-      return waiting(login, now_ms);
+      return waiting(login, nowMs);
     case "pending":
-      return isOver(login, now_ms) ? refused("Login has expired") : waiting(login, now_ms);
+      return isOver(login, nowMs) ? refused("Login has expired") : waiting(login, nowMs);
   }
 }
 
 /** Whether a login may not be decided or taken up any more, whatever its state. */
-export function isOver({ expires_at }: Pick<LoginRow, "expires_at">, now_ms: number): boolean {
-  return Date.parse(expires_at) <= now_ms;
+export function isOver({ expires_at: expiresAt }: Pick<LoginRow, "expires_at">, nowMs: number): boolean {
+  return Date.parse(expiresAt) <= nowMs;
 }
 
 /** A session that an approved login is to become. Made before the transaction, because a job may run twice. */
@@ -85,44 +85,44 @@ export interface NewSession {
  */
 export async function takeUpLogin(
   transaction: Transaction<Tables>,
-  { id, organization_id, approved_by }: LoginRow,
+  { id, organization_id: organizationId, approved_by: approvedBy }: LoginRow,
   session: NewSession,
-  author: Omit<Authorship, "organization_id" | "actor">,
+  author: Omit<Authorship, "organizationId" | "actor">,
 ): Promise<boolean> {
-  if (organization_id === null || approved_by === null) throw new Error(`Login ${id} is approved by nobody`);
+  if (organizationId === null || approvedBy === null) throw new Error(`Login ${id} is approved by nobody`);
   const { at } = author;
-  const key = await lockKey(transaction, organization_id, approved_by);
+  const key = await lockKey(transaction, organizationId, approvedBy);
   if (key === undefined || key.revoked_at !== null || (key.expires_at ?? at) < at) return false;
-  const expires_at = new Date(Date.parse(at) + SESSION_LIFETIME_MS).toISOString();
+  const expiresAt = new Date(Date.parse(at) + SESSION_LIFETIME_MS).toISOString();
   await updateLogin(transaction, id, { state: "used", code_sha256: null });
   await insertSession(transaction, {
     ...session,
-    organization_id,
+    organization_id: organizationId,
     kind: "cli",
-    created_by: approved_by,
+    created_by: approvedBy,
     scopes: null,
     created_at: at,
     last_used_at: null,
-    expires_at: key.expires_at !== null && key.expires_at < expires_at ? key.expires_at : expires_at,
+    expires_at: key.expires_at !== null && key.expires_at < expiresAt ? key.expires_at : expiresAt,
     revoked_at: null,
   });
   await audit(
     transaction,
-    { ...author, organization_id, actor: approved_by },
-    { action: "session.create", subject_id: session.id, details: { login_id: id } },
+    { ...author, organizationId, actor: approvedBy },
+    { action: "session.create", subjectId: session.id, details: { login_id: id } },
   );
   return true;
 }
 
-function waiting(login: LoginRow, now_ms: number): LoginState {
-  return isTooFast(login, now_ms) ? { state: "too-fast" } : { state: "pending" };
+function waiting(login: LoginRow, nowMs: number): LoginState {
+  return isTooFast(login, nowMs) ? { state: "too-fast" } : { state: "pending" };
 }
 
-function isTooFast({ last_polled_at }: LoginRow, now_ms: number): boolean {
-  if (last_polled_at === null) return false;
-  const since_ms = now_ms - Date.parse(last_polled_at);
+function isTooFast({ last_polled_at: lastPolledAt }: LoginRow, nowMs: number): boolean {
+  if (lastPolledAt === null) return false;
+  const sinceMs = nowMs - Date.parse(lastPolledAt);
   // A clock that went back does not make a program wait.
-  return since_ms >= 0 && since_ms < POLL_INTERVAL_S * 1000 - POLL_GRACE_MS;
+  return sinceMs >= 0 && sinceMs < POLL_INTERVAL_S * 1000 - POLL_GRACE_MS;
 }
 
 function refused(detail: string): LoginState {

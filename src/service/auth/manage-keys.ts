@@ -34,23 +34,23 @@ export interface MadeKey {
 }
 
 /** A key as the service's own command line makes it. One that is made with another key has more in its row. */
-export function makeKey(wish: KeyWish, id: string, created_at: string, random: Random): MadeKey {
-  const { organization_id, label, scopes, expires_at, robots = ANY_ROBOTS } = wish;
+export function makeKey(wish: KeyWish, id: string, createdAt: string, random: Random): MadeKey {
+  const { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots = ANY_ROBOTS } = wish;
   const key = createApiKey(random);
   return {
     key,
     row: {
       id,
-      organization_id,
+      organization_id: organizationId,
       label,
       key_sha256: hashApiKey(key),
       key_prefix: API_KEY_PREFIX,
       key_last4: key.slice(-API_KEY_LAST_LENGTH),
       // In one order and each once, however they were asked for.
       scopes: scopes === null ? null : JSON.stringify(API_KEY_SCOPES.filter((scope) => scopes.includes(scope))),
-      created_at,
+      created_at: createdAt,
       last_used_at: null,
-      expires_at,
+      expires_at: expiresAt,
       revoked_at: null,
       created_by: "command",
       parent_id: null,
@@ -69,11 +69,11 @@ export async function addKey(
 ): Promise<boolean> {
   if ((await countKeys(transaction, row.organization_id)) >= maximum) return false;
   await insertKey(transaction, row);
-  const { label, scopes, expires_at, parent_id, robots, max_robots } = row;
+  const { label, scopes, expires_at: expiresAt, parent_id: parentId, robots, max_robots: maxRobots } = row;
   await audit(transaction, author, {
     action: "api_key.create",
-    subject_id: row.id,
-    details: { label, scopes, expires_at, parent_id, robots, max_robots },
+    subjectId: row.id,
+    details: { label, scopes, expires_at: expiresAt, parent_id: parentId, robots, max_robots: maxRobots },
   });
   return true;
 }
@@ -89,10 +89,10 @@ export type Inheritance =
  */
 export function inherit(
   parent: Pick<KeyViewRow, "id" | "scopes" | "expires_at">,
-  { expires_at, independent }: { readonly expires_at: string | null; readonly independent: boolean },
+  { expiresAt, independent }: { readonly expiresAt: string | null; readonly independent: boolean },
 ): Inheritance {
   if (!independent) {
-    const lineage = { expires_at: earliest(expires_at, parent.expires_at), parent_id: parent.id };
+    const lineage = { expires_at: earliest(expiresAt, parent.expires_at), parent_id: parent.id };
     return { state: "inherits", lineage };
   }
   if (parent.scopes !== null) {
@@ -101,7 +101,7 @@ export function inherit(
   if (parent.expires_at !== null) {
     return { state: "forbidden", detail: "The API key expires, so it cannot make one that is independent of it" };
   }
-  return { state: "inherits", lineage: { expires_at, parent_id: null } };
+  return { state: "inherits", lineage: { expires_at: expiresAt, parent_id: null } };
 }
 
 function earliest(left: string | null, right: string | null): string | null {
@@ -131,52 +131,68 @@ export type Revocation =
  */
 export async function revokeKey(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
   scopes: readonly ApiKeyScope[] | null,
   author: Authorship,
 ): Promise<Revocation> {
-  const key = await lockKey(transaction, organization_id, id);
+  const key = await lockKey(transaction, organizationId, id);
   if (key === undefined) return { state: "not-found" };
   if (!isWithin(readScopes(key.scopes), scopes)) return { state: "forbidden" };
   if (key.revoked_at !== null) return { state: "revoked", key, changed: false, keys_ended: 0, is_locked_out: false };
   const { at } = author;
-  const { lineage, others_ended: keys_ended } = await markKeysRevoked(transaction, organization_id, id, at);
+  const { lineage, others_ended: keysEnded } = await markKeysRevoked(transaction, organizationId, id, at);
   await denyLoginsOf(transaction, lineage);
-  const sessionsEnded = await endSessionsOf(transaction, organization_id, lineage, at);
+  const sessionsEnded = await endSessionsOf(transaction, organizationId, lineage, at);
   await audit(transaction, author, {
     action: "api_key.revoke",
-    subject_id: id,
-    details: { label: key.label, keys_ended, sessions_ended: sessionsEnded },
+    subjectId: id,
+    details: { label: key.label, keys_ended: keysEnded, sessions_ended: sessionsEnded },
   });
-  const is_locked_out = key.scopes === null && !(await hasUnrestrictedKey(transaction, organization_id, at));
-  return { state: "revoked", key: { ...key, revoked_at: at }, changed: true, keys_ended, is_locked_out };
+  const isLockedOut = key.scopes === null && !(await hasUnrestrictedKey(transaction, organizationId, at));
+  return {
+    state: "revoked",
+    key: { ...key, revoked_at: at },
+    changed: true,
+    keys_ended: keysEnded,
+    is_locked_out: isLockedOut,
+  };
 }
 
 /** A key as it is shown, which is without the key itself. */
 export function keyView(row: KeyViewRow): ApiKeyView {
-  const { id, label, key_prefix, key_last4, scopes, created_at, last_used_at, expires_at, revoked_at } = row;
-  const { created_by, parent_id, robots, max_robots } = row;
+  const {
+    id,
+    label,
+    key_prefix: keyPrefix,
+    key_last4: keyLast4,
+    scopes,
+    created_at: createdAt,
+    last_used_at: lastUsedAt,
+    expires_at: expiresAt,
+    revoked_at: revokedAt,
+  } = row;
+  const { created_by: createdBy, parent_id: parentId, robots, max_robots: maxRobots } = row;
   return {
     id,
     label,
-    key_prefix,
-    key_last4,
+    key_prefix: keyPrefix,
+    key_last4: keyLast4,
     scopes: readScopes(scopes)?.slice() ?? null,
-    created_at,
-    last_used_at,
-    expires_at,
-    revoked_at,
-    created_by,
-    parent_id,
+    created_at: createdAt,
+    last_used_at: lastUsedAt,
+    expires_at: expiresAt,
+    revoked_at: revokedAt,
+    created_by: createdBy,
+    parent_id: parentId,
     robots: readRobotNames(robots)?.slice() ?? null,
-    max_robots,
+    max_robots: maxRobots,
   };
 }
 
 /** A key as it is shown once, when it was made. */
-export function createdView(row: KeyViewRow, api_key: string): ApiKeyView & { readonly api_key: string } {
-  return { ...keyView(row), api_key };
+export function createdView(row: KeyViewRow, apiKey: string): ApiKeyView & { readonly api_key: string } {
+  return { ...keyView(row), api_key: apiKey };
 }
 
 /** Whether who may do `allowed` may do all of `scopes`; null is everything. */

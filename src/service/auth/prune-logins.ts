@@ -13,17 +13,17 @@ const SESSION_MEMORY_MS = 30 * 24 * 60 * 60 * 1000;
 export function createPruneLogins({ store, machine: { clock } }: Pick<OperationContext, "store" | "machine">): Task {
   return {
     name: "prune-logins",
-    interval_ms: INTERVAL_MS,
+    intervalMs: INTERVAL_MS,
     ignoresNudges: true,
     async run(signal) {
-      const now_ms = clock.wall_ms();
-      const now = new Date(now_ms).toISOString();
-      const long_ago = new Date(now_ms - SESSION_MEMORY_MS).toISOString();
+      const nowMs = clock.wallMs();
+      const now = new Date(nowMs).toISOString();
+      const longAgo = new Date(nowMs - SESSION_MEMORY_MS).toISOString();
       for (let deleted = BATCH; deleted >= BATCH && !signal.aborted;) {
         deleted = await store.write(async (transaction) =>
           Math.max(
             await deletePastLogins(transaction, now, BATCH),
-            await deletePastSessions(transaction, long_ago, BATCH),
+            await deletePastSessions(transaction, longAgo, BATCH),
           ),
         );
       }

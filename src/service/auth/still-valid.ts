@@ -22,12 +22,12 @@ export type PrincipalWrite = Store["write"];
  */
 export function writeAs(
   store: Pick<Store, "write">,
-  clock: Pick<Clock, "wall_ms">,
+  clock: Pick<Clock, "wallMs">,
   principal: Principal,
 ): PrincipalWrite {
   return async (job) => {
     const done = await store.write(async (transaction) => {
-      const now = new Date(clock.wall_ms()).toISOString();
+      const now = new Date(clock.wallMs()).toISOString();
       return (await isStillValid(transaction, principal, now)) ? { value: await job(transaction) } : null;
     });
     if (done === null) throw new CredentialEndedError();
@@ -42,10 +42,10 @@ export function writeAs(
  */
 export async function isStillValid(
   transaction: Transaction<Tables>,
-  { organization_id, credential, credential_id: id }: Principal,
+  { organization_id: organizationId, credential, credential_id: id }: Principal,
   at: string,
 ): Promise<boolean> {
   const table = credential === "api_key" ? "api_keys" : "sessions";
-  const row = await holdCredential(transaction, table, { organization_id, id });
+  const row = await holdCredential(transaction, table, { organizationId, id });
   return row !== undefined && row.revoked_at === null && (row.expires_at === null || row.expires_at > at);
 }

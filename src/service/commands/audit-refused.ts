@@ -15,9 +15,9 @@ interface Wanted {
 
 /** `audit --refused`: registrations of an organization that were refused, newest last. */
 export async function showRefused(reader: Reader, wanted: Wanted, terminal: Terminal): Promise<void> {
-  const { organization_id, since, limit, json } = wanted;
-  const newest = (await listRefusals(reader, organization_id, undefined))
-    .filter(({ last_at }) => since === null || last_at >= since)
+  const { organization_id: organizationId, since, limit, json } = wanted;
+  const newest = (await listRefusals(reader, organizationId, undefined))
+    .filter(({ last_at: lastAt }) => since === null || lastAt >= since)
     .slice(0, limit);
   const refusals = newest.toReversed().map(viewRefusal);
   if (json) terminal.json({ items: refusals });
@@ -28,6 +28,6 @@ export async function showRefused(reader: Reader, wanted: Wanted, terminal: Term
 const HEADERS = ["AT", "ROBOT", "REASON", "KEY", "FROM"] as const;
 
 function toCells(refusal: RefusalView): readonly string[] {
-  const { last_at, robot, actor, address } = refusal;
-  return [last_at, robot ?? "-", refusalInWords(refusal), actor.label ?? actor.id, address];
+  const { last_at: lastAt, robot, actor, address } = refusal;
+  return [lastAt, robot ?? "-", refusalInWords(refusal), actor.label ?? actor.id, address];
 }

@@ -31,7 +31,7 @@ const SPAN_MS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** `audit`: who changed what, newest last; with `--refused` the registrations that were refused. Works beside a running service. */
 export async function audit(flags: AuditFlags, { terminal }: CommandContext): Promise<ExitCode> {
   const machine = commandMachine();
-  const since = readSince(flags.since, machine.clock.wall_ms());
+  const since = readSince(flags.since, machine.clock.wallMs());
   const limit = readLimit(flags.limit);
   if (since === undefined || limit === null) {
     terminal.problem(since === undefined ? notATime(flags.since ?? "") : notALimit(flags.limit ?? ""));
@@ -75,8 +75,8 @@ const HEADERS = ["AT", "ACTION", "SUBJECT", "ACTOR", "ORGANIZATION", "REQUEST", 
 
 function toCells(entry: AuditRow): readonly string[] {
   const details = Object.entries(detailsOf(entry)).map(([name, value]) => `${name}=${String(value)}`);
-  const { at, action, subject_id, actor, organization_id, request_id } = entry;
-  return [at, action, subject_id, actor, organization_id ?? "-", request_id ?? "-", details.join(" ")];
+  const { at, action, subject_id: subjectId, actor, organization_id: organizationId, request_id: requestId } = entry;
+  return [at, action, subjectId, actor, organizationId ?? "-", requestId ?? "-", details.join(" ")];
 }
 
 function detailsOf({ details }: AuditRow): object {
@@ -85,15 +85,15 @@ function detailsOf({ details }: AuditRow): object {
 }
 
 /** ISO 8601; null where nothing is asked, undefined for what is no time. */
-function readSince(text: string | undefined, now_ms: number): string | null | undefined {
+function readSince(text: string | undefined, nowMs: number): string | null | undefined {
   if (text === undefined) return null;
-  const at_ms = spanBefore(text, now_ms) ?? (DATE.test(text) ? Date.parse(text) : Number.NaN);
-  return Number.isNaN(at_ms) ? undefined : new Date(at_ms).toISOString();
+  const atMs = spanBefore(text, nowMs) ?? (DATE.test(text) ? Date.parse(text) : Number.NaN);
+  return Number.isNaN(atMs) ? undefined : new Date(atMs).toISOString();
 }
 
-function spanBefore(text: string, now_ms: number): number | undefined {
+function spanBefore(text: string, nowMs: number): number | undefined {
   const [, count, unit] = SPAN.exec(text) ?? [];
-  return unit === "m" || unit === "h" || unit === "d" ? now_ms - Number(count) * SPAN_MS[unit] : undefined;
+  return unit === "m" || unit === "h" || unit === "d" ? nowMs - Number(count) * SPAN_MS[unit] : undefined;
 }
 
 function readLimit(text: string | undefined): number | null {

@@ -27,7 +27,7 @@ export async function backup(flags: CopyFlags, { terminal, signal }: CommandCont
     const outcome = await backUp(location, path, machine, { onProgress, signal });
     return showCopy(
       outcome,
-      { path, tell: (rows) => `Backed up ${rows} into ${path}`, is_json: flags.json === true },
+      { path, tell: (rows) => `Backed up ${rows} into ${path}`, isJson: flags.json === true },
       terminal,
     );
   });

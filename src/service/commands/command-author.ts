@@ -3,6 +3,6 @@ import type { NewId } from "../ids.ts";
 import type { Authorship } from "../store/audit.ts";
 
 /** In the audit log, a change made on the service's own computer rather than by a request. */
-export function commandAuthor(newId: NewId, clock: Clock): Omit<Authorship, "organization_id"> {
-  return { audit_id: newId("aud"), at: new Date(clock.wall_ms()).toISOString(), actor: "command", request_id: null };
+export function commandAuthor(newId: NewId, clock: Clock): Omit<Authorship, "organizationId"> {
+  return { audit_id: newId("aud"), at: new Date(clock.wallMs()).toISOString(), actor: "command", requestId: null };
 }

@@ -7,7 +7,7 @@ import type { FileFindings } from "../edited-file.ts";
 const RULES = {
   subject: "configuration",
   example: "config/service.example.yaml",
-  limit_bytes: CONFIGURATION_LIMIT_BYTES,
+  limitBytes: CONFIGURATION_LIMIT_BYTES,
 };
 
 export type FileReading =

@@ -16,19 +16,19 @@ export type Expiry =
  * When something is to expire: the begin of a day in UTC, a moment with its time zone, or how long from now, such as `90d`,
  * `12h`, `30m`.
  */
-export function readExpiry(text: string, now_ms: number): Expiry {
-  const expires_ms = momentOf(text, now_ms);
-  if (expires_ms === null) return { state: "refused", what: "This is not written as a time." };
-  if (expires_ms <= now_ms) return { state: "refused", what: "This is no moment in the future." };
-  if (expires_ms > now_ms + LATEST_MS) return { state: "refused", what: "This is more than 100 years away." };
-  return { state: "read", at: new Date(expires_ms).toISOString() };
+export function readExpiry(text: string, nowMs: number): Expiry {
+  const expiresMs = momentOf(text, nowMs);
+  if (expiresMs === null) return { state: "refused", what: "This is not written as a time." };
+  if (expiresMs <= nowMs) return { state: "refused", what: "This is no moment in the future." };
+  if (expiresMs > nowMs + LATEST_MS) return { state: "refused", what: "This is more than 100 years away." };
+  return { state: "read", at: new Date(expiresMs).toISOString() };
 }
 
-function momentOf(text: string, now_ms: number): number | null {
+function momentOf(text: string, nowMs: number): number | null {
   const duration = DURATION.exec(text);
   if (duration !== null) {
     const [, count, unit] = duration;
-    if (unit === "d" || unit === "h" || unit === "m") return now_ms + Number(count) * UNITS_MS[unit];
+    if (unit === "d" || unit === "h" || unit === "m") return nowMs + Number(count) * UNITS_MS[unit];
   }
   const read = /^\d{4}-/.test(text) ? readDateTime(text) : null;
   return read !== null && "value" in read && (read.value.has_offset || DAY.test(text)) ? read.value.epoch_ms : null;

@@ -40,7 +40,7 @@ export interface KeysCreateFlags extends StoreFlags {
 /** `keys create`: the new key is alone on stdout, so that it can go into a file, and is shown nowhere else and never again. */
 export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandContext): Promise<ExitCode> {
   const machine = commandMachine();
-  const wish = readWish(flags, machine.clock.wall_ms());
+  const wish = readWish(flags, machine.clock.wallMs());
   if ("code" in wish) {
     terminal.problem(wish);
     return EXIT.usage;
@@ -52,7 +52,7 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
       return EXIT.failed;
     }
     const newId = createIds(machine.clock, machine.random);
-    const author = { ...commandAuthor(newId, machine.clock), organization_id: organization.id };
+    const author = { ...commandAuthor(newId, machine.clock), organizationId: organization.id };
     const { key, row } = makeKey(
       { ...wish, organization_id: organization.id },
       newId("key"),
@@ -77,13 +77,13 @@ export async function keysCreate(flags: KeysCreateFlags, { terminal }: CommandCo
 
 function readWish(
   { label, scope, expires, robot, maxRobots }: KeysCreateFlags,
-  now_ms: number,
+  nowMs: number,
 ): Omit<KeyWish, "organization_id"> | Problem {
   if (!text({ minimum: 1, ...API_KEY_LABEL_LENGTH }).safeParse(label).success) {
     const what = `A label has 1 to ${API_KEY_LABEL_LENGTH.maximum} characters.`;
     return { code: "usage", what, where: "--label", fix: "Say what the key is for, such as --label 'arm 3'." };
   }
-  const expiry = expires === undefined ? null : readExpiry(expires, now_ms);
+  const expiry = expires === undefined ? null : readExpiry(expires, nowMs);
   if (expiry !== null && expiry.state !== "read") {
     return { code: "usage", what: expiry.what, where: `--expires ${expires}`, fix: EXPIRY_FIX };
   }

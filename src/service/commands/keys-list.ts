@@ -32,7 +32,7 @@ export async function keysList(flags: KeysListFlags, { terminal }: CommandContex
     }
     const keys = await listKeys(store.reader, organization.id, ALL_ROWS);
     const byId = new Map(keys.map((key) => [key.id, keyView(key)]));
-    const now = new Date(machine.clock.wall_ms()).toISOString();
+    const now = new Date(machine.clock.wallMs()).toISOString();
     if (flags.json === true) terminal.json({ items: keys.map(keyView) });
     else if (keys.length === 0) {
       const next = commandLine(`keys create --label TEXT --org ${organization.id}`, flags);
@@ -53,26 +53,30 @@ function tableRow(
   now: string,
   terminal: Terminal,
 ): readonly string[] {
-  const { id, label, key_prefix, key_last4, last_used_at } = key;
+  const { id, label, key_prefix: keyPrefix, key_last4: keyLast4, last_used_at: lastUsedAt } = key;
   const view = keyView(key);
   const may = `${view.scopes?.join(", ") ?? "everything"}${keyRobotsInWords(view)}`;
-  const last_used = last_used_at === null ? "never" : shownTime(last_used_at);
+  const lastUsed = lastUsedAt === null ? "never" : shownTime(lastUsedAt);
   return [
     id,
     label,
-    `${key_prefix}…${key_last4}`,
+    `${keyPrefix}…${keyLast4}`,
     may,
     describeState(key, now, terminal),
-    last_used,
+    lastUsed,
     makerInWords(view, byId),
   ];
 }
 
-function describeState({ revoked_at, expires_at }: KeyViewRow, now: string, terminal: Terminal): string {
-  if (revoked_at !== null) return terminal.style("dim", `revoked ${shownTime(revoked_at)}`);
-  if (expires_at === null) return terminal.style("good", "works");
-  const moment = shownTime(expires_at);
-  return expires_at <= now
+function describeState(
+  { revoked_at: revokedAt, expires_at: expiresAt }: KeyViewRow,
+  now: string,
+  terminal: Terminal,
+): string {
+  if (revokedAt !== null) return terminal.style("dim", `revoked ${shownTime(revokedAt)}`);
+  if (expiresAt === null) return terminal.style("good", "works");
+  const moment = shownTime(expiresAt);
+  return expiresAt <= now
     ? terminal.style("bad", `expired ${moment}`)
     : terminal.style("good", `works until ${moment}`);
 }

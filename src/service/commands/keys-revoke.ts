@@ -22,15 +22,15 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
   const machine = commandMachine();
   return withStore(flags, machine, terminal, async (store) => {
     const newId = createIds(machine.clock, machine.random);
-    const organization_id = await findKeyOrganization(store.reader, id);
-    const author = { ...commandAuthor(newId, machine.clock), organization_id: organization_id ?? null };
+    const organizationId = await findKeyOrganization(store.reader, id);
+    const author = { ...commandAuthor(newId, machine.clock), organizationId: organizationId ?? null };
     const revocation =
-      organization_id === undefined
+      organizationId === undefined
         ? ({ state: "not-found" } as const)
         : await store.write(async (transaction) => {
-            const others = flags.yes === true ? 0 : await countEndingWith(transaction, organization_id, id, author.at);
+            const others = flags.yes === true ? 0 : await countEndingWith(transaction, organizationId, id, author.at);
             if (others > 0) return { state: "ends-others", others } as const;
-            return revokeKey(transaction, organization_id, id, null, author);
+            return revokeKey(transaction, organizationId, id, null, author);
           });
     if (revocation.state === "ends-others") {
       terminal.problem({
@@ -50,15 +50,15 @@ export async function keysRevoke(flags: KeysRevokeFlags, { terminal }: CommandCo
       });
       return EXIT.failed;
     }
-    const { key, changed, keys_ended, is_locked_out } = revocation;
+    const { key, changed, keys_ended: keysEnded, is_locked_out: isLockedOut } = revocation;
     if (flags.json === true) terminal.json(keyView(key));
     else
       terminal.note(
         changed
-          ? `Revoked ${key.id} (${key.label})${keys_ended === 0 ? "" : `, and ${keysInWords(keys_ended)}`}.`
+          ? `Revoked ${key.id} (${key.label})${keysEnded === 0 ? "" : `, and ${keysInWords(keysEnded)}`}.`
           : `${key.id} was revoked at ${key.revoked_at ?? ""}.`,
       );
-    if (is_locked_out) {
+    if (isLockedOut) {
       const next = commandLine("keys create --label TEXT", flags);
       terminal.note(`No key of its organization may do everything any more. Make one: ${next}`);
     }

@@ -24,13 +24,13 @@ export async function locateStore(flags: StoreFlags, keep: Keep | null, files: F
     case "data":
       return { state: "located", store: { kind: "sqlite", data_directory: keep.directory } };
     case "database":
-      return { state: "located", store: postgres(keep.url, keep.pool_size) };
+      return { state: "located", store: postgres(keep.url, keep.poolSize) };
     case "database-file": {
-      const url = await readUrlFile(keep.url_file, files);
+      const url = await readUrlFile(keep.urlFile, files);
       if (typeof url !== "string") return { state: "failed", problem: url };
       const located = fromFlags({ database: url });
-      if (located.state !== "located") return { state: "failed", problem: notAUrl(keep.url_file) };
-      return { state: "located", store: postgres(url, keep.pool_size) };
+      if (located.state !== "located") return { state: "failed", problem: notAUrl(keep.urlFile) };
+      return { state: "located", store: postgres(url, keep.poolSize) };
     }
   }
 }
@@ -40,8 +40,8 @@ function fromFlags(flags: StoreFlags): Located {
   return "code" in location ? { state: "usage", problem: location } : { state: "located", store: location };
 }
 
-function postgres(url: string, pool_size: number | null): StoreLocation {
-  return pool_size === null ? { kind: "postgres", url } : { kind: "postgres", url, pool_size };
+function postgres(url: string, poolSize: number | null): StoreLocation {
+  return poolSize === null ? { kind: "postgres", url } : { kind: "postgres", url, pool_size: poolSize };
 }
 
 /** A line with an address; more is something else. */

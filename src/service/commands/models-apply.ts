@@ -22,41 +22,41 @@ export interface ModelsApplyFlags extends StoreFlags {
 /** `models apply FILE`: makes the store offer what the catalog says. A service that runs on the same store need not be stopped. */
 export async function modelsApply(flags: ModelsApplyFlags, { terminal }: CommandContext, path = ""): Promise<ExitCode> {
   const machine = commandMachine();
-  const is_dry_run = flags.dryRun === true;
-  const is_json = flags.json === true;
+  const isDryRun = flags.dryRun === true;
+  const isJson = flags.json === true;
   const reading = await readCatalogFile(machine.files, path);
   if (reading.state === "refused") {
-    if (is_json) terminal.json({ applied: false, findings: reading.findings, changes: [] });
+    if (isJson) terminal.json({ applied: false, findings: reading.findings, changes: [] });
     else showFindings({ path, bytes: reading.bytes, findings: reading.findings }, terminal);
     return EXIT.invalid;
   }
   const { file } = reading;
   return withStore(flags, machine, terminal, async (store) => {
     const context = { store, machine, newId: createIds(machine.clock, machine.random) };
-    const outcome = is_dry_run ? await previewCatalogFile(context, file) : await applyCatalogFile(context, file);
-    const is_refused = outcome.state === "refused";
-    const more = is_refused ? outcome.findings : regionsWithoutRobots(file, await robotRegions(store.reader));
+    const outcome = isDryRun ? await previewCatalogFile(context, file) : await applyCatalogFile(context, file);
+    const isRefused = outcome.state === "refused";
+    const more = isRefused ? outcome.findings : regionsWithoutRobots(file, await robotRegions(store.reader));
     const findings = [...file.findings, ...more];
-    const changes = is_refused ? [] : outcome.changes;
-    if (is_json) {
-      terminal.json({ applied: !is_refused && !is_dry_run, findings, changes });
+    const changes = isRefused ? [] : outcome.changes;
+    if (isJson) {
+      terminal.json({ applied: !isRefused && !isDryRun, findings, changes });
     } else {
       showFindings({ ...file, findings }, terminal);
-      if (!is_refused) printChanges(changes, is_dry_run, terminal);
+      if (!isRefused) printChanges(changes, isDryRun, terminal);
     }
-    return is_refused ? EXIT.invalid : EXIT.ok;
+    return isRefused ? EXIT.invalid : EXIT.ok;
   });
 }
 
 const MARKS = { added: "+", changed: "~", withdrawn: "-" } as const;
 const STYLES = { added: "good", changed: "warn", withdrawn: "bad" } as const;
 
-function printChanges(changes: readonly CatalogChange[], is_dry_run: boolean, terminal: Terminal): void {
+function printChanges(changes: readonly CatalogChange[], isDryRun: boolean, terminal: Terminal): void {
   for (const { change, kind, name, region } of changes) {
     if (change === "unchanged") continue;
     const where = region === null ? "" : ` in ${region}`;
     terminal.print(`${terminal.style(STYLES[change], MARKS[change])} ${kind} ${name}${where}`);
   }
   const counts = Object.entries(countChanges(changes)).map(([change, count]) => `${count} ${change}`);
-  terminal.print(`${is_dry_run ? "would apply" : "applied"}: ${counts.join(", ")}`);
+  terminal.print(`${isDryRun ? "would apply" : "applied"}: ${counts.join(", ")}`);
 }

@@ -42,18 +42,21 @@ function tableRows(models: readonly OfferedModel[], terminal: Terminal): readonl
   );
 }
 
-function endpointCells({ region, health, health_since, last_error, url }: OfferedEndpoint, terminal: Terminal) {
-  const since = health_since === null ? "" : shownTime(health_since);
-  return [region, describeHealth(health, last_error, terminal), since, url];
+function endpointCells(
+  { region, health, health_since: healthSince, last_error: lastError, url }: OfferedEndpoint,
+  terminal: Terminal,
+) {
+  const since = healthSince === null ? "" : shownTime(healthSince);
+  return [region, describeHealth(health, lastError, terminal), since, url];
 }
 
-function describeHealth(health: OfferedEndpoint["health"], last_error: string | null, terminal: Terminal): string {
+function describeHealth(health: OfferedEndpoint["health"], lastError: string | null, terminal: Terminal): string {
   switch (health) {
     case "healthy":
       return terminal.style("good", "healthy");
     case "failing":
-      return `${terminal.style("bad", "failing")}${last_error === null ? "" : `: ${last_error}`}`;
+      return `${terminal.style("bad", "failing")}${lastError === null ? "" : `: ${lastError}`}`;
     case "unknown":
-      return terminal.style("dim", last_error === null ? "unknown" : `unknown: ${last_error}`);
+      return terminal.style("dim", lastError === null ? "unknown" : `unknown: ${lastError}`);
   }
 }

@@ -32,9 +32,9 @@ export async function orgsCreate(flags: OrgsCreateFlags, { terminal }: CommandCo
     const organization = { id: newId("org"), name, created_at: author.at };
     const added = await store.write(async (transaction) => {
       if (!(await insertOrganization(transaction, organization))) return false;
-      const { id: subject_id } = organization;
-      const own = { ...author, organization_id: subject_id };
-      await audit(transaction, own, { action: "organization.create", subject_id, details: { name } });
+      const { id: subjectId } = organization;
+      const own = { ...author, organizationId: subjectId };
+      await audit(transaction, own, { action: "organization.create", subjectId, details: { name } });
       return true;
     });
     if (!added) {

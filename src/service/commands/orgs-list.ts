@@ -22,7 +22,7 @@ export async function orgsList(flags: OrgsListFlags, { terminal }: CommandContex
     else {
       terminal.table(
         ["organization", "since", "id"],
-        organizations.map(({ name, created_at, id }) => [name, `${shownTime(created_at)}Z`, id]),
+        organizations.map(({ name, created_at: createdAt, id }) => [name, `${shownTime(createdAt)}Z`, id]),
       );
     }
     return EXIT.ok;

@@ -14,6 +14,6 @@ export async function restore(flags: CopyFlags, { terminal, signal }: CommandCon
   return withLocation(flags, machine, terminal, async (location) => {
     const outcome = await restoreStore(path, location, machine, { onProgress, signal });
     const tell = (rows: string) => `Restored ${rows} from ${path} into ${describeLocation(location)}`;
-    return showCopy(outcome, { path, tell, is_json: flags.json === true }, terminal);
+    return showCopy(outcome, { path, tell, isJson: flags.json === true }, terminal);
   });
 }

@@ -19,29 +19,29 @@ import { beyondReachOfUnit, UNIT_CONFIGURATION } from "./unit-reach.ts";
 export async function check(
   flags: ServeFlags,
   service: ServiceConfiguration,
-  { terminal, user_id }: { readonly terminal: Terminal; readonly user_id: number },
+  { terminal, user_id: userId }: { readonly terminal: Terminal; readonly user_id: number },
 ): Promise<ExitCode> {
-  const { listen, tls, models_file, bootstrap_key_file, store } = service;
+  const { listen, tls, models_file: modelsFile, bootstrap_key_file: bootstrapKeyFile, store } = service;
   const checked = flags.config === undefined ? ["flags"] : ["configuration"];
-  let exit_code: ExitCode = EXIT.ok;
+  let exitCode: ExitCode = EXIT.ok;
   if (tls !== undefined && tls !== null) {
     checked.push("certificate");
-    const pair = await readCertificatePair(systemFiles, tls, systemClock.wall_ms());
+    const pair = await readCertificatePair(systemFiles, tls, systemClock.wallMs());
     if (pair.state === "refused") {
       terminal.problem(pair.problem);
-      exit_code = EXIT.invalid;
+      exitCode = EXIT.invalid;
     }
   }
-  if (models_file !== undefined && models_file !== null) {
+  if (modelsFile !== undefined && modelsFile !== null) {
     checked.push("models");
-    const catalog = await readCatalogFile(systemFiles, models_file);
+    const catalog = await readCatalogFile(systemFiles, modelsFile);
     if (catalog.state === "refused") {
-      showFindings({ path: models_file, bytes: catalog.bytes, findings: catalog.findings }, terminal);
-      exit_code = EXIT.invalid;
+      showFindings({ path: modelsFile, bytes: catalog.bytes, findings: catalog.findings }, terminal);
+      exitCode = EXIT.invalid;
     }
   }
-  await warnOfReadableSecrets([tls?.key_file, bootstrap_key_file, await urlFileOf(flags)], terminal);
-  if (exit_code !== EXIT.ok) return exit_code;
+  await warnOfReadableSecrets([tls?.keyFile, bootstrapKeyFile, await urlFileOf(flags)], terminal);
+  if (exitCode !== EXIT.ok) return exitCode;
   const trial = await tryListen(listen);
   if (trial.state === "refused") {
     terminal.problem(trial.problem);
@@ -49,13 +49,13 @@ export async function check(
   }
   if (trial.state === "free") checked.push("address");
   const place = store.kind === "sqlite" ? "the data directory" : "the database";
-  const key = typeof bootstrap_key_file === "string" ? ", the bootstrap key" : "";
+  const key = typeof bootstrapKeyFile === "string" ? ", the bootstrap key" : "";
   terminal.print(`${terminal.style("good", "ok")} ${checked.join(", ")}`);
   terminal.print(`not checked: whether ${place} can be used${key}`);
   if (trial.state === "taken") {
     terminal.print(`not checked: the address ${formatListenAddress(listen)}, where a program listens now`);
   }
-  if (user_id === 0) {
+  if (userId === 0) {
     terminal.print(NOT_AS_ROOT);
     if (flags.config === UNIT_CONFIGURATION) await warnOfUnit(service, terminal);
   }
@@ -71,7 +71,7 @@ async function urlFileOf({ config, data, database }: ServeFlags): Promise<string
   if (data !== undefined || database !== undefined) return null;
   const reading = await readConfigurationFile(config, systemFiles);
   const keep = reading.state === "read" ? reading.configuration.keep : null;
-  return keep?.kind === "database-file" ? keep.url_file : null;
+  return keep?.kind === "database-file" ? keep.urlFile : null;
 }
 
 const READABLE_BY_ALL = 0o004;
@@ -87,10 +87,10 @@ async function warnOfReadableSecrets(paths: readonly (string | null | undefined)
 }
 
 async function warnOfUnit(service: ServiceConfiguration, terminal: Terminal): Promise<void> {
-  const { bootstrap_key_file } = service;
+  const { bootstrap_key_file: bootstrapKeyFile } = service;
   // A key that is there is read, not written.
-  const has_key = typeof bootstrap_key_file === "string" && (await isThere(bootstrap_key_file));
-  const written = has_key ? { ...service, bootstrap_key_file: null } : service;
+  const hasKey = typeof bootstrapKeyFile === "string" && (await isThere(bootstrapKeyFile));
+  const written = hasKey ? { ...service, bootstrap_key_file: null } : service;
   for (const text of beyondReachOfUnit(written)) warn(text, terminal);
 }
 

@@ -22,7 +22,7 @@ export interface ServeFlags extends StoreFlags {
 
 export interface ServeConfiguration {
   readonly service: ServiceConfiguration;
-  readonly log_level: LogLevel;
+  readonly logLevel: LogLevel;
 }
 
 export type ServeReading =
@@ -44,19 +44,19 @@ export async function readServeConfiguration(flags: ServeFlags, files: Files): P
     state: "read",
     warnings,
     configuration: {
-      log_level: flags.logLevel ?? configuration.log.level,
+      logLevel: flags.logLevel ?? configuration.log.level,
       service: {
         store: location.store,
         listen: listen ?? configuration.listen,
         tls: configuration.tls,
-        trusted_proxies: configuration.trusted_proxies,
-        bootstrap_key_file: flags.bootstrapKeyFile ?? configuration.bootstrap_key_file,
+        trustedProxies: configuration.trustedProxies,
+        bootstrap_key_file: flags.bootstrapKeyFile ?? configuration.bootstrapKeyFile,
         models_file: flags.models ?? configuration.models,
-        rate_limit: flags.rateLimit === false ? null : configuration.rate_limit,
+        rateLimit: flags.rateLimit === false ? null : configuration.rateLimit,
         metrics: configuration.metrics,
-        console_folder: configuration.console ? CONSOLE_FOLDER : null,
-        log_requests: configuration.log.requests,
-        audit_retention_days: configuration.audit_retention_days,
+        consoleFolder: configuration.console ? CONSOLE_FOLDER : null,
+        logRequests: configuration.log.requests,
+        auditRetentionDays: configuration.auditRetentionDays,
         limits: configuration.limits,
       },
     },

@@ -68,20 +68,20 @@ export async function serve(options: ServeOptions, context: CommandContext): Pro
 }
 
 async function run(
-  { service: configuration, log_level }: ServeConfiguration,
+  { service: configuration, logLevel }: ServeConfiguration,
   context: CommandContext,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const output = openLogOutput(context.stderr, (lines) => log.warn("log_lines_dropped", { lines }));
-  const log: Log = createLog(log_level, output);
+  const log: Log = createLog(logLevel, output);
   const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
   await using service = createService({ ...configuration, store: withThreads(configuration.store) }, machine);
   const started = await service.start();
   if (started.state === "failed") {
-    const { problem, findings, is_invalid } = started;
+    const { problem, findings, is_invalid: isInvalid } = started;
     if (findings !== undefined) await showFindingsOf(problem.where ?? "", findings, terminal);
     terminal.problem(problem);
-    return is_invalid === true ? EXIT.invalid : EXIT.failed;
+    return isInvalid === true ? EXIT.invalid : EXIT.failed;
   }
   const { url } = started;
   warnOfPlainHttp(configuration, url, log);
@@ -101,8 +101,8 @@ function withThreads(store: StoreLocation): StoreLocation {
 }
 
 async function untilStopped(service: Service, log: Log, url: string, context: CommandContext): Promise<void> {
-  const { environment, process_id, signal } = context;
-  const notify = createNotify(environment, process_id);
+  const { environment, process_id: processId, signal } = context;
+  const notify = createNotify(environment, processId);
   notify.ready(`Listening on ${url}`);
   context.onHangup(() => {
     log.info("reload", { by: "SIGHUP" });
@@ -114,8 +114,8 @@ async function untilStopped(service: Service, log: Log, url: string, context: Co
 }
 
 /** Keys would cross the network for anyone to read; that a trusted proxy is named says that one stands in front. */
-function warnOfPlainHttp({ listen, tls, trusted_proxies }: ServiceConfiguration, url: string, log: Log): void {
-  if ((tls ?? null) !== null || isLoopback(listen) || (trusted_proxies ?? []).length > 0) return;
+function warnOfPlainHttp({ listen, tls, trustedProxies }: ServiceConfiguration, url: string, log: Log): void {
+  if ((tls ?? null) !== null || isLoopback(listen) || (trustedProxies ?? []).length > 0) return;
   const fix = "Give it a certificate (tls), or put a proxy that speaks TLS in front and name it in trusted_proxies.";
   log.warn("listening_without_tls", { url, fix });
 }

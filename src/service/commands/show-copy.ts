@@ -6,18 +6,18 @@ interface Telling {
   readonly path: string;
   /** The sentence in the end, from "3 rows (schema …)". */
   tell(rows: string): string;
-  readonly is_json: boolean;
+  readonly isJson: boolean;
 }
 
 /** What came of a backup or a restore: the rows of each table, or what went wrong. */
-export function showCopy(outcome: CopyOutcome, { path, tell, is_json }: Telling, terminal: Terminal): ExitCode {
+export function showCopy(outcome: CopyOutcome, { path, tell, isJson }: Telling, terminal: Terminal): ExitCode {
   terminal.progress("", 1);
   if (outcome.state === "failed") {
     terminal.problem(outcome.problem);
     return EXIT.failed;
   }
   const { schema, rows } = outcome;
-  if (is_json) {
+  if (isJson) {
     terminal.json({ file: path, schema, rows });
     return EXIT.ok;
   }

@@ -21,7 +21,7 @@ const LIMITS_SHOWN = 20;
 export async function status(flags: StatusFlags, { terminal }: CommandContext): Promise<ExitCode> {
   const machine = commandMachine();
   return withStore(flags, machine, terminal, async (store) => {
-    const nowMs = machine.clock.wall_ms();
+    const nowMs = machine.clock.wallMs();
     const organizations = await readBelongings(store.reader, new Date(nowMs).toISOString());
     const limitsMet = await listLimitsMet(store.reader, nowMs, LIMITS_SHOWN);
     if (flags.json === true) terminal.json({ organizations, limits_met: limitsMet });
@@ -33,7 +33,7 @@ export async function status(flags: StatusFlags, { terminal }: CommandContext): 
 function show(organizations: readonly Belongings[], limitsMet: readonly LimitMet[], terminal: Terminal): void {
   terminal.table(
     ["ORGANIZATION", "ROBOTS", "KEYS", "ID"],
-    organizations.map(({ name, robots, api_keys, id }) => [name, String(robots), String(api_keys), id]),
+    organizations.map(({ name, robots, api_keys: apiKeys, id }) => [name, String(robots), String(apiKeys), id]),
   );
   if (limitsMet.length === 0) {
     terminal.note("Nobody met a limit in the last 7 days.");
@@ -43,7 +43,15 @@ function show(organizations: readonly Belongings[], limitsMet: readonly LimitMet
   terminal.table(["LIMIT", "WHO", "ORGANIZATION", "TIMES", "SINCE", "LAST"], limitsMet.map(toCells), ["LIMIT", "WHO"]);
 }
 
-function toCells({ limit_name, party, label, organization, count, first_at, last_at }: LimitMet): readonly string[] {
+function toCells({
+  limit_name: limitName,
+  party,
+  label,
+  organization,
+  count,
+  first_at: firstAt,
+  last_at: lastAt,
+}: LimitMet): readonly string[] {
   const who = label === null ? party : `${label} (${party})`;
-  return [limit_name, who, organization ?? "-", String(count), shownTime(first_at), shownTime(last_at)];
+  return [limitName, who, organization ?? "-", String(count), shownTime(firstAt), shownTime(lastAt)];
 }

@@ -11,12 +11,12 @@ const HIDDEN = ["/home", "/root", "/run/user", "/tmp", "/var/tmp"];
 /** What the unit as shipped would not reach, a sentence each: as root every path is fine. */
 export function beyondReachOfUnit({
   store,
-  bootstrap_key_file,
+  bootstrap_key_file: bootstrapKeyFile,
   tls,
-  models_file,
+  models_file: modelsFile,
 }: ServiceConfiguration): readonly string[] {
-  const written = [store.kind === "sqlite" ? store.data_directory : null, bootstrap_key_file];
-  const read = [tls?.cert_file, tls?.key_file, models_file];
+  const written = [store.kind === "sqlite" ? store.data_directory : null, bootstrapKeyFile];
+  const read = [tls?.certFile, tls?.keyFile, modelsFile];
   return [
     ...written.filter(isPath).flatMap((path) => (isBelow(WRITABLE, path) ? [] : [unwritable(path)])),
     ...read.filter(isPath).flatMap((path) => (HIDDEN.some((folder) => isBelow(folder, path)) ? [unseen(path)] : [])),

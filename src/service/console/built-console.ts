@@ -9,7 +9,7 @@ import { createFresh } from "../fresh.ts";
 
 /** A file for browsers: as it is, and compressed where the build did. */
 export interface ConsoleFile {
-  readonly content_type: string;
+  readonly contentType: string;
   /** Without the name of the encoding, which makes another representation of it (RFC 9110, 8.8.3.3). */
   readonly tag: string;
   readonly plain: Uint8Array;
@@ -46,19 +46,19 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
  */
 export function createConsoleReader(
   folder: string,
-  { files, clock }: { readonly files: Files; readonly clock: Pick<Clock, "monotonic_ms"> },
+  { files, clock }: { readonly files: Files; readonly clock: Pick<Clock, "monotonicMs"> },
 ): () => Promise<BuiltConsole | null> {
   let held: BuiltConsole | null = null;
-  let held_version = "";
+  let heldVersion = "";
 
   return createFresh(
     async () => {
       try {
-        const { inode, mtime_ns, size_bytes } = await files.stat(join(folder, PAGE));
-        const version = `${inode} ${mtime_ns} ${size_bytes}`;
-        if (version !== held_version) {
+        const { inode, mtime_ns: mtimeNs, size_bytes: sizeBytes } = await files.stat(join(folder, PAGE));
+        const version = `${inode} ${mtimeNs} ${sizeBytes}`;
+        if (version !== heldVersion) {
           held = await readBuilt(folder, files);
-          held_version = version;
+          heldVersion = version;
         }
       } catch (error) {
         if (errorCode(error) !== "ENOENT") throw error;
@@ -92,7 +92,7 @@ async function readFile(files: Files, path: string): Promise<Uint8Array> {
 }
 
 function describe(name: string, plain: Uint8Array): ConsoleFile {
-  const content_type = CONTENT_TYPES.get(name.split(".").at(-1) ?? "") ?? "application/octet-stream";
+  const contentType = CONTENT_TYPES.get(name.split(".").at(-1) ?? "") ?? "application/octet-stream";
   const tag = createHash("sha256").update(plain).digest("base64url").slice(0, 16);
-  return { content_type, tag, plain, br: null, gzip: null };
+  return { contentType, tag, plain, br: null, gzip: null };
 }

@@ -16,7 +16,7 @@ export interface ChangeFeed {
    *
    * @returns what ends it.
    */
-  listen(organization_id: string, listener: Listener): Promise<() => void>;
+  listen(organizationId: string, listener: Listener): Promise<() => void>;
 }
 
 const INTERVAL_MS = 1000;
@@ -33,42 +33,42 @@ export function createChangeFeed(
 ): ChangeFeed {
   const listeners = new Map<Listener, string>();
   let marks: Marks | null = null;
-  let is_watching = false;
-  let last_look: Promise<void> = Promise.resolve();
+  let isWatching = false;
+  let lastLook: Promise<void> = Promise.resolve();
 
   /** One after the other, so that each compares with the one before it. */
   function look(): Promise<void> {
-    last_look = last_look.catch(() => {}).then(compare);
-    return last_look;
+    lastLook = lastLook.catch(() => {}).then(compare);
+    return lastLook;
   }
 
   async function compare(): Promise<void> {
     const before = marks;
-    const now = await readMarks(store, new Set(listeners.values()), before, clock.wall_ms());
+    const now = await readMarks(store, new Set(listeners.values()), before, clock.wallMs());
     marks = now;
     if (before === null) return;
-    for (const [listener, organization_id] of listeners) {
-      const topics = changedTopics(before, now, organization_id);
+    for (const [listener, organizationId] of listeners) {
+      const topics = changedTopics(before, now, organizationId);
       if (topics.length > 0) listener(topics);
     }
   }
 
   async function watch(): Promise<void> {
-    let everything_at_ms = clock.monotonic_ms() + EVERYTHING_MS;
+    let everythingAtMs = clock.monotonicMs() + EVERYTHING_MS;
     while (listeners.size > 0 && !stopping.aborted) {
-      const started_ms = clock.monotonic_ms();
+      const startedMs = clock.monotonicMs();
       await look().catch(tell);
-      const ended_ms = clock.monotonic_ms();
-      if (ended_ms >= everything_at_ms) {
-        everything_at_ms = ended_ms + EVERYTHING_MS;
+      const endedMs = clock.monotonicMs();
+      if (endedMs >= everythingAtMs) {
+        everythingAtMs = endedMs + EVERYTHING_MS;
         for (const listener of listeners.keys()) listener(CHANGE_TOPICS);
       }
-      const rest_ms = Math.max(INTERVAL_MS, REST_RATIO * (ended_ms - started_ms));
-      await clock.sleep(rest_ms, stopping).catch(() => {});
+      const restMs = Math.max(INTERVAL_MS, REST_RATIO * (endedMs - startedMs));
+      await clock.sleep(restMs, stopping).catch(() => {});
     }
     // Nobody sees what changes from now on.
     marks = null;
-    is_watching = false;
+    isWatching = false;
   }
 
   /** The next look may do better. Of a store that does not answer the requests tell. */
@@ -78,8 +78,8 @@ export function createChangeFeed(
   }
 
   return {
-    async listen(organization_id, listener) {
-      listeners.set(listener, organization_id);
+    async listen(organizationId, listener) {
+      listeners.set(listener, organizationId);
       const stop = () => {
         listeners.delete(listener);
       };
@@ -89,8 +89,8 @@ export function createChangeFeed(
         stop();
         throw error;
       }
-      if (!is_watching) {
-        is_watching = true;
+      if (!isWatching) {
+        isWatching = true;
         void watch();
       }
       return stop;

@@ -28,7 +28,7 @@ export function createCredentialWatch<T extends Watched>(
 
   async function compare(): Promise<void> {
     const now = await version();
-    const at = new Date(clock.wall_ms()).toISOString();
+    const at = new Date(clock.wallMs()).toISOString();
     const isSame = now === seen && [...watched].every((one) => known.has(one) && !isPast(one, at));
     if (isSame) return;
     const those = new Set(watched);
@@ -55,6 +55,6 @@ export function createCredentialWatch<T extends Watched>(
   };
 }
 
-function isPast({ principal: { expires_at } }: Watched, at: string): boolean {
-  return expires_at !== null && expires_at <= at;
+function isPast({ principal: { expires_at: expiresAt } }: Watched, at: string): boolean {
+  return expiresAt !== null && expiresAt <= at;
 }

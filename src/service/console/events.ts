@@ -43,7 +43,7 @@ interface Listening {
   readonly credential: Credential;
   readonly response: ServerResponse;
   /** Whether the head of the answer is out. */
-  is_open: boolean;
+  isOpen: boolean;
 }
 
 /**
@@ -65,7 +65,7 @@ export function mountEvents(
   const listening = new Set<Listening>();
   const watch = createCredentialWatch(store, machine, listening, end);
   let isAttending = false;
-  let is_visiting = false;
+  let isVisiting = false;
 
   app.route({
     method: "GET",
@@ -83,18 +83,18 @@ export function mountEvents(
       if (reply.raw.destroyed) return reply.hijack();
       if (stopping.aborted) return send(reply, refuseUnavailable("The service is stopping"));
 
-      const one: Listening = { principal, credential, response: reply.raw, is_open: false };
+      const one: Listening = { principal, credential, response: reply.raw, isOpen: false };
       const leaving = whoMakesRoom([...listening], one, limits);
       if (leaving !== null) {
-        const { organization_id, credential_id: party } = leaving.principal;
-        limitsMet.note("limits.streams", { organization_id, party });
+        const { organization_id: organizationId, credential_id: party } = leaving.principal;
+        limitsMet.note("limits.streams", { organizationId, party });
         close(leaving);
       }
       listening.add(one);
       one.response.once("close", () => listening.delete(one));
       const open = () => {
-        if (one.is_open) return;
-        one.is_open = true;
+        if (one.isOpen) return;
+        one.isOpen = true;
         reply.hijack();
         one.response.writeHead(200, { ...headers, ...HEADERS, "x-request-id": request.id });
         write(one, `retry: ${RETRY_MS}\n\n`);
@@ -125,20 +125,20 @@ export function mountEvents(
 
   stopping.addEventListener("abort", () => {
     // Those that are not open yet end as soon as they are.
-    for (const { response, is_open } of listening) if (is_open) response.end();
+    for (const { response, isOpen } of listening) if (isOpen) response.end();
   });
 
   /** One that is not open yet ends as soon as it is. */
   function close(one: Listening): void {
     listening.delete(one);
-    if (!one.is_open) return;
+    if (!one.isOpen) return;
     one.response.end();
     // Who does not read would keep the connection.
     if (one.response.writableLength > 0) one.response.destroy();
   }
 
   function end(one: Listening): void {
-    if (one.is_open) write(one, "event: ended\ndata: {}\n\n");
+    if (one.isOpen) write(one, "event: ended\ndata: {}\n\n");
     close(one);
   }
 
@@ -156,21 +156,21 @@ export function mountEvents(
 
   function beat(): void {
     // A script hears nothing of an event without data, nor of a comment.
-    for (const one of listening) if (one.is_open) write(one, "event: beat\ndata: {}\n\n");
+    for (const one of listening) if (one.isOpen) write(one, "event: beat\ndata: {}\n\n");
   }
 
   async function visitAll(): Promise<void> {
-    if (is_visiting) return;
-    is_visiting = true;
+    if (isVisiting) return;
+    isVisiting = true;
     for (const one of listening) await visit(one);
-    is_visiting = false;
+    isVisiting = false;
   }
 
   /** A page that listens is in use. Its session may have been idle for too long all the same, by the clock of another replica. */
   async function visit(one: Listening): Promise<void> {
     // Where the store does not answer, the next visit finds out.
     const authentication = await authenticate(store.lookup, clock, one.credential).catch(() => null);
-    if (!one.is_open) return;
+    if (!one.isOpen) return;
     if (authentication?.state === "unauthorized") return end(one);
     lastUsed.note(one.principal);
   }

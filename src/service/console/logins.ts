@@ -23,20 +23,27 @@ export function mountLogins(app: FastifyInstance, context: MountContext): void {
       typeof params === "object" && params !== null && "exchange_id" in params ? String(params.exchange_id) : "";
     const login = await findLogin(store.reader, id);
     if (login === undefined) return refuse("NotFound", "There is no such login, or it is over; start it again");
-    const { state, callback_url, client_address, client_program, created_at, expires_at } = login;
-    const isExpired = isOver(login, machine.clock.wall_ms()) && (state === "pending" || state === "approved");
+    const {
+      state,
+      callback_url: callbackUrl,
+      client_address: startedFrom,
+      client_program: clientProgram,
+      created_at: createdAt,
+      expires_at: expiresAt,
+    } = login;
+    const isExpired = isOver(login, machine.clock.wallMs()) && (state === "pending" || state === "approved");
     return answerJson(
       JSON.stringify({
         exchange_id: id,
         state: isExpired ? "expired" : state,
         user_code: userCode(id),
-        callback_url,
-        client_address,
-        client_program,
-        is_own_address: client_address === clientAddress(request),
+        callback_url: callbackUrl,
+        client_address: startedFrom,
+        client_program: clientProgram,
+        is_own_address: startedFrom === clientAddress(request),
         session_days: SESSION_LIFETIME_MS / DAY_MS,
-        created_at,
-        expires_at,
+        created_at: createdAt,
+        expires_at: expiresAt,
       }),
     );
   });

@@ -22,7 +22,7 @@ export interface Marks {
   readonly endpoints: string;
   readonly organizations: ReadonlyMap<string, OrganizationMarks>;
   /** When something changes that no one does, in milliseconds since the epoch. */
-  readonly next_edge_ms: number;
+  readonly nextEdgeMs: number;
 }
 
 /** What the tasks of the service, or time itself, did in an organization. */
@@ -35,35 +35,35 @@ interface OrganizationMarks {
 /** Looks at what these organizations have. Returns `before` where nothing can have changed since. */
 export async function readMarks(
   { reader, version: readVersion }: Pick<Store, "reader" | "version">,
-  organization_ids: ReadonlySet<string>,
+  organizationIds: ReadonlySet<string>,
   before: Marks | null,
-  now_ms: number,
+  nowMs: number,
 ): Promise<Marks> {
   // First: what is committed while the rest is read is seen by the next look too.
   const version = await readVersion();
-  if (before !== null && isStillTrue(before, version, organization_ids, now_ms)) return before;
+  if (before !== null && isStillTrue(before, version, organizationIds, nowMs)) return before;
   const organizations = new Map<string, OrganizationMarks>();
-  let next_edge_ms = Number.POSITIVE_INFINITY;
-  for (const organization_id of organization_ids) {
-    const fleets = await fleetsMark(reader, organization_id, now_ms);
-    next_edge_ms = Math.min(next_edge_ms, fleets.next_edge_ms);
-    organizations.set(organization_id, {
+  let nextEdgeMs = Number.POSITIVE_INFINITY;
+  for (const organizationId of organizationIds) {
+    const fleets = await fleetsMark(reader, organizationId, nowMs);
+    nextEdgeMs = Math.min(nextEdgeMs, fleets.nextEdgeMs);
+    organizations.set(organizationId, {
       fleets: fleets.mark,
-      deployments: await deploymentsMark(reader, organization_id),
-      usage: await usageMark(reader, organization_id),
+      deployments: await deploymentsMark(reader, organizationId),
+      usage: await usageMark(reader, organizationId),
     });
   }
   const changes = await newestChanges(reader);
   const done = before === null ? [] : await doneSince(reader, before.changes, changes);
-  return { version, changes, done, endpoints: await endpointsMark(reader), organizations, next_edge_ms };
+  return { version, changes, done, endpoints: await endpointsMark(reader), organizations, nextEdgeMs };
 }
 
 /** What changed in an organization between two looks, in the order of `CHANGE_TOPICS`; nothing where it was not looked at before. */
-export function changedTopics(before: Marks, now: Marks, organization_id: string): readonly ChangeTopic[] {
-  const [was, is] = [before.organizations.get(organization_id), now.organizations.get(organization_id)];
+export function changedTopics(before: Marks, now: Marks, organizationId: string): readonly ChangeTopic[] {
+  const [was, is] = [before.organizations.get(organizationId), now.organizations.get(organizationId)];
   if (before === now || was === undefined || is === undefined) return [];
   if (now.done === null) return CHANGE_TOPICS;
-  const own = now.done.filter((each) => each.organization_id === null || each.organization_id === organization_id);
+  const own = now.done.filter((each) => each.organization_id === null || each.organization_id === organizationId);
   const changed = new Set(own.flatMap(({ action }) => topicsOfAction(action)));
   if (now.endpoints !== before.endpoints) add("models", "fleets", "deployments");
   if (is.fleets !== was.fleets) add("fleets");
@@ -89,17 +89,17 @@ async function doneSince(
   const [oldest, ...others] = before.toReversed();
   const counts = await countChangesSince(reader, oldest?.id ?? "");
   if (counts === null) return null;
-  return counts.filter(({ organization_id, action, count }) => {
-    const old = others.filter((each) => each.organization_id === organization_id && each.action === action);
+  return counts.filter(({ organization_id: organizationId, action, count }) => {
+    const old = others.filter((each) => each.organization_id === organizationId && each.action === action);
     return count > old.length;
   });
 }
 
 function isStillTrue(
-  { version, organizations, next_edge_ms }: Marks,
-  version_now: string,
-  organization_ids: ReadonlySet<string>,
-  now_ms: number,
+  { version, organizations, nextEdgeMs }: Marks,
+  versionNow: string,
+  organizationIds: ReadonlySet<string>,
+  nowMs: number,
 ): boolean {
-  return version === version_now && now_ms < next_edge_ms && [...organization_ids].every((id) => organizations.has(id));
+  return version === versionNow && nowMs < nextEdgeMs && [...organizationIds].every((id) => organizations.has(id));
 }

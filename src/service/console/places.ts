@@ -23,10 +23,10 @@ export function whoMakesRoom<T extends Placed>(
   { principal }: Placed,
   limits: PlaceLimits,
 ): T | null {
-  const { organization_id, credential_id } = principal;
-  const own = placed.filter((one) => one.principal.credential_id === credential_id);
+  const { organization_id: organizationId, credential_id: credentialId } = principal;
+  const own = placed.filter((one) => one.principal.credential_id === credentialId);
   if (own.length >= limits.credential) return own[0] ?? null;
-  const ofOrganization = placed.filter((one) => one.principal.organization_id === organization_id);
+  const ofOrganization = placed.filter((one) => one.principal.organization_id === organizationId);
   if (ofOrganization.length >= limits.organization) return oldestOfMost(ofOrganization, keyOf);
   if (placed.length < limits.all) return null;
   return oldestOfMost(largest(placed, organizationOf), keyOf);

@@ -78,10 +78,10 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFil
   reply.headers({ etag, vary: "accept-encoding" });
   if (reply.statusCode === 200 && isHeld(request.headers["if-none-match"], etag)) return reply.code(304).send();
   if (encoding !== null) reply.header("content-encoding", encoding);
-  return reply.header("content-type", file.content_type).send(encoding === null ? file.plain : file[encoding]);
+  return reply.header("content-type", file.contentType).send(encoding === null ? file.plain : file[encoding]);
 }
 
 /** Whether the client holds what it asks for (RFC 9110, 13.1.2). */
-function isHeld(if_none_match: string | undefined, etag: string): boolean {
-  return (if_none_match ?? "").split(",").some((held) => held.trim().replace(/^W\//, "") === etag);
+function isHeld(ifNoneMatch: string | undefined, etag: string): boolean {
+  return (ifNoneMatch ?? "").split(",").some((held) => held.trim().replace(/^W\//, "") === etag);
 }

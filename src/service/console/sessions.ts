@@ -30,9 +30,9 @@ const SIGN_IN = { method: "POST", path: SESSION_PATH, scopes: "public", bodyByte
 export function mountSessions(app: FastifyInstance, context: MountContext, metrics: Metrics): void {
   const { store, machine, newId, lastUsed } = context;
 
-  route(app, context, SIGN_IN, async (request, { content_type }) => {
+  route(app, context, SIGN_IN, async (request, { content_type: contentType }) => {
     if (!isFromConsole(request)) return refuseForeign();
-    const body = readRequest({ request: signInSchema }, request, content_type);
+    const body = readRequest({ request: signInSchema }, request, contentType);
     if (body.state === "refused") return body.answer;
     // Copied along with a line break, more often than not.
     const token = body.value.api_key.trim();
@@ -50,15 +50,15 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
     if (names !== null || maximum !== null) {
       return refuse("Forbidden", "An API key that is bound to robots cannot sign in to the console");
     }
-    const now_ms = machine.clock.wall_ms();
-    const author = authorship({ principal, request_id: request.id }, newId, new Date(now_ms).toISOString());
-    const session_token = createConsoleToken(machine.random);
-    const session = { id: newId("ses"), token_sha256: hashSecret(session_token) };
-    const expires_at = await store.write((transaction) => signIn(transaction, principal, session, author));
-    if (expires_at === null) return refuse("Unauthorized", "The API key ended while the request was under way");
-    const own = { ...principal, credential: "session", credential_id: session.id, expires_at } as const;
-    const max_age_s = Math.floor((Date.parse(expires_at) - now_ms) / 1000);
-    return withCookie(await answerSession(store, own), keepConsoleCookie(request, session_token, max_age_s));
+    const nowMs = machine.clock.wallMs();
+    const author = authorship({ principal, request_id: request.id }, newId, new Date(nowMs).toISOString());
+    const sessionToken = createConsoleToken(machine.random);
+    const session = { id: newId("ses"), token_sha256: hashSecret(sessionToken) };
+    const expiresAt = await store.write((transaction) => signIn(transaction, principal, session, author));
+    if (expiresAt === null) return refuse("Unauthorized", "The API key ended while the request was under way");
+    const own = { ...principal, credential: "session", credential_id: session.id, expires_at: expiresAt } as const;
+    const maxAgeS = Math.floor((Date.parse(expiresAt) - nowMs) / 1000);
+    return withCookie(await answerSession(store, own), keepConsoleCookie(request, sessionToken, maxAgeS));
   });
 
   route(app, context, { method: "DELETE", path: SESSION_PATH, scopes: "public" }, async (request) => {
@@ -68,12 +68,12 @@ export function mountSessions(app: FastifyInstance, context: MountContext, metri
       const authentication = await authenticate(store.lookup, machine.clock, credential);
       if (authentication.state === "authenticated") {
         const { principal } = authentication;
-        const { organization_id, credential_id: id } = principal;
-        const at = new Date(machine.clock.wall_ms()).toISOString();
+        const { organization_id: organizationId, credential_id: id } = principal;
+        const at = new Date(machine.clock.wallMs()).toISOString();
         const author = authorship({ principal, request_id: request.id }, newId, at);
         await store.write(async (transaction) => {
-          if (!(await endSession(transaction, organization_id, id, at))) return;
-          await audit(transaction, author, { action: "session.end", subject_id: id, details: {} });
+          if (!(await endSession(transaction, organizationId, id, at))) return;
+          await audit(transaction, author, { action: "session.end", subjectId: id, details: {} });
         });
       }
     }

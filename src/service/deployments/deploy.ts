@@ -20,8 +20,8 @@ import { beginUsage, moveDeployment } from "./transition.ts";
 /** Whose robot is to run what, and the ids of what comes into being. */
 export interface DeploymentWish extends DeploymentCreate {
   readonly organization_id: string;
-  readonly deployment_id: string;
-  readonly generation_id: string;
+  readonly deploymentId: string;
+  readonly generationId: string;
 }
 
 /** `unchanged`: the robot runs this already, and `id` says since which deployment. */
@@ -43,12 +43,12 @@ export async function deploy(
   moment: Moment,
   author: Authorship,
 ): Promise<Deployed> {
-  const { organization_id } = wish;
+  const { organization_id: organizationId } = wish;
   const subject = await resolveSubject(transaction, wish.model);
-  const robot = await lockRobot(transaction, organization_id, wish.robot);
+  const robot = await lockRobot(transaction, organizationId, wish.robot);
   if (subject === undefined || robot === undefined)
     return { state: "refused", findings: unknown(wish, subject, robot) };
-  const current = await lockCurrentDeployment(transaction, organization_id, robot.id);
+  const current = await lockCurrentDeployment(transaction, organizationId, robot.id);
   if (current !== undefined && isSame(current, subject, robot)) return { state: "unchanged", id: current.id };
   const { requirements, health } = await findOffer(transaction, subject.checkpoint_id, robot.region);
   const obstacle = await findObstacle(transaction, { ...robot, robot_id: robot.id }, requirements);
@@ -59,7 +59,7 @@ export async function deploy(
   }
   if (current !== undefined) await retire(transaction, current, moment);
   const deployment = newDeployment(wish, robot, subject, moment.now);
-  const verdict = judge({ ...deployment, is_compatible: true, health }, Date.parse(moment.now));
+  const verdict = judge({ ...deployment, isCompatible: true, health }, Date.parse(moment.now));
   const isActive = verdict.status === "active";
   await insertDeployment(transaction, {
     ...deployment,
@@ -67,13 +67,13 @@ export async function deploy(
     ...(isActive ? { activated_at: moment.now, ...(await beginUsage(transaction, deployment, moment)) } : {}),
   });
   if (!isActive) await bringProbesForward(transaction, subject.checkpoint_id, moment.now);
-  const replaced_id = current?.id ?? null;
+  const replacedId = current?.id ?? null;
   await audit(transaction, author, {
     action: "deployment.create",
-    subject_id: deployment.id,
-    details: { ...subject, robot_id: robot.id, replaced_id },
+    subjectId: deployment.id,
+    details: { ...subject, robot_id: robot.id, replaced_id: replacedId },
   });
-  return { state: "deployed", id: deployment.id, replaced_id };
+  return { state: "deployed", id: deployment.id, replaced_id: replacedId };
 }
 
 /** Takes a deployment from its robot, of which the caller holds the row. */
@@ -82,24 +82,24 @@ export function retire(
   deployment: DeploymentRow,
   moment: Moment,
 ): Promise<DeploymentRow> {
-  const { last_error_code, region } = deployment;
-  return moveDeployment(transaction, deployment, { status: "retired", last_error_code, region }, moment);
+  const { last_error_code: lastErrorCode, region } = deployment;
+  return moveDeployment(transaction, deployment, { status: "retired", last_error_code: lastErrorCode, region }, moment);
 }
 
-function isSame(current: DeploymentRow, { checkpoint_id }: Subject, { region }: DeployedRobot): boolean {
-  return current.checkpoint_id === checkpoint_id && current.region === region && current.status !== "failed";
+function isSame(current: DeploymentRow, { checkpoint_id: checkpointId }: Subject, { region }: DeployedRobot): boolean {
+  return current.checkpoint_id === checkpointId && current.region === region && current.status !== "failed";
 }
 
 function newDeployment(wish: DeploymentWish, robot: DeployedRobot, subject: Subject, now: string): DeploymentRow {
   return {
-    id: wish.deployment_id,
+    id: wish.deploymentId,
     organization_id: wish.organization_id,
     robot_id: robot.id,
     model_slug: subject.model_slug,
     checkpoint_id: subject.checkpoint_id,
     region: robot.region,
     status: "preparing",
-    generation_id: wish.generation_id,
+    generation_id: wish.generationId,
     last_error_code: null,
     created_at: now,
     activated_at: null,
@@ -113,14 +113,14 @@ function newDeployment(wish: DeploymentWish, robot: DeployedRobot, subject: Subj
 /** In the order of the body's members. */
 function unknown(
   { model, robot }: DeploymentWish,
-  found_subject: Subject | undefined,
-  found_robot: DeployedRobot | undefined,
+  foundSubject: Subject | undefined,
+  foundRobot: DeployedRobot | undefined,
 ): readonly Finding[] {
   const findings: Finding[] = [];
-  if (found_subject === undefined) {
+  if (foundSubject === undefined) {
     findings.push({ ...ruleBroken("the catalog has no such model"), loc: ["body", "model"], input: model });
   }
-  if (found_robot === undefined) {
+  if (foundRobot === undefined) {
     findings.push({ ...ruleBroken("there is no such robot"), loc: ["body", "robot"], input: robot });
   }
   return findings;

@@ -22,28 +22,31 @@ export interface Verdict {
 
 /** A current deployment, and what is known of its robot and endpoint. */
 export interface Situation extends Pick<DeploymentRow, "status" | "created_at" | "activated_at"> {
-  readonly is_compatible: boolean;
+  readonly isCompatible: boolean;
   /** Of the endpoint in the robot's region; null where there is none. */
   readonly health: EndpointHealth | null;
 }
 
 /**
- * In which state a current deployment should be at `now_ms`. Every failure may heal: an operator who mends an endpoint does
+ * In which state a current deployment should be at `nowMs`. Every failure may heal: an operator who mends an endpoint does
  * not have to deploy again.
  */
-export function judge({ status, created_at, activated_at, is_compatible, health }: Situation, now_ms: number): Verdict {
-  if (!is_compatible) return failed("robot_incompatible");
+export function judge(
+  { status, created_at: createdAt, activated_at: activatedAt, isCompatible, health }: Situation,
+  nowMs: number,
+): Verdict {
+  if (!isCompatible) return failed("robot_incompatible");
   if (health === null) return failed("no_endpoint_in_region");
   if (health === "healthy") return { status: "active", last_error_code: null };
-  const wasActive = activated_at !== null;
+  const wasActive = activatedAt !== null;
   if (health === "failing" && wasActive) return failed("endpoint_failing");
   // Its address changed and nobody has looked yet: no reason to take a robot out of service.
   if (health === "unknown" && status === "active") return { status: "active", last_error_code: null };
-  const isTooLate = now_ms - Date.parse(created_at) >= PREPARATION_TIMEOUT_MS;
+  const isTooLate = nowMs - Date.parse(createdAt) >= PREPARATION_TIMEOUT_MS;
   if (!wasActive && isTooLate) return failed("preparation_timeout");
   return { status: "preparing", last_error_code: null };
 }
 
-function failed(last_error_code: DeploymentErrorCode): Verdict {
-  return { status: "failed", last_error_code };
+function failed(lastErrorCode: DeploymentErrorCode): Verdict {
+  return { status: "failed", last_error_code: lastErrorCode };
 }

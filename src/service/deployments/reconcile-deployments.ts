@@ -35,8 +35,8 @@ export function createReconcileDeployments(context: Context): Task {
   const failing: Failing = { judged: createFailingItems(NAME, log), moved: createFailingItems(NAME, log) };
   return {
     name: NAME,
-    interval_ms: INTERVAL_MS,
-    rest_ratio: REST_RATIO,
+    intervalMs: INTERVAL_MS,
+    restRatio: REST_RATIO,
     run: (signal) => sweep(context, failing, signal),
   };
 }
@@ -58,7 +58,7 @@ async function sweep(context: Context, failing: Failing, signal: AbortSignal): P
     const due: DeploymentFacts[] = [];
     for (const facts of batch) {
       await failing.judged.attempt(facts.id, async () => {
-        const target = targetOf(facts, await isCompatible(store.reader, facts), clock.wall_ms());
+        const target = targetOf(facts, await isCompatible(store.reader, facts), clock.wallMs());
         if (!isSettled(facts, target)) due.push(facts);
       });
     }
@@ -76,12 +76,12 @@ async function sweep(context: Context, failing: Failing, signal: AbortSignal): P
 async function move(context: Context, facts: DeploymentFacts): Promise<void> {
   const { store, newId, usageClock } = context;
   const { clock, log } = context.machine;
-  const now = new Date(clock.wall_ms()).toISOString();
-  const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
+  const now = new Date(clock.wallMs()).toISOString();
+  const moment = { now, usageId: newId("use"), metered: usageClock.now() };
   const moved = await store.write((transaction) => reconcile(transaction, facts, moment));
   if (moved === null) return;
   const tell = moved.to === "failed" ? log.warn : log.info;
-  tell("deployment_moved", { deployment_id: facts.id, from: facts.status, ...moved });
+  tell("deployment_moved", { deploymentId: facts.id, from: facts.status, ...moved });
 }
 
 /** Whether the robot can run its checkpoint. */
@@ -92,28 +92,28 @@ async function isCompatible(reader: Reader, facts: DeploymentFacts): Promise<boo
 /** @returns where it went, or null where it was settled, retired, or held by another meanwhile. */
 async function reconcile(
   transaction: Transaction<Tables>,
-  { organization_id, id }: DeploymentFacts,
+  { organization_id: organizationId, id }: DeploymentFacts,
   moment: Moment,
-): Promise<{ readonly to: string; readonly last_error_code: string | null } | null> {
-  const deployment = await lockDeployment(transaction, organization_id, id);
+): Promise<{ readonly to: string; readonly lastErrorCode: string | null } | null> {
+  const deployment = await lockDeployment(transaction, organizationId, id);
   const facts = deployment === undefined ? undefined : await findDeploymentFacts(transaction, id);
   if (deployment === undefined || facts === undefined) return null;
   const target = targetOf(facts, await isCompatible(transaction, facts), Date.parse(moment.now));
   if (isSettled(facts, target)) return null;
   await moveDeployment(transaction, deployment, target, moment);
   if (target.status === "preparing") await bringProbesForward(transaction, facts.checkpoint_id, moment.now);
-  return { to: target.status, last_error_code: target.last_error_code };
+  return { to: target.status, lastErrorCode: target.last_error_code };
 }
 
-function targetOf(facts: DeploymentFacts, is_compatible: boolean, now_ms: number): Target {
-  const { health, endpoint_withdrawn_at, robot_region, region } = facts;
+function targetOf(facts: DeploymentFacts, fits: boolean, nowMs: number): Target {
+  const { health, endpoint_withdrawn_at: endpointWithdrawnAt, robot_region: robotRegion, region } = facts;
   // Who uses an endpoint keeps it when it leaves the catalog; nobody new comes to it.
-  const isOffered = endpoint_withdrawn_at === null || robot_region === region;
-  const verdict = judge({ ...facts, is_compatible, health: isOffered ? health : null }, now_ms);
+  const isOffered = endpointWithdrawnAt === null || robotRegion === region;
+  const verdict = judge({ ...facts, isCompatible: fits, health: isOffered ? health : null }, nowMs);
   // It stays where it was meanwhile, or at the next look it would pass for one that uses the endpoint.
-  return { ...verdict, region: isOffered ? robot_region : region };
+  return { ...verdict, region: isOffered ? robotRegion : region };
 }
 
-function isSettled(facts: DeploymentFacts, { status, last_error_code, region }: Target): boolean {
-  return facts.status === status && facts.last_error_code === last_error_code && facts.region === region;
+function isSettled(facts: DeploymentFacts, { status, last_error_code: lastErrorCode, region }: Target): boolean {
+  return facts.status === status && facts.last_error_code === lastErrorCode && facts.region === region;
 }

@@ -15,7 +15,7 @@ export interface Moment {
   /** ISO 8601. */
   readonly now: string;
   /** Id of the usage period that may begin. */
-  readonly usage_id: string;
+  readonly usageId: string;
   /** The same moment by the clock that usage is metered by. */
   readonly metered: UsageTime;
 }
@@ -44,11 +44,11 @@ export async function moveDeployment(
 /** The usage a new deployment begins with: none, unless it is active at once. */
 export async function beginUsage(
   transaction: Transaction<Tables>,
-  { organization_id, robot_id }: Pick<DeploymentRow, "organization_id" | "robot_id">,
-  { metered: { at }, usage_id }: Moment,
+  { organization_id: organizationId, robot_id: robotId }: Pick<DeploymentRow, "organization_id" | "robot_id">,
+  { metered: { at }, usageId }: Moment,
 ): Promise<Pick<DeploymentRow, "usage_from" | "usage_id">> {
-  const until = await lastPeriodEnd(transaction, organization_id, robot_id, latestBelieved(at));
-  return { usage_from: periodStart(at, until), usage_id };
+  const until = await lastPeriodEnd(transaction, organizationId, robotId, latestBelieved(at));
+  return { usage_from: periodStart(at, until), usage_id: usageId };
 }
 
 async function meter(

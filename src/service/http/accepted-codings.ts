@@ -1,6 +1,6 @@
 /** The content codings that a client takes, by its `Accept-Encoding` (RFC 9110, 12.5.3), in lower case. */
-export function acceptedCodings(accept_encoding: string | undefined): ReadonlySet<string> {
-  return new Set((accept_encoding ?? "").toLowerCase().split(",").flatMap(acceptedCoding));
+export function acceptedCodings(acceptEncoding: string | undefined): ReadonlySet<string> {
+  return new Set((acceptEncoding ?? "").toLowerCase().split(",").flatMap(acceptedCoding));
 }
 
 /** `gzip;q=0` is one that is not taken. */

@@ -25,9 +25,9 @@ export function readConsoleCookie(request: Addressed & Pick<FastifyRequest, "hea
 }
 
 /** The `Set-Cookie` that has the browser keep a token; a script cannot read it, and no other site's page has it sent. */
-export function keepConsoleCookie(request: Addressed, token: string, max_age_s: number): string {
+export function keepConsoleCookie(request: Addressed, token: string, maxAgeS: number): string {
   const secure = request.protocol === "https" ? "; Secure" : "";
-  return `${cookieName(request)}=${token}; Path=/; Max-Age=${max_age_s}; HttpOnly; SameSite=Strict${secure}`;
+  return `${cookieName(request)}=${token}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=Strict${secure}`;
 }
 
 /** The `Set-Cookie` that has the browser forget it. */

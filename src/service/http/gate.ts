@@ -39,11 +39,11 @@ const PROMPT_MS = 100;
 
 interface GateContext extends Pick<OperationContext, "store" | "machine" | "lastUsed"> {
   /** Where there is no console, its sessions of before are worth nothing. */
-  readonly serves_console: boolean;
+  readonly servesConsole: boolean;
 }
 
 export function createGate(
-  { store, machine, lastUsed, serves_console }: GateContext,
+  { store, machine, lastUsed, servesConsole }: GateContext,
   limiter: RateLimiter,
   metrics: Pick<Metrics, "refusedCredential">,
   limitsMet: Pick<LimitsMet, "note">,
@@ -59,7 +59,7 @@ export function createGate(
         const anyone = limiter.identify(undefined, address);
         return enter(limiter.onAnonymous(anyone), null, anyone);
       }
-      const credential = shown?.kind === "console" && !serves_console ? null : shown;
+      const credential = shown?.kind === "console" && !servesConsole ? null : shown;
       // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.
       const client = limiter.identify(credential?.token, address);
       const arrival = limiter.onArrival(client);
@@ -84,11 +84,11 @@ export function createGate(
       }
       return enter(verdict, principal, client);
     },
-    async hasEnded({ principal, since_ms }) {
-      if (principal === null || machine.clock.monotonic_ms() - since_ms < PROMPT_MS) return false;
+    async hasEnded({ principal, since_ms: sinceMs }) {
+      if (principal === null || machine.clock.monotonicMs() - sinceMs < PROMPT_MS) return false;
       const { credential_id: id } = principal;
       return endings(id, async () => {
-        const now = new Date(machine.clock.wall_ms()).toISOString();
+        const now = new Date(machine.clock.wallMs()).toISOString();
         return !(await workingCredentials(store.reader, [id], now)).has(id);
       });
     },
@@ -96,7 +96,7 @@ export function createGate(
 
   function enter(verdict: Verdict, principal: Principal | null, client: Client): Admission {
     if (verdict.state === "limited") return turnAway(verdict, client);
-    return { state: "admitted", principal, client, headers: verdict.headers, since_ms: machine.clock.monotonic_ms() };
+    return { state: "admitted", principal, client, headers: verdict.headers, since_ms: machine.clock.monotonicMs() };
   }
 
   function turnAway(
@@ -106,15 +106,18 @@ export function createGate(
   ): Admission {
     // Of a credential there is only a hash, which says nothing to anybody.
     const party = as === "credential" ? (owner?.credential_id ?? client.network) : client[as];
-    limitsMet.note(`rate_limit.${by}`, { organization_id: owner?.organization_id ?? null, party });
+    limitsMet.note(`rate_limit.${by}`, { organizationId: owner?.organization_id ?? null, party });
     return { state: "refused", owner, answer };
   }
 
-  function remember(credential: string | null, { organization_id, credential_id }: Principal): void {
+  function remember(
+    credential: string | null,
+    { organization_id: organizationId, credential_id: credentialId }: Principal,
+  ): void {
     if (credential === null || owners.has(credential)) return;
     const [oldest] = owners.keys();
     if (owners.size >= BUCKETS_MAXIMUM && oldest !== undefined) owners.delete(oldest);
-    owners.set(credential, { organization_id, credential_id });
+    owners.set(credential, { organization_id: organizationId, credential_id: credentialId });
   }
 }
 

@@ -12,30 +12,30 @@ const MEBIBYTE = 1024 * 1024;
 /** What clients may take of the service: each connection, each party, and all together. */
 export interface HttpLimits {
   /** Larger bodies are refused with 413, whatever the operation takes. */
-  readonly body_bytes: number;
+  readonly bodyBytes: number;
   /**
    * Bodies being read and worked on, and large answers not yet taken, at one time. Beyond that requests are asked to come again: what is
    * made of a body is a multiple of it.
    */
-  readonly in_flight_bytes: Shares;
+  readonly inFlightBytes: Shares;
   /** How fast a client takes a large answer at least. A radio link that is slower carries no lists. */
-  readonly answer_bytes_per_s: number;
+  readonly answerBytesPerS: number;
   /** How long it may take beside that. */
-  readonly answer_patience_ms: number;
+  readonly answerPatienceMs: number;
   /** Request line and headers together; larger ones are refused with 431. */
-  readonly header_bytes: number;
+  readonly headerBytes: number;
   /** From the first byte of a request to the end of its headers. */
-  readonly headers_timeout_ms: number;
+  readonly headersTimeoutMs: number;
   /** From the first byte of a request to its last. */
-  readonly request_timeout_ms: number;
+  readonly requestTimeoutMs: number;
   /** Between requests of a connection; longer than proxies keep theirs, so that they close first. */
-  readonly keep_alive_timeout_ms: number;
+  readonly keepAliveTimeoutMs: number;
   /** Without a byte in either direction, for instance while a client does not read its answer. */
-  readonly idle_timeout_ms: number;
+  readonly idleTimeoutMs: number;
   /** How long a client that is refused before its body was read has to read its answer: some retransmissions over a radio link. */
   readonly lingerMs: number;
   /** How often the two request timeouts are looked at. */
-  readonly check_interval_ms: number;
+  readonly checkIntervalMs: number;
   readonly connections: number;
   /** Of one address, which is one party. Of IPv6 a /48 counts as one. */
   readonly connectionsOfAddress: number;
@@ -46,24 +46,24 @@ export interface HttpLimits {
   readonly robots: RobotLimits;
   readonly historyBytesPerDay: HistoryLimits;
   /** How often the TLS files are looked at. */
-  readonly certificate_check_ms: number;
+  readonly certificateCheckMs: number;
   /** How long requests in flight may take after the service was asked to stop. */
-  readonly drain_timeout_ms: number;
+  readonly drainTimeoutMs: number;
 }
 
 export const HTTP_LIMITS: HttpLimits = {
-  body_bytes: BODY_BYTES.registration,
+  bodyBytes: BODY_BYTES.registration,
   // A site of 10,000 robots has one address, and may have one key: when the power comes back, each of them sends two kilobytes.
-  in_flight_bytes: { credential: 24 * MEBIBYTE, network: 24 * MEBIBYTE, site: 32 * MEBIBYTE, all: 64 * MEBIBYTE },
-  answer_bytes_per_s: 16 * 1024,
-  answer_patience_ms: 10_000,
-  header_bytes: 16 * 1024,
-  headers_timeout_ms: 10_000,
-  request_timeout_ms: 30_000,
-  keep_alive_timeout_ms: 75_000,
-  idle_timeout_ms: 90_000,
+  inFlightBytes: { credential: 24 * MEBIBYTE, network: 24 * MEBIBYTE, site: 32 * MEBIBYTE, all: 64 * MEBIBYTE },
+  answerBytesPerS: 16 * 1024,
+  answerPatienceMs: 10_000,
+  headerBytes: 16 * 1024,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  keepAliveTimeoutMs: 75_000,
+  idleTimeoutMs: 90_000,
   lingerMs: 5000,
-  check_interval_ms: 1000,
+  checkIntervalMs: 1000,
   // Each robot of such a site may hold one, and there is room for others.
   connections: 12_000,
   connectionsOfAddress: 12_000,
@@ -73,6 +73,6 @@ export const HTTP_LIMITS: HttpLimits = {
   streams: { credential: 20, organization: 200, all: 1000 },
   robots: ROBOT_LIMITS,
   historyBytesPerDay: HISTORY_LIMITS,
-  certificate_check_ms: 30_000,
-  drain_timeout_ms: 10_000,
+  certificateCheckMs: 30_000,
+  drainTimeoutMs: 10_000,
 };

@@ -29,24 +29,24 @@ export function createListener(
   limitsMet: Pick<LimitsMet, "note">,
 ): Listener {
   const options = {
-    headersTimeout: limits.headers_timeout_ms,
-    requestTimeout: limits.request_timeout_ms,
-    keepAliveTimeout: limits.keep_alive_timeout_ms,
-    connectionsCheckingInterval: limits.check_interval_ms,
-    maxHeaderSize: limits.header_bytes,
+    headersTimeout: limits.headersTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    connectionsCheckingInterval: limits.checkIntervalMs,
+    maxHeaderSize: limits.headerBytes,
     // Node would refuse without a body; nothing here depends on the host.
     requireHostHeader: false,
     // Of a request that waits to be looked at no more is read than what came first, up to 64 KiB.
     highWaterMark: FIRST_BYTES,
   };
-  let tls_server: TlsServer | null = null;
+  let tlsServer: TlsServer | null = null;
 
   function bound<T extends Server | TlsServer>(server: T): T {
     const connections = { all: limits.connections, ofAddress: limits.connectionsOfAddress };
-    shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organization_id: null, party }));
+    shareConnections(server, connections, (limit, party) => limitsMet.note(limit, { organizationId: null, party }));
     server.on("connection", connectionAccepted);
     paceConnections(server, certificate === null ? "connection" : "secureConnection");
-    server.setTimeout(limits.idle_timeout_ms);
+    server.setTimeout(limits.idleTimeoutMs);
     server.on("checkExpectation", (_request: unknown, response: ServerResponse) => {
       const { status, json } = refuseUnreadable(417, "No expectation but 100-continue can be met");
       response.writeHead(status, { "content-type": "application/json", "content-length": json.length }).end(json);
@@ -58,14 +58,14 @@ export function createListener(
     scheme: certificate === null ? "http" : "https",
     create(handle) {
       if (certificate === null) return bound(createServer(options, handle));
-      tls_server = createTlsServer(
+      tlsServer = createTlsServer(
         // Who connects and then says nothing is not waited for longer than one who sends no headers.
-        { ...options, ...contextOf(certificate), handshakeTimeout: limits.headers_timeout_ms },
+        { ...options, ...contextOf(certificate), handshakeTimeout: limits.headersTimeoutMs },
         handle,
       );
-      return bound(tls_server);
+      return bound(tlsServer);
     },
-    setCertificate: (pair) => tls_server?.setSecureContext(contextOf(pair)),
+    setCertificate: (pair) => tlsServer?.setSecureContext(contextOf(pair)),
   };
 }
 

@@ -29,7 +29,7 @@ export interface Admitted {
   /** Null where the operation is public. */
   readonly principal: Principal | null;
   readonly content_type: string | undefined;
-  readonly takes_gzip: boolean;
+  readonly takesGzip: boolean;
   /** By the clock of the gate. */
   readonly since_ms: number;
   /** What is committed is answered as such, whatever becomes of the credential. */
@@ -75,8 +75,8 @@ export function mountPublic<S extends z.ZodType>(
   operation: Operation & WithBody<S> & { readonly scopes: "public" },
   handle: PublicHandler<z.output<S>>,
 ): void {
-  route(app, context, operation, async (request, { content_type }) => {
-    const body = readRequest(operation, request, content_type);
+  route(app, context, operation, async (request, { content_type: contentType }) => {
+    const body = readRequest(operation, request, contentType);
     if (body.state === "refused") return body.answer;
     const program = request.headers["user-agent"] ?? null;
     return handle({ ...callOf(request), program, body: body.value, query: null });
@@ -120,9 +120,9 @@ type ReadRequest<T> =
 export function readRequest<S extends z.ZodType>(
   { request: schema }: { readonly request: S },
   request: FastifyRequest,
-  content_type: string | undefined,
+  contentType: string | undefined,
 ): ReadRequest<z.output<S>> {
-  const body = readBody(content_type, request.body instanceof Uint8Array ? request.body : undefined);
+  const body = readBody(contentType, request.body instanceof Uint8Array ? request.body : undefined);
   switch (body.state) {
     case "unreadable":
       return { state: "refused", answer: refuseUnreadable(400, "There was an error parsing the body") };
@@ -166,23 +166,29 @@ export function route(
     ),
     // Before the body is read: who may not send one costs no more than a look at the headers.
     onRequest: async (request, reply) => {
-      const { "content-type": content_type } = request.headers;
+      const { "content-type": contentType } = request.headers;
       // The framework refuses types it cannot parse; what a type means is decided in body.ts.
-      if (content_type !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
+      if (contentType !== undefined) request.raw.headers["content-type"] = "application/octet-stream";
       const arrival = arrivalOf(request);
       // What came for a cookie is for one person; caches know that of an Authorization alone (RFC 9111, 3.5).
-      const is_console = arrival.credential?.kind === "console";
-      if (is_console) reply.header("cache-control", "no-store");
+      const isConsole = arrival.credential?.kind === "console";
+      if (isConsole) reply.header("cache-control", "no-store");
       const admission = await onBehalfOf(clientAddress(request), () => gate.admit(operation.scopes, arrival));
       if (admission.state === "refused") {
         if (admission.owner !== null) strangers.set(request, admission.owner);
         return send(reply, admission.answer);
       }
       reply.headers(admission.headers);
-      const takes_gzip =
-        is_console && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
-      const { principal, since_ms } = admission;
-      admissions.set(request, { principal, content_type, takes_gzip, since_ms, hasWritten: false });
+      const takesGzip =
+        isConsole && operation.method === "GET" && acceptedCodings(request.headers["accept-encoding"]).has("gzip");
+      const { principal, since_ms: sinceMs } = admission;
+      admissions.set(request, {
+        principal,
+        content_type: contentType,
+        takesGzip,
+        since_ms: sinceMs,
+        hasWritten: false,
+      });
       const passage = traffic.begin(admission.client, bodyBytesOf(request), reply.raw, principal);
       if ("status" in passage) return send(reply, passage);
       passages.set(request, passage);
@@ -197,13 +203,13 @@ export function route(
       const worked = await passage.work(whose, () => onBehalfOf(whose, () => answerInTime(request, admitted, passage)));
       if (worked === null) return send(reply, TOO_MANY_REQUESTS);
       const answered = counted(worked, passage, operation.method, () => gate.hasEnded(admitted));
-      return admitted.takes_gzip ? sendZipped(reply, answered) : send(reply, answered);
+      return admitted.takesGzip ? sendZipped(reply, answered) : send(reply, answered);
     },
     onResponse: async (request) => {
       const refusal = refusalOf(request);
       if (onRefused === undefined || refusal === undefined) return;
-      const { principal = null, content_type } = admissions.get(request) ?? {};
-      onRefused(request, { owner: principal ?? strangers.get(request) ?? null, answer: refusal, content_type });
+      const { principal = null, content_type: contentType } = admissions.get(request) ?? {};
+      onRefused(request, { owner: principal ?? strangers.get(request) ?? null, answer: refusal, contentType });
     },
   });
 }

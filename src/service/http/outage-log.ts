@@ -6,13 +6,13 @@ const PERIOD_MS = 10_000;
 
 /** Tells of requests that failed because the store did: the first at once, then now and then how many there were. */
 export function createOutageLog({ clock, log }: { readonly clock: Clock; readonly log: Log }) {
-  let told_ms = Number.NEGATIVE_INFINITY;
+  let toldMs = Number.NEGATIVE_INFINITY;
   let untold = 0;
-  return (request_id: string, reason: string): void => {
+  return (requestId: string, reason: string): void => {
     untold += 1;
-    if (clock.monotonic_ms() - told_ms < PERIOD_MS) return;
-    log.error("store_unavailable", { request_id, reason, requests: untold });
-    told_ms = clock.monotonic_ms();
+    if (clock.monotonicMs() - toldMs < PERIOD_MS) return;
+    log.error("store_unavailable", { request_id: requestId, reason, requests: untold });
+    toldMs = clock.monotonicMs();
     untold = 0;
   };
 }

@@ -32,13 +32,13 @@ export function mountHealth(
 /** What the service says about itself: /metrics to Prometheus, /openapi.json to whoever builds a client. */
 export function mountDescription(
   app: FastifyInstance,
-  { metrics, shows_metrics }: { readonly metrics: Metrics; readonly shows_metrics: boolean },
+  { metrics, showsMetrics }: { readonly metrics: Metrics; readonly showsMetrics: boolean },
   clock: Clock,
 ): void {
   const render = createFresh(() => metrics.render(), METRICS_FRESH_MS, clock);
   app.get("/metrics", async (_request, reply) => {
-    if (!shows_metrics) return send(reply, refuse("NotFound", "Not Found"));
-    return reply.header("content-type", metrics.content_type).send(await render());
+    if (!showsMetrics) return send(reply, refuse("NotFound", "Not Found"));
+    return reply.header("content-type", metrics.contentType).send(await render());
   });
   app.get("/openapi.json", (request, reply) => {
     const document = openApiDocument();

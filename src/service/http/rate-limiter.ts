@@ -66,10 +66,10 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
   const ofCredential = (taken: Taken) => verdict("credential", "credential", limits.credential, taken);
 
   function ofAddress({ network, site }: Client, use: "look" | "take"): Verdict {
-    const now_ms = clock.monotonic_ms();
-    const own = verdict("address", "network", limits.address, addresses[use](network, now_ms));
+    const nowMs = clock.monotonicMs();
+    const own = verdict("address", "network", limits.address, addresses[use](network, nowMs));
     if (own.state === "limited" || site === network) return own;
-    const shared = verdict("address", "site", siteLimit, sites[use](site, now_ms));
+    const shared = verdict("address", "site", siteLimit, sites[use](site, nowMs));
     return shared.state === "limited" ? shared : own;
   }
 
@@ -78,10 +78,10 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
     onArrival(client) {
       const { credential } = client;
       if (credential === null) return ofAddress(client, "look");
-      return credentials.has(credential) ? ofCredential(credentials.look(credential, clock.monotonic_ms())) : ALLOWED;
+      return credentials.has(credential) ? ofCredential(credentials.look(credential, clock.monotonicMs())) : ALLOWED;
     },
     onAuthenticated({ credential }) {
-      return credential === null ? ALLOWED : ofCredential(credentials.take(credential, clock.monotonic_ms()));
+      return credential === null ? ALLOWED : ofCredential(credentials.take(credential, clock.monotonicMs()));
     },
     onAnonymous(client) {
       if (client.credential !== null) credentials.forget(client.credential);
@@ -91,18 +91,23 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
 }
 
 /** The headers of draft-ietf-httpapi-ratelimit-headers-10; the window of a bucket is the time it takes to fill. */
-function verdict(by: keyof RateLimits, party: keyof Client, { burst, per_second }: RateLimit, taken: Taken): Verdict {
+function verdict(
+  by: keyof RateLimits,
+  party: keyof Client,
+  { burst, per_second: perSecond }: RateLimit,
+  taken: Taken,
+): Verdict {
   const headers = {
-    "ratelimit-policy": `"${by}";q=${burst};w=${Math.ceil(burst / per_second)}`,
-    ratelimit: `"${by}";r=${taken.remaining};t=${Math.ceil(taken.full_in_ms / 1000)}`,
+    "ratelimit-policy": `"${by}";q=${burst};w=${Math.ceil(burst / perSecond)}`,
+    ratelimit: `"${by}";r=${taken.remaining};t=${Math.ceil(taken.fullInMs / 1000)}`,
   };
-  if (taken.is_allowed) return { state: "allowed", headers };
-  const retry_after_s = Math.max(1, Math.ceil(taken.wait_ms / 1000));
-  const detail = `Too many requests; try again in ${retry_after_s} s`;
+  if (taken.isAllowed) return { state: "allowed", headers };
+  const retryAfterS = Math.max(1, Math.ceil(taken.waitMs / 1000));
+  const detail = `Too many requests; try again in ${retryAfterS} s`;
   return {
     state: "limited",
     by,
     party,
-    answer: refuse("RateLimited", detail, { ...headers, "retry-after": String(retry_after_s) }),
+    answer: refuse("RateLimited", detail, { ...headers, "retry-after": String(retryAfterS) }),
   };
 }

@@ -17,14 +17,14 @@ export function createConnectionRefusal(
     }
     const [status, reason, detail] = refusalOf(code);
     const { json } = refuseUnreadable(status, detail);
-    const request_id = newRequestId();
-    log.debug("connection_refused", { request_id, status });
+    const requestId = newRequestId();
+    log.debug("connection_refused", { request_id: requestId, status });
     const head = [
       `HTTP/1.1 ${status} ${reason}`,
       `date: ${new Date().toUTCString()}`,
       "content-type: application/json",
       `content-length: ${Buffer.byteLength(json)}`,
-      `x-request-id: ${request_id}`,
+      `x-request-id: ${requestId}`,
       "connection: close",
     ];
     socket.end(`${head.join("\r\n")}\r\n\r\n${json}`);

@@ -29,14 +29,14 @@ const detailSchema = z.object({
 export function noteRefusedSetup(
   refusals: Pick<Refusals, "note">,
   request: FastifyRequest,
-  { owner, answer, content_type }: RefusedRequest,
+  { owner, answer, contentType }: RefusedRequest,
 ): void {
   if (owner === null) return;
-  const { organization_id, credential_id: actor } = owner;
+  const { organization_id: organizationId, credential_id: actor } = owner;
   refusals.note({
-    organization_id,
+    organization_id: organizationId,
     actor,
-    robot: robotIn(request, content_type),
+    robot: robotIn(request, contentType),
     status: answer.status,
     address: clientAddress(request),
     detail: reasonIn(answer),
@@ -47,7 +47,7 @@ export function noteRefusedSetup(
 export interface RefusedRequest {
   readonly owner: Owner | null;
   readonly answer: Answer;
-  readonly content_type: string | undefined;
+  readonly contentType: string | undefined;
 }
 
 /** Places and messages, never what was sent there. */

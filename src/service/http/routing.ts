@@ -15,8 +15,8 @@ export function routePath(template: string): string {
 const TEMPLATES: ReadonlyMap<string, string> = new Map(OPERATIONS.map(({ path }) => [routePath(path), path]));
 
 /** Inverse of `routePath`; other paths are their own template. */
-export function templateOf(route_path: string): string {
-  return TEMPLATES.get(route_path) ?? route_path;
+export function templateOf(route: string): string {
+  return TEMPLATES.get(route) ?? route;
 }
 
 /** The methods a path answers to, for the `Allow` header of a 405; empty for a path that is nobody's. */

@@ -27,7 +27,7 @@ import { closeUnread, hasUnreadBody } from "./unread-body.ts";
 /** What the end of the service and its requests know of each other. */
 export interface Draining {
   readonly signal: AbortSignal;
-  readonly in_flight: InFlight;
+  readonly inFlight: InFlight;
 }
 
 export interface HttpOptions {
@@ -36,32 +36,32 @@ export interface HttpOptions {
   readonly draining: Draining;
   readonly metrics: Metrics;
   /** Whether /metrics answers. */
-  readonly shows_metrics: boolean;
+  readonly showsMetrics: boolean;
   /** Tell every request at info, not only at debug. */
-  readonly logs_requests: boolean;
+  readonly logsRequests: boolean;
   /** Addresses and networks whose X-Forwarded-For is believed. */
-  readonly trusted_proxies: readonly string[];
+  readonly trustedProxies: readonly string[];
   /** Where the built console is; null where none is served. */
-  readonly console_folder: string | null;
+  readonly consoleFolder: string | null;
 }
 
 /** The service's HTTP side: routing, limits, and an answer in JSON whatever happens. */
 export function createHttpServer(context: MountContext, options: HttpOptions): FastifyInstance {
   const { log, random } = context.machine;
-  const { limits, listener, draining, metrics, console_folder } = options;
-  const logRequest = options.logs_requests ? log.info : log.debug;
+  const { limits, listener, draining, metrics, consoleFolder } = options;
+  const logRequest = options.logsRequests ? log.info : log.debug;
   const tellOutage = createOutageLog(context.machine);
   const requestIdOf = createRequestId(random);
   const files =
-    console_folder === null ? null : createConsoleFiles(createConsoleReader(console_folder, context.machine), log);
+    consoleFolder === null ? null : createConsoleFiles(createConsoleReader(consoleFolder, context.machine), log);
   const app = fastify({
     serverFactory: (handle) => listener.create(handle),
-    bodyLimit: limits.body_bytes,
+    bodyLimit: limits.bodyBytes,
     forceCloseConnections: "idle",
     return503OnClosing: false,
     // Whatever fits into a request may be asked for: too long a name is nobody's, as any other.
-    routerOptions: { maxParamLength: limits.header_bytes },
-    trustProxy: options.trusted_proxies.length === 0 ? false : [...options.trusted_proxies],
+    routerOptions: { maxParamLength: limits.headerBytes },
+    trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     genReqId: requestIdOf,
     clientErrorHandler: createConnectionRefusal(() => requestIdOf({ headers: {} }), log),
     frameworkErrors: (_error, request, reply) => {
@@ -73,7 +73,7 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
 
   app.addHook("onRequest", async (request, reply) => {
-    draining.in_flight.track(reply.raw);
+    draining.inFlight.track(reply.raw);
     reply.header("x-request-id", request.id);
     if (!(await context.traffic.arrive(clientAddress(request)))) return send(reply, TOO_MANY_REQUESTS);
     const unreadable = refuseHead(request);
@@ -90,15 +90,15 @@ export function createHttpServer(context: MountContext, options: HttpOptions): F
     if (draining.signal.aborted) reply.header("connection", "close");
   });
   app.addHook("onResponse", async (request, reply) => {
-    const { statusCode: status, elapsedTime: duration_ms } = reply;
+    const { statusCode: status, elapsedTime: durationMs } = reply;
     const [method, route] = [methodLabel(request), routeLabel(request)];
-    metrics.answered({ method, route, status, duration_s: duration_ms / 1000 });
+    metrics.answered({ method, route, status, durationS: durationMs / 1000 });
     logRequest("request", {
-      request_id: request.id,
+      requestId: request.id,
       method: request.method,
       path: loggedPath(request),
       status,
-      duration_ms: Math.round(duration_ms),
+      durationMs: Math.round(durationMs),
       client: clientAddress(request),
     });
   });

@@ -9,8 +9,8 @@ import type { Problem } from "../../platform/terminal.ts";
 
 /** The certificate, with its chain, and its key: paths of PEM files. */
 export interface TlsFiles {
-  readonly cert_file: string;
-  readonly key_file: string;
+  readonly certFile: string;
+  readonly keyFile: string;
 }
 
 /** A certificate and the key to it, good to be served. */
@@ -19,8 +19,8 @@ export interface CertificatePair {
   readonly cert: string;
   readonly key: string;
   /** Milliseconds since the Unix epoch. */
-  readonly valid_from_ms: number;
-  readonly valid_to_ms: number;
+  readonly validFromMs: number;
+  readonly validToMs: number;
   /** Of the certificate, for the log: colons and capital letters. */
   readonly fingerprint256: string;
 }
@@ -53,45 +53,41 @@ const PEM_BYTES_MAXIMUM = 1_048_576;
  */
 export async function readCertificatePair(
   files: Files,
-  { cert_file, key_file }: TlsFiles,
-  now_ms: number,
+  { certFile, keyFile }: TlsFiles,
+  nowMs: number,
 ): Promise<PairReading> {
-  const cert = await readPem(files, cert_file, "certificate");
+  const cert = await readPem(files, certFile, "certificate");
   if (typeof cert !== "string") return refused(cert);
-  const key = await readPem(files, key_file, "key");
+  const key = await readPem(files, keyFile, "key");
   if (typeof key !== "string") return refused(key);
   const certificate = parseCertificate(cert);
   if (certificate === null) {
     const fix = "Name a PEM file that begins with the certificate of this service, its chain after it.";
-    return refused(
-      problem("tls-certificate-invalid", "The TLS certificate file holds no certificate.", cert_file, fix),
-    );
+    return refused(problem("tls-certificate-invalid", "The TLS certificate file holds no certificate.", certFile, fix));
   }
-  const private_key = parseKey(key);
-  if (private_key === null) {
+  const privateKey = parseKey(key);
+  if (privateKey === null) {
     const fix = "Name a PEM file with the private key, without a passphrase.";
-    return refused(
-      problem("tls-key-invalid", "The TLS key file holds no private key that can be used.", key_file, fix),
-    );
+    return refused(problem("tls-key-invalid", "The TLS key file holds no private key that can be used.", keyFile, fix));
   }
-  if (!certificate.checkPrivateKey(private_key)) {
-    const fix = `Name the key that ${cert_file} was made for.`;
-    return refused(problem("tls-pair-mismatch", "The TLS key is not that of the certificate.", key_file, fix));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    const fix = `Name the key that ${certFile} was made for.`;
+    return refused(problem("tls-pair-mismatch", "The TLS key is not that of the certificate.", keyFile, fix));
   }
-  const [valid_from_ms, valid_to_ms] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
-  if (valid_to_ms <= now_ms) {
-    const what = `The TLS certificate expired on ${new Date(valid_to_ms).toISOString()}.`;
+  const [validFromMs, validToMs] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
+  if (validToMs <= nowMs) {
+    const what = `The TLS certificate expired on ${new Date(validToMs).toISOString()}.`;
     const fix = "Have it renewed; if it was not to expire yet, set the clock of this machine.";
-    return refused(problem("tls-certificate-expired", what, cert_file, fix));
+    return refused(problem("tls-certificate-expired", what, certFile, fix));
   }
   const unusable = servingProblem(cert, key);
   if (unusable !== null) {
     const fix = "Have a certificate made with a key of today's strength, such as ECDSA P-256 or RSA 2048.";
-    return refused(problem("tls-pair-unusable", `TLS refuses the certificate: ${unusable}.`, cert_file, fix));
+    return refused(problem("tls-pair-unusable", `TLS refuses the certificate: ${unusable}.`, certFile, fix));
   }
   return {
     state: "read",
-    pair: { cert, key, valid_from_ms, valid_to_ms, fingerprint256: certificate.fingerprint256 },
+    pair: { cert, key, validFromMs, validToMs, fingerprint256: certificate.fingerprint256 },
   };
 }
 

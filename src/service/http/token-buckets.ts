@@ -2,18 +2,18 @@ import type { RateLimit } from "./rate-limits.ts";
 
 /** What taking a token came to. */
 export interface Taken {
-  readonly is_allowed: boolean;
+  readonly isAllowed: boolean;
   /** Whole tokens left. */
   readonly remaining: number;
   /** Until the bucket is full again, when nobody takes more. */
-  readonly full_in_ms: number;
+  readonly fullInMs: number;
   /** Until the next token is there; 0 while there are some. */
-  readonly wait_ms: number;
+  readonly waitMs: number;
 }
 
 interface Bucket {
   tokens: number;
-  filled_at_ms: number;
+  filledAtMs: number;
 }
 
 /** Token buckets by name: at most `capacity` of them, and the least recently used one goes first. */
@@ -41,29 +41,29 @@ export class TokenBuckets {
   }
 
   /** Takes one token from the bucket, if it has one. A bucket that is not there yet is full. */
-  take(name: string, now_ms: number): Taken {
-    const bucket = this.#use(name, now_ms);
-    const is_allowed = bucket.tokens >= 1;
-    if (is_allowed) bucket.tokens -= 1;
-    return this.#describe(bucket, is_allowed);
+  take(name: string, nowMs: number): Taken {
+    const bucket = this.#use(name, nowMs);
+    const isAllowed = bucket.tokens >= 1;
+    if (isAllowed) bucket.tokens -= 1;
+    return this.#describe(bucket, isAllowed);
   }
 
   /** What `take` would say, without taking. */
-  look(name: string, now_ms: number): Taken {
-    const bucket = this.#use(name, now_ms);
+  look(name: string, nowMs: number): Taken {
+    const bucket = this.#use(name, nowMs);
     return this.#describe(bucket, bucket.tokens >= 1);
   }
 
   /** Takes as many tokens as something came to, also those that the bucket does not have yet. */
-  spend(name: string, tokens: number, now_ms: number): void {
-    this.#use(name, now_ms).tokens -= tokens;
+  spend(name: string, tokens: number, nowMs: number): void {
+    this.#use(name, nowMs).tokens -= tokens;
   }
 
-  #use(name: string, now_ms: number): Bucket {
-    const { burst, per_second } = this.#limit;
-    const bucket = this.#buckets.get(name) ?? { tokens: burst, filled_at_ms: now_ms };
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now_ms - bucket.filled_at_ms) / 1000) * per_second);
-    bucket.filled_at_ms = now_ms;
+  #use(name: string, nowMs: number): Bucket {
+    const { burst, per_second: perSecond } = this.#limit;
+    const bucket = this.#buckets.get(name) ?? { tokens: burst, filledAtMs: nowMs };
+    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.filledAtMs) / 1000) * perSecond);
+    bucket.filledAtMs = nowMs;
     this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
     if (this.#buckets.size > this.#capacity) this.#dropOldest();
@@ -77,13 +77,13 @@ export class TokenBuckets {
     }
   }
 
-  #describe({ tokens }: Bucket, is_allowed: boolean): Taken {
-    const { burst, per_second } = this.#limit;
+  #describe({ tokens }: Bucket, isAllowed: boolean): Taken {
+    const { burst, per_second: perSecond } = this.#limit;
     return {
-      is_allowed,
+      isAllowed,
       remaining: Math.floor(tokens),
-      full_in_ms: ((burst - tokens) / per_second) * 1000,
-      wait_ms: tokens >= 1 ? 0 : ((1 - tokens) / per_second) * 1000,
+      fullInMs: ((burst - tokens) / perSecond) * 1000,
+      waitMs: tokens >= 1 ? 0 : ((1 - tokens) / perSecond) * 1000,
     };
   }
 }

@@ -61,21 +61,21 @@ export interface Passage {
   goOn(): void;
 }
 
-type TrafficLimits = Pick<HttpLimits, "in_flight_bytes" | "answer_bytes_per_s" | "answer_patience_ms" | "requests">;
+type TrafficLimits = Pick<HttpLimits, "inFlightBytes" | "answerBytesPerS" | "answerPatienceMs" | "requests">;
 
 export function createTraffic(
-  { in_flight_bytes, answer_bytes_per_s, answer_patience_ms, requests: requestLimits }: TrafficLimits,
+  { inFlightBytes, answerBytesPerS, answerPatienceMs, requests: requestLimits }: TrafficLimits,
   limitsMet: Pick<LimitsMet, "note">,
-  clock: Pick<Clock, "monotonic_ms">,
+  clock: Pick<Clock, "monotonicMs">,
 ): Traffic {
-  const tally = createTally(in_flight_bytes);
+  const tally = createTally(inFlightBytes);
   const steps = createTurns(WAITING_STEPS);
   const requests = createTurns(requestLimits);
   const yieldWhenDue = createTimeSlices(clock);
 
   function refuseFull(party: Party, client: Client, owner: Owner | null): Answer {
     limitsMet.note(LIMITS[party], {
-      organization_id: owner?.organization_id ?? null,
+      organizationId: owner?.organization_id ?? null,
       party: (party === "credential" ? owner?.credential_id : null) ?? client[party === "site" ? party : "network"],
     });
     const headers = { "retry-after": RETRY_AFTER_S };
@@ -109,7 +109,7 @@ export function createTraffic(
         const isCounted = bytes > SMALL_ANSWER_BYTES && !response.destroyed;
         share.resize(isCounted ? bytes : 0);
         if (!isCounted) return;
-        deadline = setTimeout(() => response.destroy(), answer_patience_ms + (bytes / answer_bytes_per_s) * 1000);
+        deadline = setTimeout(() => response.destroy(), answerPatienceMs + (bytes / answerBytesPerS) * 1000);
       };
       return {
         async work(whose, job) {
@@ -117,8 +117,8 @@ export function createTraffic(
           try {
             const worked = await requests.take(whose, job);
             if (worked === null) {
-              const organization_id = owner?.organization_id ?? null;
-              limitsMet.note("limits.waiting_requests", { organization_id, party: whose });
+              const organizationId = owner?.organization_id ?? null;
+              limitsMet.note("limits.waiting_requests", { organizationId, party: whose });
             }
             return worked;
           } finally {

@@ -17,10 +17,10 @@ export async function applyCatalogFile(
 ): Promise<Application> {
   const authorship = {
     audit_id: newId("aud"),
-    at: new Date(machine.clock.wall_ms()).toISOString(),
-    organization_id: null,
+    at: new Date(machine.clock.wallMs()).toISOString(),
+    organizationId: null,
     actor: "command",
-    request_id: null,
+    requestId: null,
   };
   return toApplication(await store.write((transaction) => applyCatalog(transaction, file.catalog, authorship)), file);
 }
@@ -30,7 +30,7 @@ export async function previewCatalogFile(
   { store, machine }: Pick<OperationContext, "store" | "machine">,
   file: CatalogFile,
 ): Promise<Application> {
-  const now = new Date(machine.clock.wall_ms()).toISOString();
+  const now = new Date(machine.clock.wallMs()).toISOString();
   return toApplication(planCatalog(await readStoredCatalog(store.reader), file.catalog, now), file);
 }
 
@@ -41,11 +41,11 @@ function toApplication(plan: CatalogPlan, file: CatalogFile): Application {
     case "moved":
       return {
         state: "refused",
-        findings: plan.moved.map(({ id, stored_slug, loc }) => ({
+        findings: plan.moved.map(({ id, stored_slug: storedSlug, loc }) => ({
           id: "checkpoint_moved",
           severity: "error",
           loc,
-          message: `${id} belongs to the model ${stored_slug} and stays with it; give this checkpoint an id of its own`,
+          message: `${id} belongs to the model ${storedSlug} and stays with it; give this checkpoint an id of its own`,
           ...file.locate(loc),
         })),
       };

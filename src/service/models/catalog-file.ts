@@ -5,7 +5,7 @@ import { readEditedFile } from "../edited-file.ts";
 import type { Catalog } from "./catalog.ts";
 import { CATALOG_LIMIT_BYTES, readCatalog } from "./catalog.ts";
 
-const RULES = { subject: "catalog", example: "config/models.example.yaml", limit_bytes: CATALOG_LIMIT_BYTES };
+const RULES = { subject: "catalog", example: "config/models.example.yaml", limitBytes: CATALOG_LIMIT_BYTES };
 
 /** A catalog as it lies on the disk, without an error of its own. */
 export interface CatalogFile {

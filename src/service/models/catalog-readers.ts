@@ -95,8 +95,8 @@ export const endpointUrl: Reader<string> = (place) => {
 };
 
 /** Where an endpoint is probed unless the catalog says otherwise. */
-export function defaultHealthUrl(endpoint_url: string): string {
-  const url = new URL(endpoint_url);
+export function defaultHealthUrl(endpoint: string): string {
+  const url = new URL(endpoint);
   url.search = "";
   url.pathname = url.pathname.replace(/\/+$/, "") + HEALTH_PATH;
   return url.href;

@@ -44,7 +44,7 @@ export interface CatalogModel {
 export interface CatalogCheckpoint {
   readonly id: string;
   /** ISO 8601. */
-  readonly created_at: string;
+  readonly createdAt: string;
   readonly requirements: Requirements;
   /** At most one in each region. */
   readonly endpoints: readonly CatalogEndpoint[];
@@ -97,8 +97,8 @@ export function readCatalog(bytes: Uint8Array): CatalogReading {
   const check: Check = {
     findings,
     subject: "catalog",
-    secret_advice: SECRET_ADVICE,
-    placeholder_severity: "error",
+    secretAdvice: SECRET_ADVICE,
+    placeholderSeverity: "error",
     hints: HINTS,
     placeholders: 0,
   };
@@ -114,13 +114,13 @@ export function readCatalog(bytes: Uint8Array): CatalogReading {
 /** What may be written once in the whole file, and where it was. */
 interface Seen {
   readonly slugs: Map<string, number>;
-  readonly checkpoint_ids: Map<string, number>;
+  readonly checkpointIds: Map<string, number>;
 }
 
 const readRoot: Reader<readonly CatalogModel[]> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const seen: Seen = { slugs: new Map(), checkpoint_ids: new Map() };
+  const seen: Seen = { slugs: new Map(), checkpointIds: new Map() };
   const models = fields.required("models", list(MODELS, model(seen)));
   fields.close();
   return models;
@@ -131,17 +131,25 @@ function model(seen: Seen): Reader<CatalogModel> {
     const fields = fieldsOf(place);
     if (fields === undefined) return undefined;
     const slug = fields.required("slug", unique(seen.slugs, slugText));
-    const display_name = fields.optional("display_name", text(NAME_LIMIT)) ?? slug;
+    const displayName = fields.optional("display_name", text(NAME_LIMIT)) ?? slug;
     const vendor = fields.optional("vendor", text(NAME_LIMIT)) ?? null;
-    const model_type = fields.optional("model_type", text(NAME_LIMIT)) ?? null;
-    const license_tier = fields.optional("license_tier", text(NAME_LIMIT)) ?? null;
+    const modelType = fields.optional("model_type", text(NAME_LIMIT)) ?? null;
+    const licenseTier = fields.optional("license_tier", text(NAME_LIMIT)) ?? null;
     const ids: string[] = [];
     const checkpoints = fields.required("checkpoints", list(CHECKPOINTS, checkpoint(seen, ids))) ?? [];
     const chosen = fields.optional("default_checkpoint", oneOfCheckpoints(ids));
     fields.close();
-    const default_checkpoint_id = chosen ?? newest(checkpoints, place);
-    if (slug === undefined || display_name === undefined || default_checkpoint_id === undefined) return undefined;
-    return { slug, display_name, vendor, model_type, license_tier, default_checkpoint_id, checkpoints };
+    const defaultCheckpointId = chosen ?? newest(checkpoints, place);
+    if (slug === undefined || displayName === undefined || defaultCheckpointId === undefined) return undefined;
+    return {
+      slug,
+      display_name: displayName,
+      vendor,
+      model_type: modelType,
+      license_tier: licenseTier,
+      default_checkpoint_id: defaultCheckpointId,
+      checkpoints,
+    };
   };
 }
 
@@ -150,14 +158,14 @@ function checkpoint(seen: Seen, ids: string[]): Reader<CatalogCheckpoint> {
   return (place) => {
     const fields = fieldsOf(place);
     if (fields === undefined) return undefined;
-    const id = fields.required("id", unique(seen.checkpoint_ids, checkpointId));
-    const created_at = fields.required("created_at", moment);
+    const id = fields.required("id", unique(seen.checkpointIds, checkpointId));
+    const createdAt = fields.required("created_at", moment);
     const needed = fields.optional("requirements", requirements) ?? NO_REQUIREMENTS;
     const endpoints = fields.required("endpoints", list(ENDPOINTS, endpoint(new Map()))) ?? [];
     fields.close();
     if (id !== undefined) ids.push(id);
-    if (id === undefined || created_at === undefined) return undefined;
-    return { id, created_at, requirements: needed, endpoints, loc: pointer(below(place.path, "id")) };
+    if (id === undefined || createdAt === undefined) return undefined;
+    return { id, createdAt, requirements: needed, endpoints, loc: pointer(below(place.path, "id")) };
   };
 }
 
@@ -168,10 +176,10 @@ function endpoint(regions: Map<string, number>): Reader<CatalogEndpoint> {
     if (fields === undefined) return undefined;
     const region = fields.required("region", unique(regions, text(REGION_LENGTH.maximum)));
     const url = fields.required("url", endpointUrl);
-    const health_url = fields.optional("health_url", endpointUrl);
+    const healthUrl = fields.optional("health_url", endpointUrl);
     fields.close();
     if (region === undefined || url === undefined) return undefined;
-    return { region, url, health_url: health_url ?? defaultHealthUrl(url) };
+    return { region, url, health_url: healthUrl ?? defaultHealthUrl(url) };
   };
 }
 
@@ -189,9 +197,9 @@ function oneOfCheckpoints(ids: readonly string[]): Reader<string> {
 
 /** What a slug stands for where nobody says so. */
 function newest(checkpoints: readonly CatalogCheckpoint[], { node, path, check }: Place): string | undefined {
-  const [first, second] = checkpoints.toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at));
+  const [first, second] = checkpoints.toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
   const isWritten = node.kind === "mapping" && valueOf(node, "default_checkpoint") !== undefined;
-  if (!isWritten && first !== undefined && first.created_at === second?.created_at) {
+  if (!isWritten && first !== undefined && first.createdAt === second?.createdAt) {
     const message = `${first.id} and ${second.id} are equally new; name the one to use as default_checkpoint`;
     check.findings.error("missing", below(path, "default_checkpoint"), node.offset, message);
   }

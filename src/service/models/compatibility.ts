@@ -23,19 +23,19 @@ const LISTED_NAMES = 8;
  * contract holds.
  */
 export function incompatibility(robot: RobotTraits, requirements: Requirements): string | null {
-  const { robot_type_id } = robot;
-  const equipment = robot.equipment ?? catalogEquipment(robot_type_id);
+  const { robot_type_id: robotTypeId } = robot;
+  const equipment = robot.equipment ?? catalogEquipment(robotTypeId);
   return (
-    lackOfType(robot_type_id, requirements.robot_types) ??
+    lackOfType(robotTypeId, requirements.robot_types) ??
     lackOfCameras(equipment.camera_roles, requirements.camera_roles) ??
     lackOfAxes("state", equipment.state_axes, requirements.state_axes) ??
     lackOfAxes("action", equipment.action_axes, requirements.action_axes)
   );
 }
 
-function lackOfType(robot_type_id: string, accepted: readonly string[]): string | null {
-  if (accepted.length === 0 || accepted.includes(robot_type_id)) return null;
-  return `needs a robot of type ${list(accepted, "or")}; the robot is ${shown(robot_type_id)}`;
+function lackOfType(robotTypeId: string, accepted: readonly string[]): string | null {
+  if (accepted.length === 0 || accepted.includes(robotTypeId)) return null;
+  return `needs a robot of type ${list(accepted, "or")}; the robot is ${shown(robotTypeId)}`;
 }
 
 function lackOfCameras(present: readonly string[] | null, needed: readonly string[]): string | null {
@@ -54,10 +54,14 @@ function lackOfAxes(vector: "state" | "action", axes: readonly Axis[] | null, ne
   );
 }
 
-function lackOfCount(vector: string, count: number, { minimum_count, maximum_count }: AxesRequirement): string | null {
-  if (count >= minimum_count && (maximum_count === null || count <= maximum_count)) return null;
-  const noun = minimum_count === 1 && maximum_count === 1 ? "axis" : "axes";
-  return `needs ${describeCount(minimum_count, maximum_count)} ${vector} ${noun}; the robot has ${count}`;
+function lackOfCount(
+  vector: string,
+  count: number,
+  { minimum_count: minimumCount, maximum_count: maximumCount }: AxesRequirement,
+): string | null {
+  if (count >= minimumCount && (maximumCount === null || count <= maximumCount)) return null;
+  const noun = minimumCount === 1 && maximumCount === 1 ? "axis" : "axes";
+  return `needs ${describeCount(minimumCount, maximumCount)} ${vector} ${noun}; the robot has ${count}`;
 }
 
 function describeCount(minimum: number, maximum: number | null): string {

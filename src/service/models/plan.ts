@@ -36,12 +36,9 @@ export type CatalogPlan =
       readonly models: readonly Tables["models"][];
       readonly checkpoints: readonly Tables["checkpoints"][];
       /** Endpoints nothing is known of yet: new, back again, or probed elsewhere from now on. */
-      readonly fresh_endpoints: readonly Tables["endpoints"][];
+      readonly freshEndpoints: readonly Tables["endpoints"][];
       /** Endpoints that keep their health. */
-      readonly kept_endpoints: readonly Pick<
-        Tables["endpoints"],
-        "checkpoint_id" | "region" | "url" | "withdrawn_at"
-      >[];
+      readonly keptEndpoints: readonly Pick<Tables["endpoints"], "checkpoint_id" | "region" | "url" | "withdrawn_at">[];
     }
   | { readonly state: "moved"; readonly moved: readonly MovedCheckpoint[] };
 
@@ -56,16 +53,16 @@ export type CatalogPlan =
 export function planCatalog(stored: StoredCatalog, { models }: Catalog, now: string): CatalogPlan {
   const moved = movedCheckpoints(stored, models);
   if (moved.length > 0) return { state: "moved", moved };
-  const of_models = compareModels(stored.models, models, now);
-  const of_checkpoints = compareCheckpoints(stored.checkpoints, models, now);
-  const of_endpoints = compareEndpoints(stored.endpoints, models, now);
+  const ofModels = compareModels(stored.models, models, now);
+  const ofCheckpoints = compareCheckpoints(stored.checkpoints, models, now);
+  const ofEndpoints = compareEndpoints(stored.endpoints, models, now);
   return {
     state: "planned",
-    changes: [...of_models, ...of_checkpoints, ...of_endpoints].map(withoutRow),
-    models: of_models.filter(isWritten).map(({ row }) => row),
-    checkpoints: of_checkpoints.filter(isWritten).map(({ row }) => row),
-    fresh_endpoints: of_endpoints.filter((entry) => isWritten(entry) && entry.is_fresh).map(({ row }) => row),
-    kept_endpoints: of_endpoints.filter((entry) => isWritten(entry) && !entry.is_fresh).map(({ row }) => row),
+    changes: [...ofModels, ...ofCheckpoints, ...ofEndpoints].map(withoutRow),
+    models: ofModels.filter(isWritten).map(({ row }) => row),
+    checkpoints: ofCheckpoints.filter(isWritten).map(({ row }) => row),
+    freshEndpoints: ofEndpoints.filter((entry) => isWritten(entry) && entry.isFresh).map(({ row }) => row),
+    keptEndpoints: ofEndpoints.filter((entry) => isWritten(entry) && !entry.isFresh).map(({ row }) => row),
   };
 }
 
@@ -89,11 +86,11 @@ function isWritten({ change }: CatalogChange): boolean {
 }
 
 function movedCheckpoints(stored: StoredCatalog, models: readonly CatalogModel[]): readonly MovedCheckpoint[] {
-  const slugs = new Map(stored.checkpoints.map(({ id, model_slug }) => [id, model_slug]));
+  const slugs = new Map(stored.checkpoints.map(({ id, model_slug: modelSlug }) => [id, modelSlug]));
   return models.flatMap(({ slug, checkpoints }) =>
     checkpoints.flatMap(({ id, loc }) => {
-      const stored_slug = slugs.get(id);
-      return stored_slug === undefined || stored_slug === slug ? [] : [{ id, stored_slug, loc }];
+      const storedSlug = slugs.get(id);
+      return storedSlug === undefined || storedSlug === slug ? [] : [{ id, stored_slug: storedSlug, loc }];
     }),
   );
 }
@@ -105,9 +102,22 @@ function compareModels(
 ): readonly Comparison<Tables["models"]>[] {
   const before = new Map(stored.map((row) => [row.slug, row]));
   const listed = models.map((model) => {
-    const { slug, display_name, vendor, model_type, license_tier, default_checkpoint_id } = model;
+    const {
+      slug,
+      display_name: displayName,
+      vendor,
+      model_type: modelType,
+      license_tier: licenseTier,
+      default_checkpoint_id: defaultCheckpointId,
+    } = model;
     const known = before.get(slug);
-    const facts = { display_name, vendor, model_type, license_tier, default_checkpoint_id };
+    const facts = {
+      display_name: displayName,
+      vendor,
+      model_type: modelType,
+      license_tier: licenseTier,
+      default_checkpoint_id: defaultCheckpointId,
+    };
     const row = { slug, ...facts, created_at: known?.created_at ?? now, withdrawn_at: null };
     return { change: changeOf(known, row), kind: "model", name: slug, region: null, row } as const;
   });
@@ -123,12 +133,12 @@ function compareCheckpoints(
 ): readonly Comparison<Tables["checkpoints"]>[] {
   const before = new Map(stored.map((row) => [row.id, row]));
   const listed = models.flatMap(({ slug, checkpoints }) =>
-    checkpoints.map(({ id, created_at, requirements }) => {
+    checkpoints.map(({ id, createdAt, requirements }) => {
       const row = {
         id,
         model_slug: slug,
         requirements: printRequirements(requirements),
-        created_at,
+        created_at: createdAt,
         withdrawn_at: null,
       };
       return { change: changeOf(before.get(id), row), kind: "checkpoint", name: id, region: null, row } as const;
@@ -140,7 +150,7 @@ function compareCheckpoints(
 }
 
 interface EndpointComparison extends Comparison<Tables["endpoints"]> {
-  readonly is_fresh: boolean;
+  readonly isFresh: boolean;
 }
 
 function compareEndpoints(
@@ -155,32 +165,32 @@ function compareEndpoints(
   const ids = new Set(checkpointsOf(models).map(({ id }) => id));
   const keys = new Set(listed.map(({ row }) => endpointKey(row.checkpoint_id, row.region)));
   const gone = stored.filter(
-    ({ checkpoint_id, region, withdrawn_at }) =>
-      withdrawn_at === null && ids.has(checkpoint_id) && !keys.has(endpointKey(checkpoint_id, region)),
+    ({ checkpoint_id: checkpointId, region, withdrawn_at: withdrawnAt }) =>
+      withdrawnAt === null && ids.has(checkpointId) && !keys.has(endpointKey(checkpointId, region)),
   );
   return [...listed, ...gone.map((row) => goneEndpoint(row, now))];
 }
 
 function goneEndpoint(row: Tables["endpoints"], now: string): EndpointComparison {
-  const { checkpoint_id, region } = row;
-  return { ...withdrawal("endpoint", checkpoint_id, region, { ...row, withdrawn_at: now }), is_fresh: false };
+  const { checkpoint_id: checkpointId, region } = row;
+  return { ...withdrawal("endpoint", checkpointId, region, { ...row, withdrawn_at: now }), isFresh: false };
 }
 
 function compareEndpoint(
-  checkpoint_id: string,
-  { region, url, health_url }: CatalogEndpoint,
+  checkpointId: string,
+  { region, url, health_url: healthUrl }: CatalogEndpoint,
   known: Tables["endpoints"] | undefined,
   now: string,
 ): EndpointComparison {
-  const is_fresh = known === undefined || known.withdrawn_at !== null || known.health_url !== health_url;
-  const row = is_fresh ? unobserved(checkpoint_id, { region, url, health_url }, now) : { ...known, url };
-  return { change: changeOf(known, row), kind: "endpoint", name: checkpoint_id, region, row, is_fresh };
+  const isFresh = known === undefined || known.withdrawn_at !== null || known.health_url !== healthUrl;
+  const row = isFresh ? unobserved(checkpointId, { region, url, health_url: healthUrl }, now) : { ...known, url };
+  return { change: changeOf(known, row), kind: "endpoint", name: checkpointId, region, row, isFresh };
 }
 
 /** An endpoint that no probe has seen: due at once. */
-function unobserved(checkpoint_id: string, endpoint: CatalogEndpoint, now: string): Tables["endpoints"] {
+function unobserved(checkpointId: string, endpoint: CatalogEndpoint, now: string): Tables["endpoints"] {
   return {
-    checkpoint_id,
+    checkpoint_id: checkpointId,
     ...endpoint,
     health: "unknown",
     contrary_probes: 0,
@@ -200,8 +210,8 @@ function checkpointsOf(models: readonly CatalogModel[]): readonly CatalogCheckpo
 }
 
 /** No checkpoint's id holds a space. */
-function endpointKey(checkpoint_id: string, region: string): string {
-  return `${checkpoint_id} ${region}`;
+function endpointKey(checkpointId: string, region: string): string {
+  return `${checkpointId} ${region}`;
 }
 
 interface Withdrawable {

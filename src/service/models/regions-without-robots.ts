@@ -6,21 +6,21 @@ import type { CatalogFile } from "./catalog-file.ts";
 /**
  * Warns of regions in which no robot is: a deployment takes an endpoint only where it is written as robots register it.
  *
- * @param robot_regions those of all robots of all organizations; where there is none yet, nothing can be said.
+ * @param robotRegions those of all robots of all organizations; where there is none yet, nothing can be said.
  */
 export function regionsWithoutRobots(
   { catalog, locate }: CatalogFile,
-  robot_regions: readonly string[],
+  robotRegions: readonly string[],
 ): readonly Finding[] {
-  if (robot_regions.length === 0) return [];
-  const told = new Set(robot_regions);
+  if (robotRegions.length === 0) return [];
+  const told = new Set(robotRegions);
   const findings: Finding[] = [];
   for (const [model, { checkpoints }] of catalog.models.entries()) {
     for (const [checkpoint, { endpoints }] of checkpoints.entries()) {
       for (const [endpoint, { region }] of endpoints.entries()) {
         if (told.has(region)) continue;
         told.add(region);
-        const near = nearest(region, robot_regions);
+        const near = nearest(region, robotRegions);
         const hint = near === undefined ? "" : `; did you mean ${near}?`;
         const loc = `/models/${model}/checkpoints/${checkpoint}/endpoints/${endpoint}/region`;
         const message = `no robot is in the region ${shown(region)}${hint}`;

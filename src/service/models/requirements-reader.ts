@@ -25,45 +25,45 @@ const axisUnit = oneOf(...AXIS_UNITS);
 export const requirements: Reader<Requirements> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
-  const robot_types = fields.optional("robot_types", list(ROBOT_TYPES, unique(new Map(), robotType))) ?? [];
-  const camera_roles = fields.optional("camera_roles", list(CAMERA_ROLES, unique(new Map(), cameraRole))) ?? [];
-  const state_axes = fields.optional("state_axes", axes) ?? null;
-  const action_axes = fields.optional("action_axes", axes) ?? null;
+  const robotTypes = fields.optional("robot_types", list(ROBOT_TYPES, unique(new Map(), robotType))) ?? [];
+  const cameraRoles = fields.optional("camera_roles", list(CAMERA_ROLES, unique(new Map(), cameraRole))) ?? [];
+  const stateAxes = fields.optional("state_axes", axes) ?? null;
+  const actionAxes = fields.optional("action_axes", axes) ?? null;
   fields.close();
-  return { robot_types, camera_roles, state_axes, action_axes };
+  return { robot_types: robotTypes, camera_roles: cameraRoles, state_axes: stateAxes, action_axes: actionAxes };
 };
 
 /** Any type id will do; only one that looks like the catalog's own and is not in it is probably a slip. */
 const robotType: Reader<string> = (place) => {
-  const type_id = text(ROBOT_TYPE_ID_LENGTH.maximum)(place);
-  if (type_id === undefined || READY_CATALOG.has(type_id)) return type_id;
-  const vendor = `${type_id.split(".", 1)[0]}.`;
+  const typeId = text(ROBOT_TYPE_ID_LENGTH.maximum)(place);
+  if (typeId === undefined || READY_CATALOG.has(typeId)) return typeId;
+  const vendor = `${typeId.split(".", 1)[0]}.`;
   const siblings = [...READY_CATALOG.keys()].filter((known) => known.startsWith(vendor));
   if (siblings.length > 0) {
-    const meant = nearest(type_id, siblings);
+    const meant = nearest(typeId, siblings);
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-    const message = `${shown(type_id)} is not a robot type of the ready catalog${hint}`;
+    const message = `${shown(typeId)} is not a robot type of the ready catalog${hint}`;
     place.check.findings.warning("type_id_unlisted", place.path, place.node.offset, message);
   }
-  return type_id;
+  return typeId;
 };
 
 const axes: Reader<AxesRequirement> = (place) => {
   const fields = fieldsOf(place);
   if (fields === undefined) return undefined;
   const count = fields.optional("count", integer(AXES));
-  const minimum_count = fields.optional("minimum_count", integer(AXES));
-  const maximum_count = fields.optional("maximum_count", integer(AXES));
+  const minimumCount = fields.optional("minimum_count", integer(AXES));
+  const maximumCount = fields.optional("maximum_count", integer(AXES));
   const units = fields.optional("units", list({ minimum: 1, maximum: AXIS_UNITS.length }, unique(new Map(), axisUnit)));
   const names = fields.optional("names", list({ minimum: 1, maximum: AXES.maximum }, unique(new Map(), axisName)));
   fields.close();
   const needed = {
-    minimum_count: count ?? minimum_count ?? 0,
-    maximum_count: count ?? maximum_count ?? null,
+    minimum_count: count ?? minimumCount ?? 0,
+    maximum_count: count ?? maximumCount ?? null,
     units: units ?? [],
     names: names ?? [],
   };
-  if (count !== undefined && (minimum_count !== undefined || maximum_count !== undefined)) {
+  if (count !== undefined && (minimumCount !== undefined || maximumCount !== undefined)) {
     fail(place, "not_applicable", "count says exactly how many; leave minimum_count and maximum_count out");
   } else if (needed.maximum_count !== null && needed.maximum_count < leastAxes(needed)) {
     fail(place, "count_order", `at least ${leastAxes(needed)} axes are asked for and at most ${needed.maximum_count}`);
@@ -72,6 +72,6 @@ const axes: Reader<AxesRequirement> = (place) => {
 };
 
 /** Every name that is asked for is an axis. */
-function leastAxes({ minimum_count, names }: AxesRequirement): number {
-  return Math.max(minimum_count, names.length);
+function leastAxes({ minimum_count: minimumCount, names }: AxesRequirement): number {
+  return Math.max(minimumCount, names.length);
 }

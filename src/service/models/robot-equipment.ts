@@ -30,8 +30,8 @@ export interface Equipment {
 const UNKNOWN: Equipment = { camera_roles: null, state_axes: null, action_axes: null };
 
 /** What the ready catalog says of a type; nothing of a type it does not have. */
-export function catalogEquipment(robot_type_id: string): Equipment {
-  return EQUIPMENT_BY_TYPE.get(robot_type_id) ?? UNKNOWN;
+export function catalogEquipment(robotTypeId: string): Equipment {
+  return EQUIPMENT_BY_TYPE.get(robotTypeId) ?? UNKNOWN;
 }
 
 /**
@@ -40,8 +40,8 @@ export function catalogEquipment(robot_type_id: string): Equipment {
  * @param contract any JSON; members and items that are not of a contract's shape are passed over.
  */
 export function contractEquipment(contract: unknown): Equipment {
-  const { cameras, state_axes, action_axes } = contractSchema.parse(contract);
-  return { camera_roles: cameras.map(({ role }) => role), state_axes, action_axes };
+  const { cameras, state_axes: stateAxes, action_axes: actionAxes } = contractSchema.parse(contract);
+  return { camera_roles: cameras.map(({ role }) => role), state_axes: stateAxes, action_axes: actionAxes };
 }
 
 /**

@@ -19,12 +19,12 @@ const KIBIBYTE = 1024;
 interface Row {
   readonly id: string;
   readonly operation: Operation;
-  readonly is_beyond_spec: boolean;
+  readonly isBeyondSpec: boolean;
 }
 
 const ROWS: readonly Row[] = [
-  ...Object.entries(operations).map(([id, operation]) => ({ id, operation, is_beyond_spec: false })),
-  ...Object.entries(beyondSpec).map(([id, operation]) => ({ id, operation, is_beyond_spec: true })),
+  ...Object.entries(operations).map(([id, operation]) => ({ id, operation, isBeyondSpec: false })),
+  ...Object.entries(beyondSpec).map(([id, operation]) => ({ id, operation, isBeyondSpec: true })),
 ];
 
 const WORDS: ReadonlyMap<string, OperationWords> = new Map(Object.entries(OPERATION_DESCRIPTIONS));
@@ -39,7 +39,7 @@ export function paths(): Part {
   return { ...all, ...SERVICE_PATHS };
 }
 
-function describeOperation({ id, operation, is_beyond_spec }: Row): Part {
+function describeOperation({ id, operation, isBeyondSpec }: Row): Part {
   const { summary, tag, scopes } = operation;
   const words = WORDS.get(id);
   if (words === undefined) throw new Error(`The operation ${id} has no description`);
@@ -50,7 +50,7 @@ function describeOperation({ id, operation, is_beyond_spec }: Row): Part {
     description: words.description,
     tags: [tag],
     ...(scopes === "public" ? { security: [] } : {}),
-    ...(is_beyond_spec ? { "x-beyond-spec": true } : {}),
+    ...(isBeyondSpec ? { "x-beyond-spec": true } : {}),
     "x-scope": scopes,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.request === null ? {} : { requestBody: describeBody(id, operation) }),
@@ -113,14 +113,14 @@ function describeAnswers(
   answers: OperationWords["answers"],
 ): Part {
   const words = new Map(Object.entries(answers));
-  const has_parameter = path.includes("{");
+  const hasParameter = path.includes("{");
   const refusals: readonly RefusalName[] = [
     ...when(request !== null, "BadRequest", "PayloadTooLarge"),
     "Unauthorized",
     ...when(typeof scopes !== "string" || answers[403] !== undefined, "Forbidden"),
-    ...when(has_parameter, "NotFound"),
+    ...when(hasParameter, "NotFound"),
     ...when(answers[409] !== undefined, "Conflict"),
-    ...when(request !== null || query !== undefined || has_parameter, "ValidationFailed"),
+    ...when(request !== null || query !== undefined || hasParameter, "ValidationFailed"),
     "RateLimited",
     "Unavailable",
     "Refused",

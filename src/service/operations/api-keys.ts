@@ -16,27 +16,27 @@ import { authorship } from "./operation.ts";
 export function createOrganizationKey({ newId, machine }: OperationContext): Handler<ApiKeyCreate> {
   return async (call) => {
     const { principal, body } = call;
-    const at = new Date(machine.clock.wall_ms()).toISOString();
+    const at = new Date(machine.clock.wallMs()).toISOString();
     const refused = refuseWish(principal, body, at);
     if (refused !== null) return refused;
-    const { organization_id, key_id: created_by } = principal;
-    const { label, scopes = null, expires_at = null, independent } = body;
+    const { organization_id: organizationId, key_id: createdBy } = principal;
+    const { label, scopes = null, expires_at: expiresAt = null, independent } = body;
     const robots = { names: body.robots ?? null, maximum: body.max_robots ?? null };
     const maximum = API_KEYS_MAXIMUM[principal.scopes === null ? "unrestricted" : "restricted"];
-    const wish = { organization_id, label, scopes, expires_at, robots };
+    const wish = { organization_id: organizationId, label, scopes, expires_at: expiresAt, robots };
     const { key, row } = makeKey(wish, newId("key"), at, machine.random);
     const author = authorship(call, newId, at);
     const outcome = await call.write(async (transaction) => {
-      const parent = await holdKey(transaction, organization_id, created_by);
-      if (parent === undefined) throw new Error(`The credential goes back to ${created_by}, which is not there`);
-      const inheritance = inherit(parent, { expires_at, independent: independent === true });
+      const parent = await holdKey(transaction, organizationId, createdBy);
+      if (parent === undefined) throw new Error(`The credential goes back to ${createdBy}, which is not there`);
+      const inheritance = inherit(parent, { expiresAt, independent: independent === true });
       if (inheritance.state === "forbidden") return inheritance;
       const { lineage } = inheritance;
       if (lineage.parent_id !== null) {
-        const depth = await depthOf(transaction, organization_id, lineage.parent_id);
+        const depth = await depthOf(transaction, organizationId, lineage.parent_id);
         if (depth >= LINEAGE_DEPTH_MAXIMUM) return { state: "too-deep" } as const;
       }
-      const made = { ...row, ...lineage, created_by };
+      const made = { ...row, ...lineage, created_by: createdBy };
       const isMade = await addKey(transaction, made, author, maximum);
       return isMade ? ({ state: "made", made } as const) : ({ state: "too-many" } as const);
     });
@@ -51,8 +51,8 @@ export function createOrganizationKey({ newId, machine }: OperationContext): Han
       case "too-many":
         return refuse("Conflict", `The organization has ${maximum} API keys; revoke those it does not need`);
       case "made": {
-        const { request_id } = call;
-        machine.log.info("api_key_created", { request_id, credential_id: author.actor, key_id: row.id });
+        const { request_id: requestId } = call;
+        machine.log.info("api_key_created", { request_id: requestId, credential_id: author.actor, key_id: row.id });
         return answerJson(JSON.stringify(createdView(outcome.made, key)));
       }
     }
@@ -73,22 +73,27 @@ export function listOrganizationKeys({ store }: OperationContext): Handler<null,
 /** `DELETE /v1/me/api-keys/{key_id}`: from the next request on, on every replica. A key may revoke itself. */
 export function revokeOrganizationKey({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
-    const { organization_id, scopes } = call.principal;
+    const { organization_id: organizationId, scopes } = call.principal;
     const id = call.path["key_id"] ?? "";
-    const author = authorship(call, newId, new Date(machine.clock.wall_ms()).toISOString());
-    const revoked = await call.write((transaction) => revokeKey(transaction, organization_id, id, scopes, author));
+    const author = authorship(call, newId, new Date(machine.clock.wallMs()).toISOString());
+    const revoked = await call.write((transaction) => revokeKey(transaction, organizationId, id, scopes, author));
     switch (revoked.state) {
       case "not-found":
         return refuse("NotFound", "API key not found");
       case "forbidden":
         return refuse("Forbidden", "The API key may not revoke one that may do more than itself");
       case "revoked": {
-        const { key, changed, keys_ended, is_locked_out } = revoked;
-        const fields = { request_id: call.request_id, credential_id: author.actor, key_id: key.id, keys_ended };
+        const { key, changed, keys_ended: keysEnded, is_locked_out: isLockedOut } = revoked;
+        const fields = {
+          request_id: call.request_id,
+          credential_id: author.actor,
+          key_id: key.id,
+          keys_ended: keysEnded,
+        };
         if (changed) machine.log.info("api_key_revoked", fields);
-        if (is_locked_out) {
+        if (isLockedOut) {
           const fix = "Make one on this computer: robot-policy-service keys create";
-          machine.log.warn("no_unrestricted_api_key_left", { organization_id, fix });
+          machine.log.warn("no_unrestricted_api_key_left", { organization_id: organizationId, fix });
         }
         return answerJson(JSON.stringify(keyView(key)));
       }
@@ -100,9 +105,9 @@ const BINDINGS = ["robots", "max_robots"] as const;
 
 /** A credential that is restricted hands out no scope that it has not. */
 function refuseWish({ scopes: own }: Principal, body: ApiKeyCreate, now: string): Answer | null {
-  const { expires_at, scopes = null } = body;
-  if (typeof expires_at === "string" && expires_at <= now) {
-    const finding = { ...ruleBroken("the time is past"), loc: ["body", "expires_at"], input: expires_at };
+  const { expires_at: expiresAt, scopes = null } = body;
+  if (typeof expiresAt === "string" && expiresAt <= now) {
+    const finding = { ...ruleBroken("the time is past"), loc: ["body", "expires_at"], input: expiresAt };
     return refuseInvalid([finding]);
   }
   const bound = BINDINGS.find((member) => (body[member] ?? null) !== null);

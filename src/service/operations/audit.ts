@@ -32,13 +32,45 @@ export function listOrganizationRefusals({ store }: OperationContext): Handler<n
 const detailsSchema = z.record(z.string(), z.unknown());
 
 function viewEntry(entry: LabelledEntry): AuditEntryView {
-  const { id, at, action, subject_id, subject_name, subject_model, actor, label, request_id } = entry;
+  const {
+    id,
+    at,
+    action,
+    subject_id: subjectId,
+    subject_name: subjectName,
+    subject_model: subjectModel,
+    actor,
+    label,
+    request_id: requestId,
+  } = entry;
   const details = detailsSchema.parse(JSON.parse(entry.details));
-  return { id, at, action, subject_id, subject_name, subject_model, actor: { id: actor, label }, request_id, details };
+  return {
+    id,
+    at,
+    action,
+    subject_id: subjectId,
+    subject_name: subjectName,
+    subject_model: subjectModel,
+    actor: { id: actor, label },
+    request_id: requestId,
+    details,
+  };
 }
 
 export function viewRefusal(row: LabelledRefusal): RefusalView {
-  const { id, robot, status, detail, actor, label, address, request_id, first_at, last_at, count } = row;
+  const {
+    id,
+    robot,
+    status,
+    detail,
+    actor,
+    label,
+    address,
+    request_id: requestId,
+    first_at: firstAt,
+    last_at: lastAt,
+    count,
+  } = row;
   return {
     id,
     robot: robot === UNKNOWN_ROBOT ? null : robot,
@@ -46,9 +78,9 @@ export function viewRefusal(row: LabelledRefusal): RefusalView {
     detail,
     actor: { id: actor, label },
     address,
-    request_id,
-    first_at,
-    last_at,
+    request_id: requestId,
+    first_at: firstAt,
+    last_at: lastAt,
     count,
   };
 }

@@ -14,22 +14,32 @@ import { authorship } from "./operation.ts";
 export function createDeployment(context: OperationContext): Handler<DeploymentCreate> {
   const { newId, machine, usageClock } = context;
   return async (call) => {
-    const { organization_id } = call.principal;
-    const now = new Date(machine.clock.wall_ms()).toISOString();
-    const wish = { ...call.body, organization_id, deployment_id: newId("dep"), generation_id: newId("gen") };
-    const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
+    const { organization_id: organizationId } = call.principal;
+    const now = new Date(machine.clock.wallMs()).toISOString();
+    const wish = {
+      ...call.body,
+      organization_id: organizationId,
+      deploymentId: newId("dep"),
+      generationId: newId("gen"),
+    };
+    const moment = { now, usageId: newId("use"), metered: usageClock.now() };
     const author = authorship(call, newId, now);
     const outcome = await call.write(async (transaction) => {
       const deployed = await deploy(transaction, wish, moment, author);
       if (deployed.state === "refused") return { deployed, view: undefined };
-      return { deployed, view: await findDeployment(transaction, organization_id, deployed.id) };
+      return { deployed, view: await findDeployment(transaction, organizationId, deployed.id) };
     });
     const { deployed, view } = outcome;
     if (deployed.state === "refused") return refuseInvalid(deployed.findings);
     if (deployed.state === "deployed") {
-      const { id: deployment_id, replaced_id } = deployed;
-      const { request_id } = call;
-      machine.log.info("deployment_created", { request_id, credential_id: author.actor, deployment_id, replaced_id });
+      const { id: deploymentId, replaced_id: replacedId } = deployed;
+      const { request_id: requestId } = call;
+      machine.log.info("deployment_created", {
+        request_id: requestId,
+        credential_id: author.actor,
+        deployment_id: deploymentId,
+        replaced_id: replacedId,
+      });
       context.nudge();
     }
     return answerView(view);
@@ -57,28 +67,28 @@ export function getDeployment({ store }: OperationContext): Handler<null> {
 export function retireDeployment(context: OperationContext): Handler<null> {
   const { newId, machine, usageClock } = context;
   return async (call) => {
-    const { organization_id } = call.principal;
+    const { organization_id: organizationId } = call.principal;
     const id = call.path["deployment_id"] ?? "";
-    const now = new Date(machine.clock.wall_ms()).toISOString();
-    const moment = { now, usage_id: newId("use"), metered: usageClock.now() };
+    const now = new Date(machine.clock.wallMs()).toISOString();
+    const moment = { now, usageId: newId("use"), metered: usageClock.now() };
     const author = authorship(call, newId, now);
     const { changed, view } = await call.write(async (transaction) => {
-      const deployment = await lockDeployment(transaction, organization_id, id);
+      const deployment = await lockDeployment(transaction, organizationId, id);
       const isCurrent = deployment !== undefined && deployment.retired_at === null;
       if (isCurrent) {
         await retire(transaction, deployment, moment);
-        const { robot_id, status } = deployment;
+        const { robot_id: robotId, status } = deployment;
         await audit(transaction, author, {
           action: "deployment.retire",
-          subject_id: id,
-          details: { robot_id, status },
+          subjectId: id,
+          details: { robot_id: robotId, status },
         });
       }
-      return { changed: isCurrent, view: await findDeployment(transaction, organization_id, id) };
+      return { changed: isCurrent, view: await findDeployment(transaction, organizationId, id) };
     });
     if (changed) {
-      const { request_id } = call;
-      machine.log.info("deployment_retired", { request_id, credential_id: author.actor, deployment_id: id });
+      const { request_id: requestId } = call;
+      machine.log.info("deployment_retired", { request_id: requestId, credential_id: author.actor, deployment_id: id });
       context.nudge();
     }
     return answerView(view);

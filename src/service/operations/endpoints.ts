@@ -9,16 +9,16 @@ import type { Handler, OperationContext } from "./operation.ts";
 export function listEndpoints({ store }: OperationContext): Handler<null> {
   return async () => {
     const models = await listModels(store.reader);
-    const items = models.flatMap(({ slug: model_slug, checkpoints }) =>
-      checkpoints.flatMap(({ id: checkpoint_id, endpoints }) =>
+    const items = models.flatMap(({ slug: modelSlug, checkpoints }) =>
+      checkpoints.flatMap(({ id: checkpointId, endpoints }) =>
         endpoints.map(
-          ({ region, health, health_since: since, last_probed_at: checked_at, last_error: detail }): EndpointView => ({
-            model_slug,
-            checkpoint_id,
+          ({ region, health, health_since: since, last_probed_at: checkedAt, last_error: detail }): EndpointView => ({
+            model_slug: modelSlug,
+            checkpoint_id: checkpointId,
             region,
             status: ENDPOINT_STATUS[health],
             since,
-            checked_at,
+            checked_at: checkedAt,
             detail,
           }),
         ),

@@ -29,39 +29,39 @@ export type Made =
 /** Makes a fleet of the robots that the selection names or matches now, and has its endpoints probed. */
 export async function makeFleet(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   body: FleetCreate,
-  { fleet_id, generation_id }: { readonly fleet_id: string; readonly generation_id: string },
+  { fleetId, generationId }: { readonly fleetId: string; readonly generationId: string },
   author: Authorship,
 ): Promise<Made> {
   const subject = await resolveSubject(transaction, body.subject);
-  const robot_ids = await selectMembers(transaction, organization_id, body.selection);
-  const findings = membershipFindings(body, robot_ids);
+  const robotIds = await selectMembers(transaction, organizationId, body.selection);
+  const findings = membershipFindings(body, robotIds);
   if (subject === undefined) return { state: "invalid", findings: [unknownSubject(body.subject), ...findings] };
   if (findings.length > 0) return { state: "invalid", findings };
-  if ((await countFleets(transaction, organization_id)) >= FLEETS_MAXIMUM) return { state: "full" };
-  const { checkpoint_id } = subject;
-  const { name, peak_active_robots, readiness_mode } = body;
-  const operating_windows = printWindows(body.operating_windows);
+  if ((await countFleets(transaction, organizationId)) >= FLEETS_MAXIMUM) return { state: "full" };
+  const { checkpoint_id: checkpointId } = subject;
+  const { name, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode } = body;
+  const operatingWindows = printWindows(body.operating_windows);
   const selection = printSelection(body.selection);
   const fleet = {
-    id: fleet_id,
-    organization_id,
+    id: fleetId,
+    organization_id: organizationId,
     name,
-    peak_active_robots,
-    readiness_mode,
-    operating_windows,
+    peak_active_robots: peakActiveRobots,
+    readiness_mode: readinessMode,
+    operating_windows: operatingWindows,
     selection,
   };
   const isNew = await insertFleet(transaction, {
-    fleet: { ...fleet, generation_id, update_generation_id: null, created_at: author.at },
-    generation: newGeneration(generation_id, fleet_id, body.subject, checkpoint_id, author.at),
-    robot_ids: robot_ids.filter((id) => id !== null),
+    fleet: { ...fleet, generation_id: generationId, update_generation_id: null, created_at: author.at },
+    generation: newGeneration(generationId, fleetId, body.subject, checkpointId, author.at),
+    robotIds: robotIds.filter((id) => id !== null),
   });
   if (!isNew) return { state: "conflict" };
-  await bringProbesForward(transaction, checkpoint_id, author.at);
-  const details = { name, subject: body.subject, checkpoint_id, robots: robot_ids.length };
-  await audit(transaction, author, { action: "fleet.create", subject_id: fleet_id, details });
+  await bringProbesForward(transaction, checkpointId, author.at);
+  const details = { name, subject: body.subject, checkpoint_id: checkpointId, robots: robotIds.length };
+  await audit(transaction, author, { action: "fleet.create", subjectId: fleetId, details });
   return { state: "made", facts: await loadFleet(transaction, fleet) };
 }
 
@@ -76,43 +76,43 @@ export async function updateModel(
   transaction: Transaction<Tables>,
   key: FleetKey,
   wanted: string,
-  generation_id: string,
+  generationId: string,
   author: Authorship,
 ): Promise<Updated> {
   const fleet = await lockFleet(transaction, key);
   if (fleet === undefined) return { state: "unknown" };
   const before = await loadFleet(transaction, key);
   const { active, update } = before;
-  const checkpoint_id = await wantedCheckpoint(transaction, wanted, active);
-  if (checkpoint_id === undefined) return { state: "invalid", findings: [unknownSubject(wanted)] };
-  if (checkpoint_id === (update ?? active).checkpoint_id) return { state: "unchanged", facts: before };
-  const isReturn = checkpoint_id === active.checkpoint_id;
-  const generation = newGeneration(generation_id, fleet.id, wanted, checkpoint_id, author.at);
+  const checkpointId = await wantedCheckpoint(transaction, wanted, active);
+  if (checkpointId === undefined) return { state: "invalid", findings: [unknownSubject(wanted)] };
+  if (checkpointId === (update ?? active).checkpoint_id) return { state: "unchanged", facts: before };
+  const isReturn = checkpointId === active.checkpoint_id;
+  const generation = newGeneration(generationId, fleet.id, wanted, checkpointId, author.at);
   await replaceUpdate(transaction, fleet, isReturn ? null : generation, author.at);
-  if (!isReturn) await bringProbesForward(transaction, checkpoint_id, author.at);
-  const details = { subject: wanted, checkpoint_id, generation_id: isReturn ? active.id : generation_id };
-  await audit(transaction, author, { action: "fleet.update_model", subject_id: fleet.id, details });
+  if (!isReturn) await bringProbesForward(transaction, checkpointId, author.at);
+  const details = { subject: wanted, checkpoint_id: checkpointId, generation_id: isReturn ? active.id : generationId };
+  await audit(transaction, author, { action: "fleet.update_model", subjectId: fleet.id, details });
   return { state: "updated", facts: await loadFleet(transaction, key) };
 }
 
 /** The members in the order they were named, null where a name is nobody's; or those a selector matches. */
 export async function selectMembers(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   { robots, selector }: Pick<FleetCreate["selection"], "robots" | "selector">,
 ): Promise<readonly (string | null)[]> {
   if (robots === null || robots === undefined) {
-    return selectRobotIds(reader, organization_id, selector ?? {}, SELECTION_ROBOTS_COUNT.maximum);
+    return selectRobotIds(reader, organizationId, selector ?? {}, SELECTION_ROBOTS_COUNT.maximum);
   }
-  const ids = await findRobotIds(reader, organization_id, robots);
+  const ids = await findRobotIds(reader, organizationId, robots);
   return robots.map((robot) => ids.get(robot) ?? null);
 }
 
 /** How the members were chosen, as the store keeps it: every member of a selector, so that it reads the same however it was sent. */
 function printSelection({ selector }: FleetCreate["selection"]): string {
   if (selector === null || selector === undefined) return JSON.stringify({ kind: "robots", selector: null });
-  const { site = null, region = null, robot_type_id = null, labels = {} } = selector;
-  return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id, labels } });
+  const { site = null, region = null, robot_type_id: robotTypeId = null, labels = {} } = selector;
+  return JSON.stringify({ kind: "selector", selector: { site, region, robot_type_id: robotTypeId, labels } });
 }
 
 /** What the fleet works with stays its own when the catalog has it no more, so that an update can still be taken back. */
@@ -128,17 +128,28 @@ async function wantedCheckpoint(
 
 function newGeneration(
   id: string,
-  fleet_id: string,
+  fleetId: string,
   subject: string,
-  checkpoint_id: string,
-  created_at: string,
+  checkpointId: string,
+  createdAt: string,
 ): Tables["generations"] {
-  return { id, fleet_id, subject, checkpoint_id, created_at, activated_at: null, superseded_at: null };
+  return {
+    id,
+    fleet_id: fleetId,
+    subject,
+    checkpoint_id: checkpointId,
+    created_at: createdAt,
+    activated_at: null,
+    superseded_at: null,
+  };
 }
 
 /** A fleet that is known to be there. */
-async function loadFleet(transaction: Transaction<Tables>, { id, organization_id }: FleetKey): Promise<FleetFacts> {
-  const facts = await findFleetFacts(transaction, organization_id, id);
+async function loadFleet(
+  transaction: Transaction<Tables>,
+  { id, organization_id: organizationId }: FleetKey,
+): Promise<FleetFacts> {
+  const facts = await findFleetFacts(transaction, organizationId, id);
   if (facts === undefined) throw new Error(`The fleet ${id} is gone within its own transaction`);
   return facts;
 }

@@ -10,10 +10,10 @@ export function getFleetDetails({ store, machine }: OperationContext): Handler<n
   return async ({ principal, path }) => {
     const id = fleetId(path);
     if (id === null) return UNKNOWN_FLEET;
-    const { organization_id } = principal;
-    const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organization_id, id));
+    const { organization_id: organizationId } = principal;
+    const facts = await readSnapshot(store.reader, (snapshot) => findFleetDetails(snapshot, organizationId, id));
     if (facts === undefined) return UNKNOWN_FLEET;
     const selection: unknown = JSON.parse(facts.selection);
-    return answerJson(JSON.stringify({ ...deriveDetails(facts, machine.clock.wall_ms()), selection }));
+    return answerJson(JSON.stringify({ ...deriveDetails(facts, machine.clock.wallMs()), selection }));
   };
 }

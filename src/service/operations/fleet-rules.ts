@@ -10,12 +10,12 @@ import { ruleBroken } from "../validation/finding.ts";
  * knows comes after: `membershipFindings`.
  */
 export function fleetFindings(
-  { selection, readiness_mode, operating_windows }: FleetCreate,
-  now_ms: number,
+  { selection, readiness_mode: readinessMode, operating_windows: operatingWindows }: FleetCreate,
+  nowMs: number,
 ): Finding[] {
   const findings = [
     ...selectionFindings(selection, SELECTION),
-    ...windowFindings(readiness_mode, operating_windows, now_ms),
+    ...windowFindings(readinessMode, operatingWindows, nowMs),
   ];
   return findings.slice(0, FINDINGS_MAXIMUM);
 }
@@ -34,8 +34,8 @@ export function selectionFindings({ robots, selector }: Selection, at: Location)
       robots.indexOf(robot) === index ? [] : [finding([...at, "robots", index], robot, "names a robot twice")],
     );
   }
-  const { site, region, robot_type_id, labels = {} } = selector ?? {};
-  const isFiltering = [site, region, robot_type_id].some((filter) => (filter ?? null) !== null);
+  const { site, region, robot_type_id: robotTypeId, labels = {} } = selector ?? {};
+  const isFiltering = [site, region, robotTypeId].some((filter) => (filter ?? null) !== null);
   if (isFiltering || Object.keys(labels).length > 0) return [];
   const message = "at least one of site, region, robot_type_id and labels is required";
   return [finding([...at, "selector"], selectorJson(selector), message)];
@@ -44,7 +44,7 @@ export function selectionFindings({ robots, selector }: Selection, at: Location)
 function windowFindings(
   mode: FleetCreate["readiness_mode"],
   windows: FleetCreate["operating_windows"],
-  now_ms: number,
+  nowMs: number,
 ): Finding[] {
   if (mode !== "scheduled") {
     return windows.length === 0
@@ -60,23 +60,23 @@ function windowFindings(
   if (empty.length > 0) return empty;
   const overlapping = overlaps(windows);
   if (overlapping.length > 0) return overlapping;
-  const isOver = windows.every(({ ends_at }) => Date.parse(ends_at) <= now_ms);
+  const isOver = windows.every(({ ends_at }) => Date.parse(ends_at) <= nowMs);
   return isOver ? [finding(WINDOWS, windowsJson(windows), "all operating windows are past")] : [];
 }
 
 /** One finding for each window that starts before an earlier one has ended; one may start where another ends. */
 function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
   const sorted = windows
-    .map(({ starts_at, ends_at }, index) => ({ index, starts_ms: Date.parse(starts_at), ends_ms: Date.parse(ends_at) }))
-    .toSorted((left, right) => left.starts_ms - right.starts_ms);
-  let latest = { index: -1, ends_ms: Number.NEGATIVE_INFINITY };
+    .map(({ starts_at, ends_at }, index) => ({ index, startsMs: Date.parse(starts_at), endsMs: Date.parse(ends_at) }))
+    .toSorted((left, right) => left.startsMs - right.startsMs);
+  let latest = { index: -1, endsMs: Number.NEGATIVE_INFINITY };
   const findings: Finding[] = [];
-  for (const { index, starts_ms, ends_ms } of sorted) {
-    if (starts_ms < latest.ends_ms) {
+  for (const { index, startsMs, endsMs } of sorted) {
+    if (startsMs < latest.endsMs) {
       const input = windowsJson(windows.slice(index, index + 1))[0] ?? null;
       findings.push(finding([...WINDOWS, index], input, `overlaps operating window ${latest.index}`));
     }
-    if (ends_ms > latest.ends_ms) latest = { index, ends_ms };
+    if (endsMs > latest.endsMs) latest = { index, endsMs };
   }
   return findings;
 }
@@ -84,33 +84,33 @@ function overlaps(windows: FleetCreate["operating_windows"]): Finding[] {
 /**
  * What only the store could tell about the members of a fleet.
  *
- * @param robot_ids ids of the robots that the selection names, in that order, null for names that are nobody's; of a selector,
+ * @param robotIds ids of the robots that the selection names, in that order, null for names that are nobody's; of a selector,
  * ids of those it matched.
  */
 export function membershipFindings(
-  { selection, peak_active_robots }: FleetCreate,
-  robot_ids: readonly (string | null)[],
+  { selection, peak_active_robots: peakActiveRobots }: FleetCreate,
+  robotIds: readonly (string | null)[],
 ): Finding[] {
-  const findings = matchFindings(selection, robot_ids, SELECTION);
+  const findings = matchFindings(selection, robotIds, SELECTION);
   if (findings.length > 0) return findings;
-  if (peak_active_robots <= robot_ids.length) return [];
-  const message = `cannot be more than the robots of the fleet, which are ${robot_ids.length}`;
-  return [finding(PEAK, peak_active_robots, message)];
+  if (peakActiveRobots <= robotIds.length) return [];
+  const message = `cannot be more than the robots of the fleet, which are ${robotIds.length}`;
+  return [finding(PEAK, peakActiveRobots, message)];
 }
 
-/** What only the store could tell about a selection that stands `at`; `robot_ids` as above. */
+/** What only the store could tell about a selection that stands `at`; `robotIds` as above. */
 export function matchFindings(
   { robots, selector }: Selection,
-  robot_ids: readonly (string | null)[],
+  robotIds: readonly (string | null)[],
   at: Location,
 ): Finding[] {
   const isNamed = robots !== null && robots !== undefined;
-  if (!isNamed) return countFindings(selector, robot_ids.length, [...at, "selector"]);
+  if (!isNamed) return countFindings(selector, robotIds.length, [...at, "selector"]);
   const findings = robots.flatMap((robot, index) => {
-    const id = robot_ids[index] ?? null;
+    const id = robotIds[index] ?? null;
     const loc = [...at, "robots", index];
     if (id === null) return [finding(loc, robot, "no robot has this name or id")];
-    return robot_ids.indexOf(id) === index ? [] : [finding(loc, robot, "names a robot twice")];
+    return robotIds.indexOf(id) === index ? [] : [finding(loc, robot, "names a robot twice")];
   });
   return findings.slice(0, FINDINGS_MAXIMUM);
 }

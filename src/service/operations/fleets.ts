@@ -22,12 +22,12 @@ import type { Handler, OperationContext } from "./operation.ts";
 /** `POST /v1/fleets`: takes the membership snapshot and makes the fleet, in one transaction. */
 export function createFleet({ newId, machine, nudge }: OperationContext): Handler<FleetCreate> {
   return async (call) => {
-    const { principal, body, request_id } = call;
-    const now_ms = machine.clock.wall_ms();
-    const findings = fleetFindings(body, now_ms);
+    const { principal, body, request_id: requestId } = call;
+    const nowMs = machine.clock.wallMs();
+    const findings = fleetFindings(body, nowMs);
     if (findings.length > 0) return refuseInvalid(findings);
-    const ids = { fleet_id: newId("fleet"), generation_id: newId("gen") };
-    const author = authorship(call, newId, new Date(now_ms).toISOString());
+    const ids = { fleetId: newId("fleet"), generationId: newId("gen") };
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
     const made = await call.write((transaction) =>
       makeFleet(transaction, principal.organization_id, body, ids, author),
     );
@@ -39,10 +39,14 @@ export function createFleet({ newId, machine, nudge }: OperationContext): Handle
       case "conflict":
         return refuse("Conflict", `A fleet called ${JSON.stringify(body.name)} exists already`);
       case "made": {
-        const { credential_id } = principal;
-        machine.log.info("fleet_created", { request_id, credential_id, fleet_id: ids.fleet_id });
+        const { credential_id: credentialId } = principal;
+        machine.log.info("fleet_created", {
+          request_id: requestId,
+          credential_id: credentialId,
+          fleet_id: ids.fleetId,
+        });
         nudge();
-        return answerFleet(made.facts, now_ms);
+        return answerFleet(made.facts, nowMs);
       }
     }
   };
@@ -75,7 +79,7 @@ function answerFleets(
 
   async function fetchSome(organizationId: string, range: PageRange): Promise<readonly FleetItem[]> {
     const facts = await readSnapshot(store.reader, (snapshot) => listFleetFacts(snapshot, organizationId, range));
-    const nowMs = machine.clock.wall_ms();
+    const nowMs = machine.clock.wallMs();
     const items: FleetItem[] = [];
     for (const each of facts) {
       items.push({ id: each.id, view: viewOf(each, nowMs) });
@@ -116,24 +120,24 @@ export function getFleet({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal, path }) => {
     const id = fleetId(path);
     if (id === null) return UNKNOWN_FLEET;
-    const { organization_id } = principal;
-    const facts = await readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organization_id, id));
-    return facts === undefined ? UNKNOWN_FLEET : answerFleet(facts, machine.clock.wall_ms());
+    const { organization_id: organizationId } = principal;
+    const facts = await readSnapshot(store.reader, (snapshot) => findFleetFacts(snapshot, organizationId, id));
+    return facts === undefined ? UNKNOWN_FLEET : answerFleet(facts, machine.clock.wallMs());
   };
 }
 
 /** `POST /v1/fleets/{fleet_id}/model`: begins a new generation; what the fleet works with stays until that one is ready. */
 export function updateFleetModel({ newId, machine, nudge }: OperationContext): Handler<FleetModelUpdate> {
   return async (call) => {
-    const { principal, body, path, request_id } = call;
+    const { principal, body, path, request_id: requestId } = call;
     const id = fleetId(path);
     if (id === null) return UNKNOWN_FLEET;
-    const now_ms = machine.clock.wall_ms();
-    const generation_id = newId("gen");
-    const author = authorship(call, newId, new Date(now_ms).toISOString());
+    const nowMs = machine.clock.wallMs();
+    const generationId = newId("gen");
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
     const key = { id, organization_id: principal.organization_id };
     const updated = await call.write((transaction) =>
-      updateModel(transaction, key, body.subject, generation_id, author),
+      updateModel(transaction, key, body.subject, generationId, author),
     );
     switch (updated.state) {
       case "unknown":
@@ -141,19 +145,24 @@ export function updateFleetModel({ newId, machine, nudge }: OperationContext): H
       case "invalid":
         return refuseInvalid(updated.findings);
       case "unchanged":
-        return answerFleet(updated.facts, now_ms);
+        return answerFleet(updated.facts, nowMs);
       case "updated": {
-        const { credential_id } = principal;
-        machine.log.info("fleet_model_updated", { request_id, credential_id, fleet_id: id, subject: body.subject });
+        const { credential_id: credentialId } = principal;
+        machine.log.info("fleet_model_updated", {
+          request_id: requestId,
+          credential_id: credentialId,
+          fleet_id: id,
+          subject: body.subject,
+        });
         nudge();
-        return answerFleet(updated.facts, now_ms);
+        return answerFleet(updated.facts, nowMs);
       }
     }
   };
 }
 
-function answerFleet(facts: FleetFacts, now_ms: number): Answer {
-  return answerJson(JSON.stringify(deriveFleet(facts, now_ms)));
+function answerFleet(facts: FleetFacts, nowMs: number): Answer {
+  return answerJson(JSON.stringify(deriveFleet(facts, nowMs)));
 }
 
 export const UNKNOWN_FLEET = refuse("NotFound", "Fleet not found");

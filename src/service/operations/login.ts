@@ -21,7 +21,7 @@ const PROGRAM_LENGTH = 200;
 /** `POST /v1/cli/login/start`: a program asks to be signed in; nothing is known of it but its verifier's hash. */
 export function startLogin({ store, newId, machine }: OperationContext): PublicHandler<LoginStart> {
   return async ({ body, address, program }) => {
-    const now_ms = machine.clock.wall_ms();
+    const nowMs = machine.clock.wallMs();
     const login: LoginRow = {
       id: newId("login"),
       verifier_sha256: hashSecret(body.verifier),
@@ -35,8 +35,8 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
       organization_id: null,
       approved_by: null,
       last_polled_at: null,
-      created_at: new Date(now_ms).toISOString(),
-      expires_at: new Date(now_ms + LOGIN_LIFETIME_MS).toISOString(),
+      created_at: new Date(nowMs).toISOString(),
+      expires_at: new Date(nowMs + LOGIN_LIFETIME_MS).toISOString(),
     };
     await store.write((transaction) => insertLogin(transaction, login));
     const login_url = `/login?exchange=${login.id}`;
@@ -47,17 +47,17 @@ export function startLogin({ store, newId, machine }: OperationContext): PublicH
 /** `POST /v1/cli/login/poll`: waits for the decision without a browser that can reach the program. */
 export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
   const { store, newId, machine } = context;
-  return async ({ body, request_id }) => {
-    const now_ms = machine.clock.wall_ms();
+  return async ({ body, request_id: requestId }) => {
+    const nowMs = machine.clock.wallMs();
     // Most polls change nothing, and those that come too fast must not cost a write.
-    const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, now_ms, "poll");
+    const seen = loginState(await findLogin(store.reader, body.exchange_id), body.verifier, nowMs, "poll");
     if (seen.state === "refused") return unauthorized(seen.detail);
     if (seen.state === "too-fast") return answerJson(`{"status":"slow_down","interval":${POLL_INTERVAL_S}}`);
-    const at = new Date(now_ms).toISOString();
+    const at = new Date(nowMs).toISOString();
     const { token, session } = newSession(context);
-    const author = { audit_id: newId("aud"), at, request_id };
+    const author = { audit_id: newId("aud"), at, requestId };
     return store.write(async (transaction) => {
-      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms, "poll");
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "poll");
       switch (state.state) {
         case "refused":
           return unauthorized(state.detail);
@@ -78,17 +78,17 @@ export function pollLogin(context: OperationContext): PublicHandler<LoginPoll> {
 /** `POST /v1/cli/login/exchange`: the code that came through the person's browser, for a token. */
 export function exchangeLogin(context: OperationContext): PublicHandler<LoginExchange> {
   const { store, newId, machine } = context;
-  return async ({ body, request_id }) => {
-    const now_ms = machine.clock.wall_ms();
+  return async ({ body, request_id: requestId }) => {
+    const nowMs = machine.clock.wallMs();
     const { token, session } = newSession(context);
-    const author = { audit_id: newId("aud"), at: new Date(now_ms).toISOString(), request_id };
+    const author = { audit_id: newId("aud"), at: new Date(nowMs).toISOString(), requestId };
     return store.write(async (transaction) => {
-      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, now_ms, "redirect");
+      const state = loginState(await lockLogin(transaction, body.exchange_id), body.verifier, nowMs, "redirect");
       if (state.state === "refused") return unauthorized(state.detail);
       // There is no code before the approval.
       if (state.state !== "approved") return unauthorized("Invalid login code");
-      const { code_sha256 } = state.login;
-      if (code_sha256 === null || !isSameHash(code_sha256, hashSecret(body.code))) {
+      const { code_sha256: codeSha256 } = state.login;
+      if (codeSha256 === null || !isSameHash(codeSha256, hashSecret(body.code))) {
         return unauthorized("Invalid login code");
       }
       return (await takeUpLogin(transaction, state.login, session, author))
@@ -105,13 +105,13 @@ export function decideLogin({ newId, machine }: OperationContext): Handler<Login
     if (principal.scopes !== null) {
       return refuse("Forbidden", "A restricted API key cannot approve a login, because a session may do everything");
     }
-    const now_ms = machine.clock.wall_ms();
-    const author = authorship(call, newId, new Date(now_ms).toISOString());
+    const nowMs = machine.clock.wallMs();
+    const author = authorship(call, newId, new Date(nowMs).toISOString());
     const code = createToken(CODE_PREFIX, machine.random);
     const isApproved = body.decision === "approve";
     return call.write(async (transaction) => {
       const login = await lockLogin(transaction, body.exchange_id);
-      if (login === undefined || isOver(login, now_ms)) return refuseUnknown(body.exchange_id);
+      if (login === undefined || isOver(login, nowMs)) return refuseUnknown(body.exchange_id);
       if (login.state !== "pending") return refuse("Conflict", "The login has been decided already");
       await updateLogin(transaction, login.id, {
         state: isApproved ? "approved" : "denied",
@@ -122,7 +122,7 @@ export function decideLogin({ newId, machine }: OperationContext): Handler<Login
       });
       await audit(transaction, author, {
         action: isApproved ? "login.approve" : "login.deny",
-        subject_id: login.id,
+        subjectId: login.id,
         details: { callback_url: login.callback_url },
       });
       const status = isApproved ? "approved" : "denied";
@@ -137,17 +137,17 @@ function newSession({ newId, machine }: OperationContext) {
 }
 
 /** Like an OAuth 2.0 redirect (RFC 6749, 4.1.2): a code, or why there is none. */
-function redirectUrl({ id, callback_url }: LoginRow, code: string | null): string {
-  const url = new URL(callback_url);
+function redirectUrl({ id, callback_url: callbackUrl }: LoginRow, code: string | null): string {
+  const url = new URL(callbackUrl);
   url.searchParams.set("exchange_id", id);
   if (code === null) url.searchParams.set("error", "access_denied");
   else url.searchParams.set("code", code);
   return url.href;
 }
 
-function refuseUnknown(exchange_id: string): Answer {
+function refuseUnknown(exchangeId: string): Answer {
   const fault = ruleBroken("there is no such login under way");
-  return refuseInvalid([{ ...fault, loc: ["body", "exchange_id"], input: exchange_id }]);
+  return refuseInvalid([{ ...fault, loc: ["body", "exchange_id"], input: exchangeId }]);
 }
 
 function unauthorized(detail: string): Answer {

@@ -22,7 +22,15 @@ export function listCatalogModels({ store }: OperationContext): Handler<null> {
 
 /** The record of the contract. Where a checkpoint answers is told to those who deploy it, and to nobody else. */
 function modelView(model: OfferedModel): ModelView {
-  const { slug, display_name, vendor, model_type, license_tier, default_checkpoint_id, created_at } = model;
+  const {
+    slug,
+    display_name: displayName,
+    vendor,
+    model_type: modelType,
+    license_tier: licenseTier,
+    default_checkpoint_id: defaultCheckpointId,
+    created_at: createdAt,
+  } = model;
   const checkpoints = model.checkpoints.map(({ id, created_at: since, requirements, endpoints }) => ({
     id,
     created_at: since,
@@ -31,12 +39,12 @@ function modelView(model: OfferedModel): ModelView {
   }));
   return {
     slug,
-    display_name,
+    display_name: displayName,
     vendor,
-    model_type,
-    license_tier,
-    default_checkpoint_id,
+    model_type: modelType,
+    license_tier: licenseTier,
+    default_checkpoint_id: defaultCheckpointId,
     checkpoints,
-    created_at,
+    created_at: createdAt,
   };
 }

@@ -51,12 +51,12 @@ export type PublicHandler<Body> = (call: PublicCall<Body>) => Promise<Answer>;
 
 /** Who makes the change that `call` asks for, at `at`. */
 export function authorship(
-  { principal, request_id }: Pick<Call<unknown>, "principal" | "request_id">,
+  { principal, request_id: requestId }: Pick<Call<unknown>, "principal" | "request_id">,
   newId: NewId,
   at: string,
 ): Authorship {
-  const { organization_id, credential_id } = principal;
-  return { audit_id: newId("aud"), at, organization_id, actor: credential_id, request_id };
+  const { organization_id: organizationId, credential_id: credentialId } = principal;
+  return { audit_id: newId("aud"), at, organizationId, actor: credentialId, requestId };
 }
 
 /** For a request whose credential ended while it was under way. */

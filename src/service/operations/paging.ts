@@ -26,17 +26,17 @@ export function readPage({ cursor }: PageQuery, prefix: IdPrefix): ReadPage {
 }
 
 /**
- * The header that names the page after the row `last_id` (RFC 8288).
+ * The header that names the page after the row `lastId` (RFC 8288).
  *
  * @param url path and query of the request; its other query parameters are in the link as well.
  */
-export function nextPage(url: string, limit: number, last_id: string): Readonly<Record<string, string>> {
+export function nextPage(url: string, limit: number, lastId: string): Readonly<Record<string, string>> {
   const [target = "", ...query] = url.split("?");
   // A request may name the whole address of the service (RFC 9112, 3.2.2); relative to that, the query is enough.
   const path = target.startsWith("/") ? target : "";
   const parameters = new URLSearchParams(query.join("?"));
   parameters.set("limit", String(limit));
-  parameters.set("cursor", encodeCursor(last_id));
+  parameters.set("cursor", encodeCursor(lastId));
   return { link: `<${path}?${parameters.toString()}>; rel="next"` };
 }
 

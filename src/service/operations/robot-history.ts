@@ -14,26 +14,32 @@ import { UNKNOWN_ROBOT } from "./robots.ts";
 
 /** `GET /v1/robots/{robot}/history`: the registrations that the audit log still has, newest first. */
 export function getRobotHistory({ store }: OperationContext): Handler<null> {
-  return async ({ principal: { organization_id }, path }) => {
-    const robot = await findRobot(store.reader, organization_id, path["robot"] ?? "");
+  return async ({ principal: { organization_id: organizationId }, path }) => {
+    const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
     if (robot === undefined) return UNKNOWN_ROBOT;
-    const items = await readRobotHistory(store.reader, organization_id, robot.id, HISTORY_SHOWN.maximum);
+    const items = await readRobotHistory(store.reader, organizationId, robot.id, HISTORY_SHOWN.maximum);
     return answerJson(JSON.stringify({ items }));
   };
 }
 
 /** `GET /v1/robots/{robot}/registration`: everything it registered with last, the contract as it was sent. */
 export function getRegistration({ store, machine }: OperationContext): Handler<null> {
-  return async ({ principal: { organization_id }, path }) => {
-    const robot = await findRobot(store.reader, organization_id, path["robot"] ?? "");
-    const row = robot === undefined ? undefined : await findRegistration(store.reader, organization_id, robot.id);
+  return async ({ principal: { organization_id: organizationId }, path }) => {
+    const robot = await findRobot(store.reader, organizationId, path["robot"] ?? "");
+    const row = robot === undefined ? undefined : await findRegistration(store.reader, organizationId, robot.id);
     if (row === undefined) return UNKNOWN_ROBOT;
-    const { robot_type_id, region, site, labels, contract } = row;
-    const registration = summary(row, machine.clock.wall_ms());
-    const { contested_since } = registration;
-    const contested_from =
-      contested_since === null ? [] : await readSources(store.reader, organization_id, row, contested_since);
-    const members = JSON.stringify({ ...registration, robot_type_id, region, site, contested_from });
+    const { robot_type_id: robotTypeId, region, site, labels, contract } = row;
+    const registration = summary(row, machine.clock.wallMs());
+    const { contested_since: contestedSince } = registration;
+    const contestedFrom =
+      contestedSince === null ? [] : await readSources(store.reader, organizationId, row, contestedSince);
+    const members = JSON.stringify({
+      ...registration,
+      robot_type_id: robotTypeId,
+      region,
+      site,
+      contested_from: contestedFrom,
+    });
     // Its text, because a contract may hold numbers that no double does.
     return answerJson(`${members.slice(0, -1)},"labels":${labels},"contract":${contract ?? "null"}}`);
   };
@@ -46,12 +52,25 @@ export function listOrganizationRegistrations({ store, machine }: OperationConte
       prefix: "rob",
       around: ITEMS,
       fetch: (range) => listRegistrations(store.reader, call.principal.organization_id, range),
-      view: (row) => summary(row, machine.clock.wall_ms()),
+      view: (row) => summary(row, machine.clock.wallMs()),
     });
 }
 
-function summary(row: RegistrationRow, now_ms: number): RegistrationSummary {
-  const { id: robot_id, name: robot, configuration_digest, changed_at, updated_at: registered_at } = row;
-  const contested_since = currentContest(contestOf(row), now_ms)?.since ?? null;
-  return { robot_id, robot, configuration_digest, changed_at, registered_at, contested_since };
+function summary(row: RegistrationRow, nowMs: number): RegistrationSummary {
+  const {
+    id: robotId,
+    name: robot,
+    configuration_digest: configurationDigest,
+    changed_at: changedAt,
+    updated_at: registeredAt,
+  } = row;
+  const contestedSince = currentContest(contestOf(row), nowMs)?.since ?? null;
+  return {
+    robot_id: robotId,
+    robot,
+    configuration_digest: configurationDigest,
+    changed_at: changedAt,
+    registered_at: registeredAt,
+    contested_since: contestedSince,
+  };
 }

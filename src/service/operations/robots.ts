@@ -61,7 +61,7 @@ export function setupRobot(context: SetupContext, limits: SetupLimits = HTTP_LIM
   const history = createHistoryBudget(limits.historyBytesPerDay, machine.clock);
   // Not async itself: a call that waits would hold on to its parsed body, which can be fifty times what was sent.
   return (call) => {
-    const now = new Date(machine.clock.wall_ms()).toISOString();
+    const now = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, now);
     return register(
       { ...context, room, history },
@@ -100,43 +100,43 @@ async function register(
   { machine, nudge, limitsMet, room, history }: RegisterContext,
   { principal, write, registration, id, address, author }: RegisterWish,
 ): Promise<Answer> {
-  const { name, configuration_digest } = registration;
-  const { at: now, audit_id, actor } = author;
-  const { organization_id, key_id, robots: bound } = principal;
+  const { name, configuration_digest: configurationDigest } = registration;
+  const { at: now, audit_id: auditId, actor } = author;
+  const { organization_id: organizationId, key_id: keyId, robots: bound } = principal;
   if (bound.names !== null && !bound.names.includes(name)) return NOT_OF_KEY;
   const left = history.left(principal);
   if (left.state === "none") {
-    const party = left.limit === "limits.history_mib_per_day.key" ? key_id : organization_id;
-    limitsMet.note(left.limit, { organization_id, party });
+    const party = left.limit === "limits.history_mib_per_day.key" ? keyId : organizationId;
+    limitsMet.note(left.limit, { organizationId, party });
     return TOO_MUCH_HISTORY;
   }
   const isFull = await whoIsFull(room, principal);
   const details = registrationDetails(registration);
   const change = { at: now, body: registrationHash(details), address, actor };
-  const identity = { id, now, audit_id, recent_changes: JSON.stringify([change]), made_by: key_id };
-  const keeps_entry = left.state === "little" ? 1 : 0;
+  const identity = { id, now, auditId, recentChanges: JSON.stringify([change]), madeBy: keyId };
+  const keepsEntry = left.state === "little" ? 1 : 0;
   const robot = await write(async (transaction) => {
     const mayBeFull = isFull !== null || bound.maximum !== null;
-    if (mayBeFull && !(await isRobotName(transaction, organization_id, name))) {
+    if (mayBeFull && !(await isRobotName(transaction, organizationId, name))) {
       const full = isFull ?? (await hasAddedAll(transaction, principal));
       if (full !== null) return full;
     }
-    const registered = await upsertRobot(transaction, organization_id, registration, {
+    const registered = await upsertRobot(transaction, organizationId, registration, {
       ...identity,
-      keeps_entry,
+      keepsEntry,
     });
-    const { id: subject_id, previous_audit_id: previous_id } = registered;
+    const { id: subjectId, previous_audit_id: previousId } = registered;
     const recent = registered.hasChanged ? await writeChange(transaction, registered, change) : null;
     const contested = recent?.contest?.at === now;
     const entry = { ...details, address, ...(contested ? { contested } : {}) };
     if (registered.isEntered) {
-      await audit(transaction, author, { action: "robot.setup", subject_id, details: entry, previous_id });
+      await audit(transaction, author, { action: "robot.setup", subjectId, details: entry, previousId });
     }
     return { ...registered, contest: contested ? recent.contest : null };
   });
   if ("limit" in robot) {
-    const party = robot.limit === "limits.robots.key" ? key_id : organization_id;
-    limitsMet.note(robot.limit, { organization_id, party });
+    const party = robot.limit === "limits.robots.key" ? keyId : organizationId;
+    limitsMet.note(robot.limit, { organizationId, party });
     return refuse("Conflict", robot.detail);
   }
   if (robot.isEntered) history.spend(principal, ENTRY_BYTES + Buffer.byteLength(JSON.stringify(details)));
@@ -147,14 +147,14 @@ async function register(
   // A fleet's members are what they were when it was made: a new robot changes none.
   if (robot.change === "refitted") nudge();
   machine.log.info(EVENT[robot.change], {
-    request_id: author.request_id,
+    request_id: author.requestId,
     credential_id: author.actor,
     robot_id: robot.id,
-    configuration_digest,
+    configuration_digest: configurationDigest,
   });
   if (robot.contest !== null) {
     const { since } = robot.contest;
-    machine.log.warn("robot_contested", { request_id: author.request_id, robot_id: robot.id, name, address, since });
+    machine.log.warn("robot_contested", { request_id: author.requestId, robot_id: robot.id, name, address, since });
   }
   return answerJson(JSON.stringify({ robot: viewOf(robot) }));
 }
@@ -167,11 +167,11 @@ interface Room {
 
 function createRoom(reader: Reader, limits: RobotLimits): Room {
   return {
-    key: createRobotRoom("key_id", limits.key, ({ organization_id, key_id }) =>
-      countRobotsMadeBy(reader, organization_id, key_id),
+    key: createRobotRoom("key_id", limits.key, ({ organization_id: organizationId, key_id: keyId }) =>
+      countRobotsMadeBy(reader, organizationId, keyId),
     ),
-    organization: createRobotRoom("organization_id", limits.organization, ({ organization_id }) =>
-      countRobots(reader, organization_id),
+    organization: createRobotRoom("organization_id", limits.organization, ({ organization_id: organizationId }) =>
+      countRobots(reader, organizationId),
     ),
   };
 }
@@ -193,11 +193,11 @@ async function whoIsFull(room: Room, principal: Principal): Promise<Full | null>
 /** Counts exactly, as it is for a key that was made for so many. */
 async function hasAddedAll(
   transaction: Transaction<Tables>,
-  { organization_id, key_id, robots: { maximum } }: Principal,
+  { organization_id: organizationId, key_id: keyId, robots: { maximum } }: Principal,
 ): Promise<Full | null> {
   if (maximum === null) return null;
-  await holdKeyToAdd(transaction, organization_id, key_id);
-  return (await countRobotsMadeBy(transaction, organization_id, key_id)) < maximum ? null : fullKey(maximum);
+  await holdKeyToAdd(transaction, organizationId, keyId);
+  return (await countRobotsMadeBy(transaction, organizationId, keyId)) < maximum ? null : fullKey(maximum);
 }
 
 function fullKey(maximum: number): Full {
@@ -209,16 +209,16 @@ function fullKey(maximum: number): Full {
 export function listOrganizationRobots({ store }: OperationContext): Handler<null, PageQuery> {
   const cache = createListCache(store);
   return (call) => {
-    const { organization_id } = call.principal;
+    const { organization_id: organizationId } = call.principal;
     const read = () =>
       answerList(call, {
         prefix: "rob",
         around: ["[", "]"],
-        fetch: (range) => listRobots(store.reader, organization_id, range),
+        fetch: (range) => listRobots(store.reader, organizationId, range),
         view: viewOf,
       });
     const { limit, cursor } = call.query;
-    return limit === undefined && cursor === undefined ? cache.answer(organization_id, read) : read();
+    return limit === undefined && cursor === undefined ? cache.answer(organizationId, read) : read();
   };
 }
 
@@ -231,7 +231,7 @@ export function getRobot({ store }: OperationContext): Handler<null> {
 }
 
 /** A robot as answers show it. */
-function viewOf({ id, name, robot_type_id, region, created_at, site, labels }: RobotRow) {
+function viewOf({ id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels }: RobotRow) {
   const parsed: unknown = JSON.parse(labels);
-  return { id, name, robot_type_id, region, created_at, site, labels: parsed };
+  return { id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels: parsed };
 }

@@ -19,20 +19,20 @@ const PART_ROBOTS = 100;
 
 /** `POST /v1/fleets/preview`: the robots a fleet would have now, in the order it would have them, and which of them the subject suits. */
 export function previewFleet({ store: { reader } }: OperationContext): Handler<FleetPreview> {
-  return async ({ principal: { organization_id }, body }) => {
+  return async ({ principal: { organization_id: organizationId }, body }) => {
     const findings = selectionFindings(body, BODY);
     if (findings.length > 0) return refuseInvalid(findings);
     const { subject: wanted = null } = body;
     const subject = wanted === null ? null : await resolveSubject(reader, wanted);
-    const robot_ids = await selectMembers(reader, organization_id, body);
-    const unmatched = matchFindings(body, robot_ids, BODY);
+    const robotIds = await selectMembers(reader, organizationId, body);
+    const unmatched = matchFindings(body, robotIds, BODY);
     if (wanted !== null && subject === undefined) return refuseInvalid([...unmatched, unknownSubject(wanted)]);
     if (unmatched.length > 0) return refuseInvalid(unmatched);
-    const { checkpoint_id = null } = subject ?? {};
-    const offer = checkpoint_id === null ? null : await findOffer(reader, checkpoint_id);
-    const known = robot_ids.filter((id) => id !== null);
+    const { checkpoint_id: checkpointId = null } = subject ?? {};
+    const offer = checkpointId === null ? null : await findOffer(reader, checkpointId);
+    const known = robotIds.filter((id) => id !== null);
     const judgement = wanted === null || offer === null ? null : { subject: wanted, offer };
-    return { status: 200, parts: printInParts(reader, organization_id, known, judgement) } satisfies LongAnswer;
+    return { status: 200, parts: printInParts(reader, organizationId, known, judgement) } satisfies LongAnswer;
   };
 }
 
@@ -44,15 +44,15 @@ interface Judgement {
 
 async function* printInParts(
   reader: Reader,
-  organization_id: string,
-  robot_ids: readonly string[],
+  organizationId: string,
+  robotIds: readonly string[],
   judgement: Judgement | null,
 ): AsyncGenerator<string> {
-  yield `{"total":${robot_ids.length},"robots":[`;
-  for (let start = 0; start < robot_ids.length; start += PART_ROBOTS) {
-    const some = robot_ids.slice(start, start + PART_ROBOTS);
+  yield `{"total":${robotIds.length},"robots":[`;
+  for (let start = 0; start < robotIds.length; start += PART_ROBOTS) {
+    const some = robotIds.slice(start, start + PART_ROBOTS);
     const { requirements = null } = judgement?.offer ?? {};
-    const rows = await loadPreviewedRobots(reader, organization_id, some, requirements);
+    const rows = await loadPreviewedRobots(reader, organizationId, some, requirements);
     const printed = some.flatMap((id) => {
       const row = rows.get(id);
       return row === undefined ? [] : [printRobot(row, judgement)];
@@ -63,15 +63,15 @@ async function* printInParts(
 }
 
 function printRobot(row: PreviewedRow, judgement: Judgement | null): string {
-  const { id: robot_id, name: robot, robot_type_id, region, site } = row;
+  const { id: robotId, name: robot, robot_type_id: robotTypeId, region, site } = row;
   const lack = judgement === null ? null : (row.obstacle ?? endpointLack(region, judgement.offer.endpoints));
   const labels: unknown = JSON.parse(row.labels);
   const fits = judgement === null ? null : lack === null;
   const reason = judgement === null ? null : reasonOf(region, judgement, lack);
   const view: Record<keyof PreviewedRobot, unknown> = {
-    robot_id,
+    robot_id: robotId,
     robot,
-    robot_type_id,
+    robot_type_id: robotTypeId,
     region,
     site,
     labels,

@@ -19,16 +19,16 @@ import { authorship } from "./operation.ts";
 /** `DELETE /v1/cli/session`: ends the session the request came with, and never a key. */
 export function endOwnSession({ newId, machine }: OperationContext): Handler<null> {
   return async (call) => {
-    const { credential, credential_id: id, organization_id } = call.principal;
+    const { credential, credential_id: id, organization_id: organizationId } = call.principal;
     if (credential !== "session") {
       return refuse("Forbidden", "An API key is no session; revoke it with DELETE /v1/me/api-keys/{key_id}");
     }
-    const at = new Date(machine.clock.wall_ms()).toISOString();
+    const at = new Date(machine.clock.wallMs()).toISOString();
     const author = authorship(call, newId, at);
     await call.write(async (transaction) => {
       // Two requests that end it at the same time: one of them did.
-      if (!(await endSession(transaction, organization_id, id, at))) throw new CredentialEndedError();
-      await audit(transaction, author, { action: "session.end", subject_id: id, details: {} });
+      if (!(await endSession(transaction, organizationId, id, at))) throw new CredentialEndedError();
+      await audit(transaction, author, { action: "session.end", subjectId: id, details: {} });
     });
     return answerJson(JSON.stringify({ id, revoked_at: at }));
   };
@@ -57,21 +57,28 @@ const TAG_SECRET = randomBytes(32);
  */
 export async function storeTag(
   { version }: Pick<Store, "version">,
-  { organization_id }: Pick<Principal, "organization_id">,
+  { organization_id: organizationId }: Pick<Principal, "organization_id">,
 ): Promise<string> {
   return createHmac("sha256", TAG_SECRET)
-    .update(`${organization_id} ${await version()}`)
+    .update(`${organizationId} ${await version()}`)
     .digest("base64url")
     .slice(0, 16);
 }
 
 async function sessionView(reader: Reader, principal: Principal): Promise<string> {
-  const { organization_id, credential: type, credential_id: id, key_id: api_key_id, scopes, expires_at } = principal;
-  const organization = await organizationOf(reader, organization_id);
+  const {
+    organization_id: organizationId,
+    credential: type,
+    credential_id: id,
+    key_id: apiKeyId,
+    scopes,
+    expires_at: expiresAt,
+  } = principal;
+  const organization = await organizationOf(reader, organizationId);
   return JSON.stringify({
     authenticated: true,
     active_organization: { ...organization, role: scopes === null ? "admin" : "member" },
-    credential: { id, type, api_key_id, scopes, expires_at },
+    credential: { id, type, api_key_id: apiKeyId, scopes, expires_at: expiresAt },
   });
 }
 
@@ -81,30 +88,30 @@ export const ACCOUNT_ITEMS_MAXIMUM = 100;
 /** `GET /v1/me/account`: what the organization has: current deployments, and keys that work, as far as the credential may read them. */
 export function getAccount({ store, machine }: OperationContext): Handler<null> {
   return async ({ principal }) => {
-    const { organization_id } = principal;
+    const { organization_id: organizationId } = principal;
     const { reader } = store;
-    const now = new Date(machine.clock.wall_ms()).toISOString();
-    const organization = await organizationOf(reader, organization_id);
-    const counts = await countBelongings(reader, organization_id, now);
+    const now = new Date(machine.clock.wallMs()).toISOString();
+    const organization = await organizationOf(reader, organizationId);
+    const counts = await countBelongings(reader, organizationId, now);
     const deployments = isAllowed(principal, "deployments:read")
-      ? await listCurrentDeployments(reader, organization_id, ACCOUNT_ITEMS_MAXIMUM)
+      ? await listCurrentDeployments(reader, organizationId, ACCOUNT_ITEMS_MAXIMUM)
       : [];
     const keys = isAllowed(principal, "api-keys:read")
-      ? await listWorkingKeys(reader, organization_id, now, ACCOUNT_ITEMS_MAXIMUM)
+      ? await listWorkingKeys(reader, organizationId, now, ACCOUNT_ITEMS_MAXIMUM)
       : [];
     const account = {
       organization,
       deployments: deployments.map(deploymentView),
       api_keys: keys.map(keyView),
       deployment_count: counts.deployments,
-      api_key_count: counts.api_keys,
+      api_key_count: counts.apiKeys,
     };
     return answerJson(JSON.stringify(account));
   };
 }
 
-async function organizationOf(reader: Reader, organization_id: string) {
-  const organization = await findOrganization(reader, organization_id);
-  if (organization === undefined) throw new Error(`A credential belongs to ${organization_id}, which is not there`);
+async function organizationOf(reader: Reader, organizationId: string) {
+  const organization = await findOrganization(reader, organizationId);
+  if (organization === undefined) throw new Error(`A credential belongs to ${organizationId}, which is not there`);
   return { id: organization.id, name: organization.name };
 }

@@ -26,15 +26,15 @@ export const WAITING_SUMMARIES_MAXIMUM = { own: 4, all: 32 } as const;
 export function summarizeUsage({ store, usageClock }: OperationContext): Handler<null, UsageSummaryQuery> {
   const turns = createTurns(WAITING_SUMMARIES_MAXIMUM);
 
-  async function summarize(organization_id: string, query: UsageSummaryQuery) {
+  async function summarize(organizationId: string, query: UsageSummaryQuery) {
     const now = usageClock.now();
     const stretch = stretchOf(query, now.at);
-    if (stretch.until_ms <= stretch.since_ms) return refuse("until", "until must be later than since", query.until);
-    if (stretch.until_ms - stretch.since_ms > USAGE_SUMMARY_DAYS.maximum * DAY_MS) {
+    if (stretch.untilMs <= stretch.sinceMs) return refuse("until", "until must be later than since", query.until);
+    if (stretch.untilMs - stretch.sinceMs > USAGE_SUMMARY_DAYS.maximum * DAY_MS) {
       return refuse("since", `a summary reaches over ${USAGE_SUMMARY_DAYS.maximum} days at most`, query.since);
     }
     const sums = createSums(query.by, stretch);
-    for await (const periods of periodsWithin(store.reader, organization_id, stretch, now)) {
+    for await (const periods of periodsWithin(store.reader, organizationId, stretch, now)) {
       for (const period of periods) sums.add(period);
       if (sums.count > USAGE_SUMS_MAXIMUM) {
         return refuse("by", `this comes to more than ${USAGE_SUMS_MAXIMUM} sums; ask for a shorter time`, query.by);
@@ -43,8 +43,8 @@ export function summarizeUsage({ store, usageClock }: OperationContext): Handler
     const items = sums.items();
     return answerJson(
       JSON.stringify({
-        since: new Date(stretch.since_ms).toISOString(),
-        until: new Date(stretch.until_ms).toISOString(),
+        since: new Date(stretch.sinceMs).toISOString(),
+        until: new Date(stretch.untilMs).toISOString(),
         by: query.by,
         unit: "second",
         total: items.reduce((total, { quantity }) => total + quantity, 0),
@@ -53,24 +53,24 @@ export function summarizeUsage({ store, usageClock }: OperationContext): Handler
     );
   }
 
-  return async ({ principal: { organization_id }, query }) =>
-    (await turns.take(organization_id, () => summarize(organization_id, query))) ??
+  return async ({ principal: { organization_id: organizationId }, query }) =>
+    (await turns.take(organizationId, () => summarize(organizationId, query))) ??
     refuseUnavailable("Too many summaries of usage are waiting already");
 }
 
 /** Every period that reaches into a stretch, and some that do not; in parts, so that others are answered meanwhile. */
 async function* periodsWithin(
   reader: Reader,
-  organization_id: string,
-  { since_ms, until_ms }: Stretch,
+  organizationId: string,
+  { sinceMs, untilMs }: Stretch,
   now: UsageTime,
 ): AsyncGenerator<readonly SummedPeriod[]> {
   const rows = PART_ROWS;
-  const first = firstIdAt("use", since_ms - NAMED_WITHIN_MS);
-  const last = firstIdAt("use", until_ms + NAMED_WITHIN_MS);
-  const since = new Date(since_ms).toISOString();
-  yield* inParts("", first, (after) => listLongPeriods(reader, organization_id, { after, until: first, rows }, since));
-  yield* inParts(first, last, (after) => listSummedPeriods(reader, organization_id, { after, rows }, now));
+  const first = firstIdAt("use", sinceMs - NAMED_WITHIN_MS);
+  const last = firstIdAt("use", untilMs + NAMED_WITHIN_MS);
+  const since = new Date(sinceMs).toISOString();
+  yield* inParts("", first, (after) => listLongPeriods(reader, organizationId, { after, until: first, rows }, since));
+  yield* inParts(first, last, (after) => listSummedPeriods(reader, organizationId, { after, rows }, now));
 }
 
 /** Reads on behind `after`, until there is no more or `last` is passed. */
@@ -88,9 +88,9 @@ async function* inParts(
 }
 
 function stretchOf({ since, until }: UsageSummaryQuery, now: string): Stretch {
-  const until_ms = Date.parse(wholeSecond(until ?? now));
-  const standard_ms = until_ms - USAGE_SUMMARY_DAYS.standard * DAY_MS;
-  return { since_ms: since === undefined ? standard_ms : Date.parse(wholeSecond(since)), until_ms };
+  const untilMs = Date.parse(wholeSecond(until ?? now));
+  const standardMs = untilMs - USAGE_SUMMARY_DAYS.standard * DAY_MS;
+  return { sinceMs: since === undefined ? standardMs : Date.parse(wholeSecond(since)), untilMs };
 }
 
 function refuse(member: keyof UsageSummaryQuery, rule: string, input: string | undefined) {

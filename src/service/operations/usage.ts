@@ -20,18 +20,28 @@ export function listOrganizationUsage({ store, usageClock }: OperationContext): 
 
 /** The record of the contract. Nobody is billed here. */
 function usageView(period: UsagePeriod): UsageRecord {
-  const { id, created_at, usage_type, sku, quantity, unit, deployment_id, robot_name, model_slug } = period;
+  const {
+    id,
+    created_at: createdAt,
+    usage_type: usageType,
+    sku,
+    quantity,
+    unit,
+    deployment_id: deploymentId,
+    robot_name: robotName,
+    model_slug: modelSlug,
+  } = period;
   return {
     id,
-    created_at,
-    usage_type,
+    created_at: createdAt,
+    usage_type: usageType,
     sku,
     quantity,
     unit,
     amount_cents: null,
-    deployment_id,
-    robot: robot_name,
-    model_slug,
+    deployment_id: deploymentId,
+    robot: robotName,
+    model_slug: modelSlug,
     period_start: period.period_start,
     period_end: period.period_end,
   };

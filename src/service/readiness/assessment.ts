@@ -20,19 +20,19 @@ export interface UnableMembers {
   readonly reason: string;
 }
 
-export function assessActive({ members, active }: FleetFacts, now_ms: number): Assessment {
-  return assess(members, active, ({ obstacle }) => obstacle, now_ms);
+export function assessActive({ members, active }: FleetFacts, nowMs: number): Assessment {
+  return assess(members, active, ({ obstacle }) => obstacle, nowMs);
 }
 
-export function assessUpdate({ members }: FleetFacts, update: GenerationFacts, now_ms: number): Assessment {
-  return assess(members, update, ({ update_obstacle }) => update_obstacle, now_ms);
+export function assessUpdate({ members }: FleetFacts, update: GenerationFacts, nowMs: number): Assessment {
+  return assess(members, update, ({ update_obstacle: updateObstacle }) => updateObstacle, nowMs);
 }
 
 function assess(
   members: readonly MemberGroup[],
   generation: GenerationFacts,
   obstacleOf: (group: MemberGroup) => string | null,
-  now_ms: number,
+  nowMs: number,
 ): Assessment {
   const judged = members.map((group) => ({
     group,
@@ -46,7 +46,7 @@ function assess(
     unable,
     isHealthy: endpoints.length > 0 && endpoints.every(({ health }) => health === "healthy"),
     isFailing: endpoints.some(({ health }) => health === "failing"),
-    isObserved: endpoints.every((endpoint) => isObservedSince(endpoint, generation.created_at, now_ms)),
+    isObserved: endpoints.every((endpoint) => isObservedSince(endpoint, generation.created_at, nowMs)),
   };
 }
 
@@ -60,7 +60,7 @@ export function neededEndpoints(
 }
 
 /** What was known before somebody asked may be minutes old. Nobody can be asked to wait for a time that a clock running ahead wrote down. */
-function isObservedSince({ last_probed_at }: EndpointFacts, created_at: string, now_ms: number): boolean {
-  if (last_probed_at === null) return false;
-  return Date.parse(last_probed_at) >= Date.parse(created_at) || Date.parse(created_at) > now_ms;
+function isObservedSince({ last_probed_at: lastProbedAt }: EndpointFacts, createdAt: string, nowMs: number): boolean {
+  if (lastProbedAt === null) return false;
+  return Date.parse(lastProbedAt) >= Date.parse(createdAt) || Date.parse(createdAt) > nowMs;
 }

@@ -10,19 +10,19 @@ import { deriveNeeds } from "./needs.ts";
 import { windowsOf } from "./windows.ts";
 import type { WindowPosition } from "./windows.ts";
 
-/** Why a fleet is as its view says at `now_ms`: the same observations, member by member. */
-export function deriveDetails(facts: FleetDetailFacts, now_ms: number): Omit<FleetDetails, "selection"> {
-  const view = deriveFleet(facts, now_ms);
-  const { needs, waiting } = deriveNeeds(facts, now_ms);
+/** Why a fleet is as its view says at `nowMs`: the same observations, member by member. */
+export function deriveDetails(facts: FleetDetailFacts, nowMs: number): Omit<FleetDetails, "selection"> {
+  const view = deriveFleet(facts, nowMs);
+  const { needs, waiting } = deriveNeeds(facts, nowMs);
   return {
     created_at: facts.created_at,
     updated_at: updatedAt(facts.generations),
-    operating_windows: windowsOf(facts.windows).map(({ starts_ms, ends_ms }) => ({
-      starts_at: new Date(starts_ms).toISOString(),
-      ends_at: new Date(ends_ms).toISOString(),
+    operating_windows: windowsOf(facts.windows).map(({ startsMs, endsMs }) => ({
+      starts_at: new Date(startsMs).toISOString(),
+      ends_at: new Date(endsMs).toISOString(),
     })),
     generations: facts.generations.map((generation) => generationView(generation, view)),
-    members: memberViews(facts, now_ms),
+    members: memberViews(facts, nowMs),
     endpoints: [facts.active, ...(facts.update === null ? [] : [facts.update])].flatMap((generation) =>
       endpointViews(generation, facts.members),
     ),
@@ -40,48 +40,56 @@ export const ENDPOINT_STATUS = {
 
 /** When the model was last changed: an update was asked for, taken back or done. Null where it is the first. */
 function updatedAt(generations: readonly GenerationRow[]): string | null {
-  const moments = generations.flatMap(({ superseded_at }) => superseded_at ?? []);
+  const moments = generations.flatMap(({ superseded_at: supersededAt }) => supersededAt ?? []);
   const newest = generations.length > 1 ? generations[0]?.created_at : undefined;
   return [...moments, ...(newest === undefined ? [] : [newest])].toSorted().at(-1) ?? null;
 }
 
 function generationView(row: GenerationRow, view: WholeFleetView): FleetGenerationView {
-  const { id: generation_id, subject, created_at, activated_at } = row;
-  return { generation_id, subject, ...generationState(generation_id, view), created_at, activated_at };
+  const { id: generationId, subject, created_at: createdAt, activated_at: activatedAt } = row;
+  return {
+    generation_id: generationId,
+    subject,
+    ...generationState(generationId, view),
+    created_at: createdAt,
+    activated_at: activatedAt,
+  };
 }
 
 function generationState(
   id: string,
-  { active_model, update, blocker }: WholeFleetView,
+  { active_model: activeModel, update, blocker }: WholeFleetView,
 ): Pick<FleetGenerationView, "status" | "blocker"> {
   if (id === update?.generation_id) return { status: update.status, blocker: update.blocker ?? null };
-  if (id !== active_model?.generation_id) return { status: "superseded", blocker: null };
-  const { status } = active_model;
+  if (id !== activeModel?.generation_id) return { status: "superseded", blocker: null };
+  const { status } = activeModel;
   return { status, blocker: status === "blocked" ? (blocker ?? null) : null };
 }
 
 /** In the regions that the fleet has robots in. */
 function endpointViews(
-  { id: generation_id, endpoints }: GenerationFacts,
+  { id: generationId, endpoints }: GenerationFacts,
   members: readonly MemberGroup[],
 ): FleetEndpointView[] {
   const regions = [...new Set(members.map(({ region }) => region))].toSorted();
   return regions.flatMap((region) => {
     const endpoint = endpoints.get(region);
     if (endpoint === undefined) return [];
-    const { health, health_since: since, last_probed_at: checked_at, last_error: detail } = endpoint;
-    return [{ generation_id, region, status: ENDPOINT_STATUS[health], since, checked_at, detail }];
+    const { health, health_since: since, last_probed_at: checkedAt, last_error: detail } = endpoint;
+    return [
+      { generation_id: generationId, region, status: ENDPOINT_STATUS[health], since, checked_at: checkedAt, detail },
+    ];
   });
 }
 
 /** Each member by itself: as many in each state as the fleet's counts say. Of more than may be active the oldest are ready. */
-export function memberViews(facts: FleetDetailFacts, now_ms: number): FleetMemberView[] {
-  const { active, peak_active_robots, members } = facts;
-  const position = positionOf(facts, now_ms);
-  const { able, unable } = assessActive(facts, now_ms);
+export function memberViews(facts: FleetDetailFacts, nowMs: number): FleetMemberView[] {
+  const { active, peak_active_robots: peakActiveRobots, members } = facts;
+  const position = positionOf(facts, nowMs);
+  const { able, unable } = assessActive(facts, nowMs);
   const lacks = new Map(unable.map(({ group, reason }) => [group, reason]));
   const activeCount = able.filter(({ deployment }) => deployment === "active").length;
-  let room = peak_active_robots - activeCount;
+  let room = peakActiveRobots - activeCount;
 
   function stateOf(member: Member): Pick<FleetMemberView, "state" | "waiting_for" | "reason"> {
     const lack = lacks.get(member);
@@ -91,16 +99,24 @@ export function memberViews(facts: FleetDetailFacts, now_ms: number): FleetMembe
     if (window !== null) return { state: "waiting", waiting_for: "window", reason: window };
     const endpoint = endpointWait(member.region, active.endpoints.get(member.region));
     if (endpoint !== null) return { state: "waiting", waiting_for: "endpoint", reason: endpoint };
-    if (room <= 0)
-      return { state: "waiting", waiting_for: "peak", reason: peakReached(peak_active_robots, activeCount) };
+    if (room <= 0) return { state: "waiting", waiting_for: "peak", reason: peakReached(peakActiveRobots, activeCount) };
     room -= 1;
     return { state: "ready", waiting_for: null, reason: null };
   }
 
   return members.map((member) => {
-    const { robot_id, example: robot, robot_type_id, region, site } = member;
-    const { state, waiting_for, reason } = stateOf(member);
-    return { robot_id, robot, robot_type_id, region, site, state, waiting_for, reason };
+    const { robot_id: robotId, example: robot, robot_type_id: robotTypeId, region, site } = member;
+    const { state, waiting_for: waitingFor, reason } = stateOf(member);
+    return {
+      robot_id: robotId,
+      robot,
+      robot_type_id: robotTypeId,
+      region,
+      site,
+      state,
+      waiting_for: waitingFor,
+      reason,
+    };
   });
 }
 
@@ -109,7 +125,7 @@ function outsideWindows(position: WindowPosition): string | null {
     case "within":
       return null;
     case "before":
-      return `The fleet is outside its operating windows until ${new Date(position.starts_ms).toISOString()}.`;
+      return `The fleet is outside its operating windows until ${new Date(position.startsMs).toISOString()}.`;
     case "after":
       return "All operating windows of the fleet are past.";
   }

@@ -13,10 +13,10 @@ export type WholeFleetView = Required<FleetView> & {
   readonly update: Required<NonNullable<FleetView["update"]>> | null;
 };
 
-/** What a fleet is like at `now_ms`. Derived anew each time from what was observed, so that it cannot go stale. */
-export function deriveFleet(facts: FleetFacts, now_ms: number): WholeFleetView {
-  const position = positionOf(facts, now_ms);
-  const assessment = assessActive(facts, now_ms);
+/** What a fleet is like at `nowMs`. Derived anew each time from what was observed, so that it cannot go stale. */
+export function deriveFleet(facts: FleetFacts, nowMs: number): WholeFleetView {
+  const position = positionOf(facts, nowMs);
+  const assessment = assessActive(facts, nowMs);
   const blocker = blockerOf(facts, assessment, position);
   const status = statusOf(facts, assessment, position, blocker);
   return {
@@ -27,22 +27,22 @@ export function deriveFleet(facts: FleetFacts, now_ms: number): WholeFleetView {
     peak_active_robots: facts.peak_active_robots,
     status,
     blocker: blocker === null ? null : needInWords(blocker),
-    readiness_estimate: status === "preparing" ? estimateOf(facts.active, assessment, position, now_ms) : null,
+    readiness_estimate: status === "preparing" ? estimateOf(facts.active, assessment, position, nowMs) : null,
     robots: countRobots(facts, assessment, position),
     active_model: {
       subject: facts.active.subject,
       generation_id: facts.active.id,
       status: activeModelStatus(facts.active, assessment),
     },
-    update: facts.update === null ? null : updateView(facts, facts.update, now_ms),
+    update: facts.update === null ? null : updateView(facts, facts.update, nowMs),
   };
 }
 
 const ALWAYS_WITHIN: WindowPosition = { state: "within" };
 
-/** Where `now_ms` is among the fleet's windows; a fleet without a schedule is always within. */
-export function positionOf({ readiness_mode, windows }: FleetFacts, now_ms: number): WindowPosition {
-  return readiness_mode === "scheduled" ? positionIn(windows, now_ms) : ALWAYS_WITHIN;
+/** Where `nowMs` is among the fleet's windows; a fleet without a schedule is always within. */
+export function positionOf({ readiness_mode: readinessMode, windows }: FleetFacts, nowMs: number): WindowPosition {
+  return readinessMode === "scheduled" ? positionIn(windows, nowMs) : ALWAYS_WITHIN;
 }
 
 /** What keeps the fleet from ever becoming ready unless a person does something. */
@@ -68,8 +68,11 @@ function statusOf(
 }
 
 /** Within the windows of a scheduled fleet. Capacity of an idle `on_demand` fleet may be away: it comes when a robot asks. */
-export function isCapacityExpected({ readiness_mode }: FleetFacts, able: readonly MemberGroup[]): boolean {
-  switch (readiness_mode) {
+export function isCapacityExpected(
+  { readiness_mode: readinessMode }: FleetFacts,
+  able: readonly MemberGroup[],
+): boolean {
+  switch (readinessMode) {
     case "always_ready":
     case "scheduled":
       return true;
@@ -91,14 +94,14 @@ function countRobots(facts: FleetFacts, assessment: Assessment, position: Window
 
 /** The waiting robots by what they wait for: first a window, then an endpoint, and where it is neither, room below the peak. */
 export function countWaiting(
-  { active, peak_active_robots }: FleetFacts,
+  { active, peak_active_robots: peakActiveRobots }: FleetFacts,
   { able }: Assessment,
   position: WindowPosition,
 ): WaitingCounts {
   const idle = able.filter((group) => !isActive(group));
   if (position.state !== "within") return { endpoint: 0, window: robotsIn(idle), peak: 0 };
   const prepared = robotsIn(idle.filter(({ region }) => active.endpoints.get(region)?.health === "healthy"));
-  const room = Math.max(0, peak_active_robots - robotsIn(able.filter(isActive)));
+  const room = Math.max(0, peakActiveRobots - robotsIn(able.filter(isActive)));
   return { endpoint: robotsIn(idle) - prepared, window: 0, peak: Math.max(0, prepared - room) };
 }
 
@@ -106,45 +109,46 @@ function isActive({ deployment }: MemberGroup): boolean {
   return deployment === "active";
 }
 
-function activeModelStatus({ activated_at }: GenerationFacts, { able }: Assessment): string {
+function activeModelStatus({ activated_at: activatedAt }: GenerationFacts, { able }: Assessment): string {
   if (able.length === 0) return "blocked";
-  return activated_at === null ? "preparing" : "active";
+  return activatedAt === null ? "preparing" : "active";
 }
 
-function updateView(facts: FleetFacts, update: GenerationFacts, now_ms: number): NonNullable<WholeFleetView["update"]> {
-  const { subject, id: generation_id } = update;
-  const blocker = updateBlocker(facts, update, now_ms);
-  if (blocker !== null) return { subject, generation_id, status: "blocked", blocker: needInWords(blocker) };
-  const { isObserved } = assessUpdate(facts, update, now_ms);
-  return { subject, generation_id, status: isObserved ? "preparing" : "pending", blocker: null };
+function updateView(facts: FleetFacts, update: GenerationFacts, nowMs: number): NonNullable<WholeFleetView["update"]> {
+  const { subject, id: generationId } = update;
+  const blocker = updateBlocker(facts, update, nowMs);
+  if (blocker !== null)
+    return { subject, generation_id: generationId, status: "blocked", blocker: needInWords(blocker) };
+  const { isObserved } = assessUpdate(facts, update, nowMs);
+  return { subject, generation_id: generationId, status: isObserved ? "preparing" : "pending", blocker: null };
 }
 
 /** Why an update may not take the place of what the fleet works with: it would take the model away from robots that have one. */
-export function updateBlocker(facts: FleetFacts, update: GenerationFacts, now_ms: number): FleetNeed | null {
-  const { able, unable } = assessUpdate(facts, update, now_ms);
+export function updateBlocker(facts: FleetFacts, update: GenerationFacts, nowMs: number): FleetNeed | null {
+  const { able, unable } = assessUpdate(facts, update, nowMs);
   const members = robotsIn(facts.members);
   if (able.length === 0) return someMembersBlocked(update.subject, unable, members);
-  const working = new Set(assessActive(facts, now_ms).able);
+  const working = new Set(assessActive(facts, nowMs).able);
   const lost = unable.filter(({ group }) => working.has(group));
   return lost.length === 0 ? null : someMembersBlocked(update.subject, lost, members);
 }
 
 /** From now on: until the next window opens, or until a preparation like those observed is over, whichever is later. */
 function estimateOf(
-  { activated_at, created_at, preparations }: GenerationFacts,
+  { activated_at: activatedAt, created_at: createdAt, preparations }: GenerationFacts,
   { isHealthy }: Assessment,
   position: WindowPosition,
-  now_ms: number,
+  nowMs: number,
 ): FleetView["readiness_estimate"] {
-  const elapsed_seconds = activated_at === null ? Math.max(0, (now_ms - Date.parse(created_at)) / 1000) : 0;
-  const isPrepared = activated_at !== null && isHealthy;
-  const range = isPrepared ? { lower_seconds: 0, upper_seconds: 0 } : preparationRange(preparations, elapsed_seconds);
+  const elapsedSeconds = activatedAt === null ? Math.max(0, (nowMs - Date.parse(createdAt)) / 1000) : 0;
+  const isPrepared = activatedAt !== null && isHealthy;
+  const range = isPrepared ? { lowerSeconds: 0, upperSeconds: 0 } : preparationRange(preparations, elapsedSeconds);
   if (range === null) return null;
-  const opens_seconds = position.state === "before" ? Math.ceil((position.starts_ms - now_ms) / 1000) : 0;
+  const opensSeconds = position.state === "before" ? Math.ceil((position.startsMs - nowMs) / 1000) : 0;
   return {
-    lower_seconds: Math.max(range.lower_seconds, opens_seconds),
-    upper_seconds: Math.max(range.upper_seconds, opens_seconds),
-    updated_at: new Date(now_ms).toISOString(),
+    lower_seconds: Math.max(range.lowerSeconds, opensSeconds),
+    upper_seconds: Math.max(range.upperSeconds, opensSeconds),
+    updated_at: new Date(nowMs).toISOString(),
   };
 }
 

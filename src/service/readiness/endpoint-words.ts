@@ -23,6 +23,6 @@ export function unhealthySince(which: string, endpoint: EndpointFacts): string {
   return `${which} ${since}${causeOf(endpoint)}`;
 }
 
-function causeOf({ last_error }: EndpointFacts): string {
-  return last_error === null ? "" : `: ${last_error}`;
+function causeOf({ last_error: lastError }: EndpointFacts): string {
+  return lastError === null ? "" : `: ${lastError}`;
 }

@@ -1,14 +1,14 @@
 /** Between how many seconds and how many more something will probably take. */
 export interface ReadinessEstimateRange {
-  readonly lower_seconds: number;
-  readonly upper_seconds: number;
+  readonly lowerSeconds: number;
+  readonly upperSeconds: number;
 }
 
 const LOWER_QUANTILE = 0.1;
 const UPPER_QUANTILE = 0.9;
 
 /**
- * How much longer a preparation will take that has gone on for `elapsed_seconds`: the 10th to the 90th percentile of those
+ * How much longer a preparation will take that has gone on for `elapsedSeconds`: the 10th to the 90th percentile of those
  * observed, among the ones that took longer than this one has already.
  *
  * @param preparations in seconds, shortest first.
@@ -16,13 +16,13 @@ const UPPER_QUANTILE = 0.9;
  */
 export function preparationRange(
   preparations: readonly number[],
-  elapsed_seconds: number,
+  elapsedSeconds: number,
 ): ReadinessEstimateRange | null {
-  const longer = preparations.filter((seconds) => seconds > elapsed_seconds);
+  const longer = preparations.filter((seconds) => seconds > elapsedSeconds);
   const lower = quantile(longer, LOWER_QUANTILE);
   const upper = quantile(longer, UPPER_QUANTILE);
   if (lower === undefined || upper === undefined) return null;
-  return { lower_seconds: Math.ceil(lower - elapsed_seconds), upper_seconds: Math.ceil(upper - elapsed_seconds) };
+  return { lowerSeconds: Math.ceil(lower - elapsedSeconds), upperSeconds: Math.ceil(upper - elapsedSeconds) };
 }
 
 /** The nearest-rank quantile: always one of the observations. */

@@ -4,8 +4,8 @@ import { preparationRange } from "./estimate.ts";
 
 /** When capacity of a checkpoint is expected: now, from a moment on, or as far as anyone can tell not at all. */
 export type Expectation =
-  | { readonly state: "now"; /** Somebody waits for it to be ready for the first time. */ readonly is_awaited: boolean }
-  | { readonly state: "from"; readonly from_ms: number }
+  | { readonly state: "now"; /** Somebody waits for it to be ready for the first time. */ readonly isAwaited: boolean }
+  | { readonly state: "from"; readonly fromMs: number }
   | { readonly state: "never" };
 
 /** How long before a window a model is looked at when nobody knows yet how long its preparation takes. */
@@ -21,39 +21,35 @@ export const UNKNOWN_PREPARATION_MS = 300_000;
 export function expectationOf(
   demands: readonly Demand[],
   preparations: ReadonlyMap<string, readonly number[]>,
-  now_ms: number,
+  nowMs: number,
 ): Expectation {
-  const expectations = demands.map((demand) => expectation(demand, preparations, now_ms));
+  const expectations = demands.map((demand) => expectation(demand, preparations, nowMs));
   const now = expectations.filter(({ state }) => state === "now");
-  if (now.length > 0) return now.find((each) => each.state === "now" && each.is_awaited) ?? EXPECTED;
-  const starts_ms = expectations.flatMap((each) => (each.state === "from" ? [each.from_ms] : []));
-  return starts_ms.length === 0 ? NEVER : { state: "from", from_ms: Math.min(...starts_ms) };
+  if (now.length > 0) return now.find((each) => each.state === "now" && each.isAwaited) ?? EXPECTED;
+  const startsMs = expectations.flatMap((each) => (each.state === "from" ? [each.fromMs] : []));
+  return startsMs.length === 0 ? NEVER : { state: "from", fromMs: Math.min(...startsMs) };
 }
 
-const AWAITED: Expectation = { state: "now", is_awaited: true };
-const EXPECTED: Expectation = { state: "now", is_awaited: false };
+const AWAITED: Expectation = { state: "now", isAwaited: true };
+const EXPECTED: Expectation = { state: "now", isAwaited: false };
 const NEVER: Expectation = { state: "never" };
 
-function expectation(
-  demand: Demand,
-  preparations: ReadonlyMap<string, readonly number[]>,
-  now_ms: number,
-): Expectation {
+function expectation(demand: Demand, preparations: ReadonlyMap<string, readonly number[]>, nowMs: number): Expectation {
   if (demand.kind === "deployment") return EXPECTED;
-  switch (demand.readiness_mode) {
+  switch (demand.readinessMode) {
     case "always_ready":
-      return demand.is_awaited ? AWAITED : EXPECTED;
+      return demand.isAwaited ? AWAITED : EXPECTED;
     case "on_demand":
-      return demand.is_awaited ? AWAITED : NEVER;
+      return demand.isAwaited ? AWAITED : NEVER;
     case "scheduled": {
-      if (demand.opens_ms === null) return NEVER;
-      if (demand.is_awaited) return AWAITED;
-      const from_ms = demand.opens_ms - leadOf(preparationRange(preparations.get(demand.model_slug) ?? [], 0));
-      return from_ms <= now_ms ? EXPECTED : { state: "from", from_ms };
+      if (demand.opensMs === null) return NEVER;
+      if (demand.isAwaited) return AWAITED;
+      const fromMs = demand.opensMs - leadOf(preparationRange(preparations.get(demand.modelSlug) ?? [], 0));
+      return fromMs <= nowMs ? EXPECTED : { state: "from", fromMs };
     }
   }
 }
 
 function leadOf(range: ReadinessEstimateRange | null): number {
-  return range === null ? UNKNOWN_PREPARATION_MS : range.upper_seconds * 1000;
+  return range === null ? UNKNOWN_PREPARATION_MS : range.upperSeconds * 1000;
 }

@@ -11,8 +11,8 @@ export const FAILURES_TO_FAILING = 3;
 export const SUCCESSES_TO_HEALTHY = 2;
 
 /** What is to be believed after one more probe. Where nothing is known yet, the first success is enough. */
-export function believe({ health, contrary_probes }: Belief, isSuccess: boolean): Belief {
-  const contrary = contrary_probes + 1;
+export function believe({ health, contrary_probes: contraryProbes }: Belief, isSuccess: boolean): Belief {
+  const contrary = contraryProbes + 1;
   switch (health) {
     case "unknown":
       if (isSuccess) return settled("healthy");

@@ -89,8 +89,12 @@ function needOfEndpoints(
   ];
 }
 
-function isOverdue({ activated_at }: GenerationFacts, { health, health_since }: EndpointFacts, nowMs: number): boolean {
+function isOverdue(
+  { activated_at: activatedAt }: GenerationFacts,
+  { health, health_since: healthSince }: EndpointFacts,
+  nowMs: number,
+): boolean {
   if (health !== "failing") return false;
-  if (activated_at !== null) return true;
-  return health_since !== null && nowMs - Date.parse(health_since) >= PREPARATION_PATIENCE_MS;
+  if (activatedAt !== null) return true;
+  return healthSince !== null && nowMs - Date.parse(healthSince) >= PREPARATION_PATIENCE_MS;
 }

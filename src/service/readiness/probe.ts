@@ -9,7 +9,7 @@ export type Probed =
 /** Asks health URLs how their endpoints are. */
 export interface HealthProbe extends AsyncDisposable {
   /** One GET; any 2xx within the time is a success. Never throws. */
-  probe(health_url: string, signal: AbortSignal): Promise<Probed>;
+  probe(healthUrl: string, signal: AbortSignal): Promise<Probed>;
 }
 
 /** What is read of an answer's body: its status says everything, but a connection is closed better after its end. */
@@ -20,7 +20,7 @@ const HEADER_BYTES_MAXIMUM = 16 * 1024;
  * Probes over connections of their own, each made anew: an endpoint is healthy when it takes new clients, not when it still
  * serves an old one. Redirects are not followed; they are no 2xx.
  */
-export function createHealthProbe(timeout_ms: number): HealthProbe {
+export function createHealthProbe(timeoutMs: number): HealthProbe {
   let library: ReturnType<typeof load> | undefined;
 
   /** With the first probe: a service without models does without the library, which takes 18 MB. */
@@ -28,21 +28,21 @@ export function createHealthProbe(timeout_ms: number): HealthProbe {
     const { Agent, request } = await import("undici");
     const agent = new Agent({
       pipelining: 0,
-      connect: { timeout: timeout_ms },
-      headersTimeout: timeout_ms,
-      bodyTimeout: timeout_ms,
+      connect: { timeout: timeoutMs },
+      headersTimeout: timeoutMs,
+      bodyTimeout: timeoutMs,
       maxHeaderSize: HEADER_BYTES_MAXIMUM,
     });
     return { agent, request };
   }
 
   return {
-    async probe(health_url, signal) {
+    async probe(healthUrl, signal) {
       library ??= load();
       const { agent, request } = await library;
-      const deadline = AbortSignal.timeout(timeout_ms);
+      const deadline = AbortSignal.timeout(timeoutMs);
       try {
-        const answer = await request(health_url, {
+        const answer = await request(healthUrl, {
           dispatcher: agent,
           headers: { accept: "*/*", "user-agent": "robot-policy-service" },
           signal: AbortSignal.any([signal, deadline]),
@@ -52,7 +52,7 @@ export function createHealthProbe(timeout_ms: number): HealthProbe {
         return isSuccess ? { state: "succeeded" } : { state: "failed", reason: `answered ${answer.statusCode}` };
       } catch (error) {
         if (signal.aborted) return { state: "abandoned" };
-        return { state: "failed", reason: deadline.aborted ? `no answer within ${timeout_ms} ms` : reasonOf(error) };
+        return { state: "failed", reason: deadline.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error) };
       }
     },
     async [Symbol.asyncDispose]() {

@@ -33,13 +33,13 @@ export function createProber(context: ReadinessContext, times: ReadinessTimes, h
   const underway = new Set<Promise<void>>();
 
   function newClaim(): Claim {
-    const now_ms = clock.wall_ms();
+    const nowMs = clock.wallMs();
     return {
-      now: isoOf(now_ms),
-      probed_before: isoOf(now_ms - times.repeat_ms * (1 - JITTER)),
-      horizon: isoOf(now_ms + times.idle_ms * (1 + 2 * JITTER)),
-      probe_id: Buffer.from(random.bytes(12)).toString("hex"),
-      expires_at: isoOf(now_ms + times.probe_timeout_ms + CLAIM_SLACK_MS),
+      now: isoOf(nowMs),
+      probedBefore: isoOf(nowMs - times.repeatMs * (1 - JITTER)),
+      horizon: isoOf(nowMs + times.idleMs * (1 + 2 * JITTER)),
+      probeId: Buffer.from(random.bytes(12)).toString("hex"),
+      expiresAt: isoOf(nowMs + times.probeTimeoutMs + CLAIM_SLACK_MS),
     };
   }
 
@@ -51,17 +51,17 @@ export function createProber(context: ReadinessContext, times: ReadinessTimes, h
       if (!(await isAnyEndpointDue(store.reader, claim))) return;
       const endpoint = await store.write((transaction) => claimEndpoint(transaction, claim));
       if (endpoint === undefined) return;
-      const probe = probeClaimed(endpoint, claim.probe_id, signal).finally(() => underway.delete(probe));
+      const probe = probeClaimed(endpoint, claim.probeId, signal).finally(() => underway.delete(probe));
       underway.add(probe);
     }
   }
 
   /** Never rejects: an outcome that cannot be written is lost with its claim, which expires. */
-  async function probeClaimed(endpoint: ClaimedEndpoint, probe_id: string, signal: AbortSignal): Promise<void> {
+  async function probeClaimed(endpoint: ClaimedEndpoint, probeId: string, signal: AbortSignal): Promise<void> {
     const probed = await health.probe(endpoint.health_url, signal);
     try {
-      if (probed.state !== "abandoned") return await record(endpoint, probe_id, probed);
-      await store.write((transaction) => releaseEndpoint(transaction, endpoint, probe_id));
+      if (probed.state !== "abandoned") return await record(endpoint, probeId, probed);
+      await store.write((transaction) => releaseEndpoint(transaction, endpoint, probeId));
     } catch (error) {
       log.warn("probe_outcome_lost", {
         checkpoint_id: endpoint.checkpoint_id,
@@ -73,52 +73,52 @@ export function createProber(context: ReadinessContext, times: ReadinessTimes, h
 
   async function record(
     endpoint: ClaimedEndpoint,
-    probe_id: string,
+    probeId: string,
     probed: Exclude<Probed, { state: "abandoned" }>,
   ): Promise<void> {
-    const { checkpoint_id, region } = endpoint;
-    const now_ms = clock.wall_ms();
+    const { checkpoint_id: checkpointId, region } = endpoint;
+    const nowMs = clock.wallMs();
     const belief = believe(endpoint, probed.state === "succeeded");
-    const is_changed = belief.health !== endpoint.health;
-    const expectation = (await loadExpectations([checkpoint_id], now_ms)).get(checkpoint_id) ?? NEVER;
-    const is_doubted = belief.contrary_probes > 0;
-    const wait_ms = (is_doubted ? times.repeat_ms : waitOf(expectation, now_ms, times)) * jitter();
-    const last_error = probed.state === "failed" ? probed.reason : null;
+    const isChanged = belief.health !== endpoint.health;
+    const expectation = (await loadExpectations([checkpointId], nowMs)).get(checkpointId) ?? NEVER;
+    const isDoubted = belief.contrary_probes > 0;
+    const waitMs = (isDoubted ? times.repeatMs : waitOf(expectation, nowMs, times)) * jitter();
+    const lastError = probed.state === "failed" ? probed.reason : null;
     const outcome = {
       ...belief,
-      is_changed,
-      last_error,
-      probed_at: isoOf(now_ms),
-      next_probe_at: isoOf(now_ms + wait_ms),
+      isChanged,
+      last_error: lastError,
+      probedAt: isoOf(nowMs),
+      next_probe_at: isoOf(nowMs + waitMs),
     };
-    const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, probe_id, outcome));
+    const isRecorded = await store.write((transaction) => recordProbe(transaction, endpoint, probeId, outcome));
     if (!isRecorded) return;
     const tell = belief.health === "failing" ? log.warn : log.info;
-    if (is_changed) tell("endpoint_health_changed", { checkpoint_id, region, health: belief.health, last_error });
-    if (is_changed || (expectation.state === "now" && expectation.is_awaited)) nudge();
+    if (isChanged) tell("endpoint_health_changed", { checkpointId, region, health: belief.health, lastError });
+    if (isChanged || (expectation.state === "now" && expectation.isAwaited)) nudge();
   }
 
   /** Has every endpoint probed soon whose capacity has come to be expected since its next probe was set. */
   async function bringExpectedForward(): Promise<void> {
-    const now_ms = clock.wall_ms();
-    const later_than = isoOf(now_ms + times.expected_ms * (1 + JITTER));
-    const expectations = await loadExpectations(await checkpointsDueLaterThan(store.reader, later_than), now_ms);
-    for (const [checkpoint_id, { state }] of expectations) {
+    const nowMs = clock.wallMs();
+    const laterThan = isoOf(nowMs + times.expectedMs * (1 + JITTER));
+    const expectations = await loadExpectations(await checkpointsDueLaterThan(store.reader, laterThan), nowMs);
+    for (const [checkpointId, { state }] of expectations) {
       if (state !== "now") continue;
-      await store.write((transaction) => bringProbesForward(transaction, checkpoint_id, isoOf(now_ms), later_than));
+      await store.write((transaction) => bringProbesForward(transaction, checkpointId, isoOf(nowMs), laterThan));
     }
   }
 
   async function loadExpectations(
-    checkpoint_ids: readonly string[],
-    now_ms: number,
+    checkpointIds: readonly string[],
+    nowMs: number,
   ): Promise<ReadonlyMap<string, Expectation>> {
-    const demands = await loadDemands(store.reader, checkpoint_ids, now_ms);
-    const slugs = new Set(demands.flatMap((demand) => (demand.kind === "fleets" ? [demand.model_slug] : [])));
+    const demands = await loadDemands(store.reader, checkpointIds, nowMs);
+    const slugs = new Set(demands.flatMap((demand) => (demand.kind === "fleets" ? [demand.modelSlug] : [])));
     const preparations = await loadPreparations(store.reader, [...slugs]);
-    const by_checkpoint = Map.groupBy(demands, ({ checkpoint_id }) => checkpoint_id);
+    const byCheckpoint = Map.groupBy(demands, ({ checkpointId }) => checkpointId);
     return new Map(
-      [...by_checkpoint].map(([checkpoint_id, found]) => [checkpoint_id, expectationOf(found, preparations, now_ms)]),
+      [...byCheckpoint].map(([checkpointId, found]) => [checkpointId, expectationOf(found, preparations, nowMs)]),
     );
   }
 
@@ -128,8 +128,8 @@ export function createProber(context: ReadinessContext, times: ReadinessTimes, h
 
   return {
     tasks: [
-      { name: "expect-endpoints", interval_ms: times.expected_ms, run: bringExpectedForward },
-      { name: "probe-endpoints", interval_ms: times.tick_ms, run: startDueProbes },
+      { name: "expect-endpoints", intervalMs: times.expectedMs, run: bringExpectedForward },
+      { name: "probe-endpoints", intervalMs: times.tickMs, run: startDueProbes },
     ],
     async [Symbol.asyncDispose]() {
       await Promise.all(underway);
@@ -140,17 +140,17 @@ export function createProber(context: ReadinessContext, times: ReadinessTimes, h
 
 const NEVER: Expectation = { state: "never" };
 
-function waitOf(expectation: Expectation, now_ms: number, { expected_ms, idle_ms }: ReadinessTimes): number {
+function waitOf(expectation: Expectation, nowMs: number, { expectedMs, idleMs }: ReadinessTimes): number {
   switch (expectation.state) {
     case "now":
-      return expected_ms;
+      return expectedMs;
     case "from":
-      return Math.min(idle_ms, Math.max(expected_ms, expectation.from_ms - now_ms));
+      return Math.min(idleMs, Math.max(expectedMs, expectation.fromMs - nowMs));
     case "never":
-      return idle_ms;
+      return idleMs;
   }
 }
 
-function isoOf(epoch_ms: number): string {
-  return new Date(epoch_ms).toISOString();
+function isoOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
 }

@@ -19,11 +19,11 @@ export interface Readiness extends AsyncDisposable {
 export function createReadiness(
   context: ReadinessContext,
   times: ReadinessTimes = READINESS_TIMES,
-  health: HealthProbe = createHealthProbe(times.probe_timeout_ms),
+  health: HealthProbe = createHealthProbe(times.probeTimeoutMs),
 ): Readiness {
   const prober = createProber(context, times, health);
   return {
-    tasks: [...prober.tasks, createReconcileFleets(context, times.tick_ms)],
+    tasks: [...prober.tasks, createReconcileFleets(context, times.tickMs)],
     [Symbol.asyncDispose]: () => prober[Symbol.asyncDispose](),
   };
 }

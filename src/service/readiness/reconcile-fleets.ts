@@ -30,14 +30,14 @@ export type FleetStep =
   | { readonly step: "promote"; readonly generation: GenerationFacts };
 
 /** An update whose endpoints are all healthy comes first; it makes what it replaces unimportant. */
-export function nextFleetStep(facts: FleetFacts, now_ms: number): FleetStep {
+export function nextFleetStep(facts: FleetFacts, nowMs: number): FleetStep {
   const { active, update } = facts;
-  if (update !== null && updateBlocker(facts, update, now_ms) === null) {
-    const { isHealthy, isObserved } = assessUpdate(facts, update, now_ms);
+  if (update !== null && updateBlocker(facts, update, nowMs) === null) {
+    const { isHealthy, isObserved } = assessUpdate(facts, update, nowMs);
     if (isHealthy && isObserved) return { step: "promote", generation: update };
   }
   if (active.activated_at !== null) return { step: "none" };
-  const { isHealthy, isObserved } = assessActive(facts, now_ms);
+  const { isHealthy, isObserved } = assessActive(facts, nowMs);
   return isHealthy && isObserved ? { step: "activate", generation: active } : { step: "none" };
 }
 
@@ -47,13 +47,13 @@ export function nextFleetStep(facts: FleetFacts, now_ms: number): FleetStep {
  * One transaction for each fleet, on its locked row, and only where there is something to do: what several replicas find to
  * do at once one of them does. One that cannot be judged or moved stays as it is, and the others go on.
  */
-export function createReconcileFleets({ store, machine, newId, nudge }: ReadinessContext, interval_ms: number): Task {
+export function createReconcileFleets({ store, machine, newId, nudge }: ReadinessContext, intervalMs: number): Task {
   const failing = createFailingItems(NAME, machine.log);
 
   async function reconcile(key: FleetKey): Promise<void> {
     const facts = await findFleetFacts(store.reader, key.organization_id, key.id);
-    const now_ms = machine.clock.wall_ms();
-    if (facts === undefined || nextFleetStep(facts, now_ms).step === "none") return;
+    const nowMs = machine.clock.wallMs();
+    if (facts === undefined || nextFleetStep(facts, nowMs).step === "none") return;
     // Made here, because the job may run twice: one for each endpoint that either generation could need.
     const ids = Array.from({ length: facts.active.endpoints.size + (facts.update?.endpoints.size ?? 0) }, () =>
       newId("prep"),
@@ -62,12 +62,12 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Readines
       if ((await lockFreeFleet(transaction, key)) === undefined) return { step: "none" };
       const locked = await findFleetFacts(transaction, key.organization_id, key.id);
       if (locked === undefined) return { step: "none" };
-      const next = nextFleetStep(locked, now_ms);
+      const next = nextFleetStep(locked, nowMs);
       if (next.step === "none") return next;
-      const now = new Date(now_ms).toISOString();
+      const now = new Date(nowMs).toISOString();
       if (next.step === "activate") await activateGeneration(transaction, next.generation.id, now);
       else await promoteUpdate(transaction, key.id, { from: locked.active.id, to: next.generation.id }, now);
-      await addPreparations(transaction, preparationsOf(locked, next.generation, ids, now_ms));
+      await addPreparations(transaction, preparationsOf(locked, next.generation, ids, nowMs));
       return next;
     });
     if (done.step === "none") return;
@@ -81,8 +81,8 @@ export function createReconcileFleets({ store, machine, newId, nudge }: Readines
 
   return {
     name: NAME,
-    interval_ms,
-    rest_ratio: REST_RATIO,
+    intervalMs,
+    restRatio: REST_RATIO,
     async run(signal) {
       let after: string | null = null;
       while (!signal.aborted) {
@@ -106,16 +106,25 @@ function preparationsOf(
   facts: FleetFacts,
   generation: GenerationFacts,
   ids: readonly string[],
-  now_ms: number,
+  nowMs: number,
 ): readonly Tables["preparations"][] {
   const isUpdate = generation === facts.update;
-  const { able } = isUpdate ? assessUpdate(facts, generation, now_ms) : assessActive(facts, now_ms);
-  return [...neededEndpoints(able, generation)].flatMap(([region, { health_since }], index) => {
+  const { able } = isUpdate ? assessUpdate(facts, generation, nowMs) : assessActive(facts, nowMs);
+  return [...neededEndpoints(able, generation)].flatMap(([region, { health_since: healthSince }], index) => {
     const id = ids[index];
-    const took_ms = Date.parse(health_since ?? generation.created_at) - Date.parse(generation.created_at);
-    const seconds = Math.ceil(took_ms / 1000);
+    const tookMs = Date.parse(healthSince ?? generation.created_at) - Date.parse(generation.created_at);
+    const seconds = Math.ceil(tookMs / 1000);
     if (id === undefined || seconds <= 0 || seconds > PREPARATION_MAXIMUM_S) return [];
-    const { model_slug, checkpoint_id } = generation;
-    return [{ id, model_slug, checkpoint_id, region, seconds, observed_at: new Date(now_ms).toISOString() }];
+    const { model_slug: modelSlug, checkpoint_id: checkpointId } = generation;
+    return [
+      {
+        id,
+        model_slug: modelSlug,
+        checkpoint_id: checkpointId,
+        region,
+        seconds,
+        observed_at: new Date(nowMs).toISOString(),
+      },
+    ];
   });
 }

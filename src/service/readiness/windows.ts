@@ -12,15 +12,15 @@ export function printWindows(windows: readonly { readonly starts_at: string; rea
 
 /** One window. */
 export interface Window {
-  readonly starts_ms: number;
-  readonly ends_ms: number;
+  readonly startsMs: number;
+  readonly endsMs: number;
 }
 
 /** The boundaries as windows, in their order. */
 export function windowsOf(boundaries: Boundaries): readonly Window[] {
-  return boundaries.flatMap((starts_ms, index) => {
-    const ends_ms = index % 2 === 0 ? boundaries[index + 1] : undefined;
-    return ends_ms === undefined ? [] : [{ starts_ms, ends_ms }];
+  return boundaries.flatMap((startsMs, index) => {
+    const endsMs = index % 2 === 0 ? boundaries[index + 1] : undefined;
+    return endsMs === undefined ? [] : [{ startsMs, endsMs }];
   });
 }
 
@@ -30,18 +30,18 @@ export function parseWindows(text: string): Boundaries {
   return boundaries;
 }
 
-/** Where `now_ms` is among windows: within one, before the next, or after all of them. */
+/** Where `nowMs` is among windows: within one, before the next, or after all of them. */
 export type WindowPosition =
   | { readonly state: "within" }
-  | { readonly state: "before"; readonly starts_ms: number }
+  | { readonly state: "before"; readonly startsMs: number }
   | { readonly state: "after" };
 
-export function positionIn(boundaries: Boundaries, now_ms: number): WindowPosition {
-  const index = boundaries.findIndex((boundary_ms) => now_ms < boundary_ms);
-  const next_ms = boundaries[index];
-  if (next_ms === undefined) return { state: "after" };
+export function positionIn(boundaries: Boundaries, nowMs: number): WindowPosition {
+  const index = boundaries.findIndex((boundaryMs) => nowMs < boundaryMs);
+  const nextMs = boundaries[index];
+  if (nextMs === undefined) return { state: "after" };
   const isEnd = index % 2 === 1;
-  return isEnd ? { state: "within" } : { state: "before", starts_ms: next_ms };
+  return isEnd ? { state: "within" } : { state: "before", startsMs: nextMs };
 }
 
 function isBoundaries(value: unknown): value is Boundaries {

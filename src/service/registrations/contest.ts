@@ -52,8 +52,8 @@ export function noteChange({ changes: before, contest }: RecentChanges, change: 
 }
 
 /** Null where there is none, or it is over. */
-export function currentContest(contest: Contest | null, now_ms: number): Contest | null {
-  return contest !== null && isWithinWindow(contest.at, now_ms) ? contest : null;
+export function currentContest(contest: Contest | null, nowMs: number): Contest | null {
+  return contest !== null && isWithinWindow(contest.at, nowMs) ? contest : null;
 }
 
 /** Where changes come from since a moment, newest first, each source once: of a contest, who takes part in it. */
@@ -85,6 +85,6 @@ function isSameSource(one: Change | undefined, other: Change): boolean {
 }
 
 /** A clock that was far ahead for a while keeps nothing alive. */
-function isWithinWindow(at: string, now_ms: number): boolean {
-  return Math.abs(now_ms - Date.parse(at)) < CONTEST_WINDOW_MS;
+function isWithinWindow(at: string, nowMs: number): boolean {
+  return Math.abs(nowMs - Date.parse(at)) < CONTEST_WINDOW_MS;
 }

@@ -36,23 +36,23 @@ interface HistoryOwner {
   readonly key_id: string;
 }
 
-export function createHistoryBudget(limits: HistoryLimits, clock: Pick<Clock, "monotonic_ms">): HistoryBudget {
+export function createHistoryBudget(limits: HistoryLimits, clock: Pick<Clock, "monotonicMs">): HistoryBudget {
   const ofDay = (bytes: number) => new TokenBuckets({ burst: bytes, per_second: bytes / DAY_S }, BUCKETS_MAXIMUM);
   const [keys, organizations] = [ofDay(limits.key), ofDay(limits.organization)];
   return {
-    left({ key_id, organization_id }) {
-      const nowMs = clock.monotonic_ms();
-      const key = keys.look(key_id, nowMs).remaining;
-      const organization = organizations.look(organization_id, nowMs).remaining;
+    left({ key_id: keyId, organization_id: organizationId }) {
+      const nowMs = clock.monotonicMs();
+      const key = keys.look(keyId, nowMs).remaining;
+      const organization = organizations.look(organizationId, nowMs).remaining;
       if (key <= 0) return { state: "none", limit: "limits.history_mib_per_day.key" };
       if (organization <= 0) return { state: "none", limit: "limits.history_mib_per_day.organization" };
       const isLittle = key < limits.key / 2 || organization < limits.organization / 2;
       return { state: isLittle ? "little" : "plenty" };
     },
-    spend({ key_id, organization_id }, bytes) {
-      const nowMs = clock.monotonic_ms();
-      keys.spend(key_id, bytes, nowMs);
-      organizations.spend(organization_id, bytes, nowMs);
+    spend({ key_id: keyId, organization_id: organizationId }, bytes) {
+      const nowMs = clock.monotonicMs();
+      keys.spend(keyId, bytes, nowMs);
+      organizations.spend(organizationId, bytes, nowMs);
     },
   };
 }

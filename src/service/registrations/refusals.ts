@@ -62,16 +62,16 @@ export function createRefusals({ store, newId, machine: { clock } }: RefusalsCon
   return {
     note(refusal) {
       const robot = refusal.robot.length <= NAME_LENGTH ? withoutSecrets(refusal.robot) : "";
-      const { organization_id, status, actor, address } = refusal;
-      const key = JSON.stringify([organization_id, robot, status, actor, address]);
+      const { organization_id: organizationId, status, actor, address } = refusal;
+      const key = JSON.stringify([organizationId, robot, status, actor, address]);
       const known = noted.get(key);
-      if (known === undefined && !hasRoom(organization_id)) return;
-      const at = new Date(clock.wall_ms()).toISOString();
-      const { id, first_at, count } = known ?? { id: newId("ref"), first_at: at, count: 0 };
+      if (known === undefined && !hasRoom(organizationId)) return;
+      const at = new Date(clock.wallMs()).toISOString();
+      const { id, first_at: firstAt, count } = known ?? { id: newId("ref"), first_at: at, count: 0 };
       const detail = withoutSecrets(refusal.detail).slice(0, DETAIL_LENGTH);
-      noted.set(key, { ...refusal, id, robot, detail, first_at, last_at: at, count: count + 1 });
+      noted.set(key, { ...refusal, id, robot, detail, first_at: firstAt, last_at: at, count: count + 1 });
     },
-    task: { name: "note-refusals", interval_ms: PERIOD_MS, ignoresNudges: true, run: flush },
+    task: { name: "note-refusals", intervalMs: PERIOD_MS, ignoresNudges: true, run: flush },
     flush,
   };
 }

@@ -43,7 +43,7 @@ export type LabelledEntry = AuditRow & {
 /** What was changed in an organization, but for registrations, newest first: entries before the id `after`. */
 export function listChanges(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   { after, rows }: PageRange,
 ): Promise<LabelledEntry[]> {
   let query = reader
@@ -52,7 +52,7 @@ export function listChanges(
     .leftJoin("api_keys as actors", (join) =>
       join
         .on((on) => on("actors.id", "=", on.fn.coalesce("sessions.created_by", "audit_log.actor")))
-        .on("actors.organization_id", "=", organization_id),
+        .on("actors.organization_id", "=", organizationId),
     )
     .leftJoin("api_keys as keys", "keys.id", "audit_log.subject_id")
     .leftJoin("fleets", "fleets.id", "audit_log.subject_id")
@@ -64,7 +64,7 @@ export function listChanges(
     .select(({ fn }) =>
       fn.coalesce("keys.label", "fleets.name", "organizations.name", "robots.name").as("subject_name"),
     )
-    .where("audit_log.organization_id", "=", organization_id)
+    .where("audit_log.organization_id", "=", organizationId)
     .where("audit_log.action", "<>", sql.lit("robot.setup"))
     .orderBy("audit_log.id", "desc");
   if (after !== null) query = query.where("audit_log.id", "<", after);

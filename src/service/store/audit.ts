@@ -25,28 +25,37 @@ export interface Authorship {
   readonly audit_id: string;
   /** ISO 8601. */
   readonly at: string;
-  readonly organization_id: string | null;
+  readonly organizationId: string | null;
   /** `key_…`, `ses_…`, or `command`. */
   readonly actor: string;
-  readonly request_id: string | null;
+  readonly requestId: string | null;
 }
 
 /** One entry of the audit log. `details` never hold a secret. */
 export interface AuditEntry {
   readonly action: AuditAction;
-  readonly subject_id: string;
+  readonly subjectId: string;
   readonly details: Readonly<Record<string, string | number | boolean | null>>;
   /** Of a registration, the entry of the one before. */
-  readonly previous_id?: string | null;
+  readonly previousId?: string | null;
 }
 
 /** Writes down a change in the transaction that makes it: neither is there without the other. */
 export async function audit(
   transaction: Transaction<Tables>,
-  { audit_id, at, organization_id, actor, request_id }: Authorship,
-  { action, subject_id, details, previous_id = null }: AuditEntry,
+  { audit_id: auditId, at, organizationId, actor, requestId }: Authorship,
+  { action, subjectId, details, previousId = null }: AuditEntry,
 ): Promise<void> {
-  const entry = { id: audit_id, organization_id, at, actor, request_id, action, subject_id, previous_id };
+  const entry = {
+    id: auditId,
+    organization_id: organizationId,
+    at,
+    actor,
+    request_id: requestId,
+    action,
+    subject_id: subjectId,
+    previous_id: previousId,
+  };
   await insert(transaction, { ...entry, details: JSON.stringify(details) });
 }
 

@@ -98,7 +98,7 @@ async function copyInto(
   machine: CopyMachine,
   options: CopyOptions,
 ): Promise<CopyOutcome> {
-  const at = new Date(machine.clock.wall_ms()).toISOString();
+  const at = new Date(machine.clock.wallMs()).toISOString();
   await using reader = await openSource(location, machine);
   return await reader
     .transaction()

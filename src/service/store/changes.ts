@@ -53,12 +53,12 @@ export async function endpointsMark(reader: Reader): Promise<string> {
 }
 
 /** What is equal as long as nothing moved an organization's deployments; almost: two that changed places are equal too. */
-export async function deploymentsMark(reader: Reader, organization_id: string): Promise<string> {
+export async function deploymentsMark(reader: Reader, organizationId: string): Promise<string> {
   const counts = await reader
     .selectFrom("deployments")
     .select(["status", "last_error_code"])
     .select(({ fn }) => [fn.countAll().as("count"), fn.max("activated_at").as("activated_at")])
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("retired_at", "is", null)
     .groupBy(["status", "last_error_code"])
     .orderBy("status")
@@ -72,53 +72,53 @@ export interface FleetsMark {
   /** Equal as long as they work with the same generations, and no window of theirs began or ended. */
   readonly mark: string;
   /** When the next window begins or ends, in milliseconds since the epoch; infinite where none does. */
-  readonly next_edge_ms: number;
+  readonly nextEdgeMs: number;
 }
 
-export async function fleetsMark(reader: Reader, organization_id: string, now_ms: number): Promise<FleetsMark> {
+export async function fleetsMark(reader: Reader, organizationId: string, nowMs: number): Promise<FleetsMark> {
   const fleets = await reader
     .selectFrom("fleets")
     .select(["id", "generation_id", "update_generation_id"])
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .orderBy("id")
     .execute();
   const generations = await reader
     .selectFrom("generations")
     .innerJoin("fleets", "fleets.id", "generations.fleet_id")
     .select(({ fn }) => [fn.count("activated_at").as("activated"), fn.count("superseded_at").as("superseded")])
-    .where("fleets.organization_id", "=", organization_id)
+    .where("fleets.organization_id", "=", organizationId)
     .execute();
-  const starts = await edgesAround(reader, organization_id, "starts_ms", now_ms);
-  const ends = await edgesAround(reader, organization_id, "ends_ms", now_ms);
-  const mark = JSON.stringify([fleets, generations, starts.last_ms, ends.last_ms]);
-  return { mark, next_edge_ms: Math.min(starts.next_ms, ends.next_ms) };
+  const starts = await edgesAround(reader, organizationId, "starts_ms", nowMs);
+  const ends = await edgesAround(reader, organizationId, "ends_ms", nowMs);
+  const mark = JSON.stringify([fleets, generations, starts.lastMs, ends.lastMs]);
+  return { mark, nextEdgeMs: Math.min(starts.nextMs, ends.nextMs) };
 }
 
 /** When a window of the organization last began or ended, null where none did, and when one does next. */
 async function edgesAround(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   edge: "starts_ms" | "ends_ms",
-  now_ms: number,
-): Promise<{ readonly last_ms: number | null; readonly next_ms: number }> {
-  const edges = reader.selectFrom("fleet_windows").where("organization_id", "=", organization_id);
+  nowMs: number,
+): Promise<{ readonly lastMs: number | null; readonly nextMs: number }> {
+  const edges = reader.selectFrom("fleet_windows").where("organization_id", "=", organizationId);
   const last = await edges
     .select(({ fn }) => fn.max<number | null>(edge).as("at_ms"))
-    .where(edge, "<=", now_ms)
+    .where(edge, "<=", nowMs)
     .executeTakeFirst();
   const next = await edges
     .select(({ fn }) => fn.min<number | null>(edge).as("at_ms"))
-    .where(edge, ">", now_ms)
+    .where(edge, ">", nowMs)
     .executeTakeFirst();
-  return { last_ms: last?.at_ms ?? null, next_ms: next?.at_ms ?? Number.POSITIVE_INFINITY };
+  return { lastMs: last?.at_ms ?? null, nextMs: next?.at_ms ?? Number.POSITIVE_INFINITY };
 }
 
 /** What is equal as long as an organization's ledger ends with the same record. */
-export async function usageMark(reader: Reader, organization_id: string): Promise<string> {
+export async function usageMark(reader: Reader, organizationId: string): Promise<string> {
   const newest = await reader
     .selectFrom("usage_records")
     .select("id")
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();

@@ -8,7 +8,7 @@ import type { Tables } from "./tables.ts";
 export type CredentialEnd = Pick<Tables["api_keys"], "expires_at" | "revoked_at">;
 
 interface CredentialId {
-  readonly organization_id: string;
+  readonly organizationId: string;
   readonly id: string;
 }
 
@@ -29,7 +29,7 @@ const holdKey = prepare<CredentialId, CredentialEnd>((database, parameter) =>
   database
     .selectFrom("api_keys")
     .select(["expires_at", "revoked_at"])
-    .where("organization_id", "=", parameter("organization_id"))
+    .where("organization_id", "=", parameter("organizationId"))
     .where("id", "=", parameter("id"))
     .forKeyShare(),
 );
@@ -38,7 +38,7 @@ const holdSession = prepare<CredentialId, CredentialEnd>((database, parameter) =
   database
     .selectFrom("sessions")
     .select(["expires_at", "revoked_at"])
-    .where("organization_id", "=", parameter("organization_id"))
+    .where("organization_id", "=", parameter("organizationId"))
     .where("id", "=", parameter("id"))
     .forKeyShare(),
 );

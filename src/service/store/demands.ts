@@ -4,30 +4,30 @@ import type { Tables } from "./tables.ts";
 /** Why somebody wants a checkpoint's endpoints to answer. */
 export type Demand =
   /** A robot has it deployed. */
-  | { readonly kind: "deployment"; readonly checkpoint_id: string }
+  | { readonly kind: "deployment"; readonly checkpointId: string }
   /** Fleets that work with it, or wait for it to be ready for the first time. */
   | {
       readonly kind: "fleets";
-      readonly checkpoint_id: string;
-      readonly model_slug: string;
-      readonly readiness_mode: Tables["fleets"]["readiness_mode"];
-      readonly is_awaited: boolean;
+      readonly checkpointId: string;
+      readonly modelSlug: string;
+      readonly readinessMode: Tables["fleets"]["readiness_mode"];
+      readonly isAwaited: boolean;
       /** Of their operating windows that are not over, when the first began or begins; null where there is none. */
-      readonly opens_ms: number | null;
+      readonly opensMs: number | null;
     };
 
 /** Every demand there is for these checkpoints; those alike of several fleets or robots come as one. */
 export async function loadDemands(
   reader: Reader,
-  checkpoint_ids: readonly string[],
-  now_ms: number,
+  checkpointIds: readonly string[],
+  nowMs: number,
 ): Promise<readonly Demand[]> {
-  if (checkpoint_ids.length === 0) return [];
+  if (checkpointIds.length === 0) return [];
   const deployed = await reader
     .selectFrom("deployments")
     .select("checkpoint_id")
     .distinct()
-    .where("checkpoint_id", "in", checkpoint_ids)
+    .where("checkpoint_id", "in", checkpointIds)
     .where("retired_at", "is", null)
     .execute();
   const fleets = reader
@@ -40,12 +40,12 @@ export async function loadDemands(
       selectFrom("fleet_windows")
         .select("starts_ms")
         .whereRef("fleet_id", "=", "fleets.id")
-        .where("ends_ms", ">", now_ms)
+        .where("ends_ms", ">", nowMs)
         .orderBy("ends_ms")
         .limit(1)
         .as("opens_ms"),
     ])
-    .where("checkpoint_id", "in", checkpoint_ids)
+    .where("checkpoint_id", "in", checkpointIds)
     .where("superseded_at", "is", null);
   const alike = await reader
     .selectFrom(fleets.as("fleets"))
@@ -54,14 +54,22 @@ export async function loadDemands(
     .groupBy(["checkpoint_id", "model_slug", "readiness_mode", "awaited"])
     .execute();
   return [
-    ...deployed.map(({ checkpoint_id }) => ({ kind: "deployment" as const, checkpoint_id })),
-    ...alike.map(({ checkpoint_id, model_slug, readiness_mode, awaited, opens_ms }) => ({
-      kind: "fleets" as const,
-      checkpoint_id,
-      model_slug,
-      readiness_mode,
-      is_awaited: awaited === 1,
-      opens_ms,
-    })),
+    ...deployed.map(({ checkpoint_id: checkpointId }) => ({ kind: "deployment" as const, checkpointId })),
+    ...alike.map(
+      ({
+        checkpoint_id: checkpointId,
+        model_slug: modelSlug,
+        readiness_mode: readinessMode,
+        awaited,
+        opens_ms: opensMs,
+      }) => ({
+        kind: "fleets" as const,
+        checkpointId,
+        modelSlug,
+        readinessMode,
+        isAwaited: awaited === 1,
+        opensMs,
+      }),
+    ),
   ];
 }

@@ -19,13 +19,13 @@ export async function insertDeployment(transaction: Transaction<Tables>, deploym
 
 export async function updateDeployment(
   transaction: Transaction<Tables>,
-  { organization_id, id }: Pick<DeploymentRow, "organization_id" | "id">,
+  { organization_id: organizationId, id }: Pick<DeploymentRow, "organization_id" | "id">,
   change: Partial<DeploymentRow>,
 ): Promise<void> {
   await transaction
     .updateTable("deployments")
     .set(change)
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("id", "=", id)
     .execute();
 }
@@ -33,10 +33,10 @@ export async function updateDeployment(
 /** Deployments of an organization, retired ones too, oldest first. */
 export function listDeployments(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   { after, rows }: PageRange,
 ): Promise<DeploymentViewRow[]> {
-  let query = viewsOf(reader, organization_id);
+  let query = viewsOf(reader, organizationId);
   if (after !== null) query = query.where("deployments.id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return query.orderBy("deployments.id").execute();
@@ -45,10 +45,10 @@ export function listDeployments(
 /** Deployments of an organization that are not retired, newest first. */
 export function listCurrentDeployments(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   rows: number,
 ): Promise<DeploymentViewRow[]> {
-  return viewsOf(reader, organization_id)
+  return viewsOf(reader, organizationId)
     .where("deployments.retired_at", "is", null)
     .orderBy("deployments.id", "desc")
     .limit(rows)
@@ -57,13 +57,13 @@ export function listCurrentDeployments(
 
 export function findDeployment(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   id: string,
 ): Promise<DeploymentViewRow | undefined> {
-  return viewsOf(reader, organization_id).where("deployments.id", "=", id).executeTakeFirst();
+  return viewsOf(reader, organizationId).where("deployments.id", "=", id).executeTakeFirst();
 }
 
-function viewsOf(reader: Reader, organization_id: string) {
+function viewsOf(reader: Reader, organizationId: string) {
   return reader
     .selectFrom("deployments")
     .innerJoin("robots", "robots.id", "deployments.robot_id")
@@ -74,19 +74,19 @@ function viewsOf(reader: Reader, organization_id: string) {
     )
     .selectAll("deployments")
     .select(["robots.name as robot_name", "endpoints.url as endpoint_url"])
-    .where("deployments.organization_id", "=", organization_id);
+    .where("deployments.organization_id", "=", organizationId);
 }
 
 /** One deployment, held against other changes until the transaction ends. */
 export function lockDeployment(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
 ): Promise<DeploymentRow | undefined> {
   return transaction
     .selectFrom("deployments")
     .selectAll()
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("id", "=", id)
     .forUpdate()
     .executeTakeFirst();
@@ -95,14 +95,14 @@ export function lockDeployment(
 /** The deployment a robot has now, held until the transaction ends. */
 export function lockCurrentDeployment(
   transaction: Transaction<Tables>,
-  organization_id: string,
-  robot_id: string,
+  organizationId: string,
+  robotId: string,
 ): Promise<DeploymentRow | undefined> {
   return transaction
     .selectFrom("deployments")
     .selectAll()
-    .where("organization_id", "=", organization_id)
-    .where("robot_id", "=", robot_id)
+    .where("organization_id", "=", organizationId)
+    .where("robot_id", "=", robotId)
     .where("retired_at", "is", null)
     .forUpdate()
     .executeTakeFirst();
@@ -114,24 +114,24 @@ export type DeployedRobot = Pick<Tables["robots"], "id" | "name" | "robot_type_i
 /** The robot of this id, or else of this name. */
 export async function lockRobot(
   transaction: Transaction<Tables>,
-  organization_id: string,
-  name_or_id: string,
+  organizationId: string,
+  nameOrId: string,
 ): Promise<DeployedRobot | undefined> {
   const robots = transaction
     .selectFrom("robots")
     .select(["id", "name", "robot_type_id", "region", "equipment_sha256"])
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .forUpdate();
   return (
-    (await robots.where("id", "=", name_or_id).executeTakeFirst()) ??
-    (await robots.where("name", "=", name_or_id).executeTakeFirst())
+    (await robots.where("id", "=", nameOrId).executeTakeFirst()) ??
+    (await robots.where("name", "=", nameOrId).executeTakeFirst())
   );
 }
 
 /** What a checkpoint asks of robots, and its endpoint in a region, if the catalog offers one there. */
 export async function findOffer(
   transaction: Transaction<Tables>,
-  checkpoint_id: string,
+  checkpointId: string,
   region: string,
 ): Promise<{ readonly requirements: string; readonly health: EndpointHealth | null }> {
   return transaction
@@ -143,6 +143,6 @@ export async function findOffer(
         .on("endpoints.withdrawn_at", "is", null),
     )
     .select(["checkpoints.requirements", "endpoints.health"])
-    .where("checkpoints.id", "=", checkpoint_id)
+    .where("checkpoints.id", "=", checkpointId)
     .executeTakeFirstOrThrow();
 }

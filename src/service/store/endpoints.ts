@@ -20,13 +20,13 @@ export interface ClaimedEndpoint extends EndpointKey {
 export interface Claim {
   readonly now: string;
   /** Endpoints probed after this are left alone, whatever else says that they are due. */
-  readonly probed_before: string;
+  readonly probedBefore: string;
   /** A next probe later than this was set by a clock that ran ahead, and counts as due. */
   readonly horizon: string;
   /** Fencing: only the holder of this id may write the outcome. */
-  readonly probe_id: string;
+  readonly probeId: string;
   /** A holder that died is given up then. */
-  readonly expires_at: string;
+  readonly expiresAt: string;
 }
 
 /** The regions that the catalog has endpoints in, in their order. */
@@ -49,7 +49,7 @@ export async function claimEndpoint(
   if (endpoint === undefined) return undefined;
   await transaction
     .updateTable("endpoints")
-    .set({ probe_id: claim.probe_id, probe_expires_at: claim.expires_at })
+    .set({ probe_id: claim.probeId, probe_expires_at: claim.expiresAt })
     .where("checkpoint_id", "=", endpoint.checkpoint_id)
     .where("region", "=", endpoint.region)
     .execute();
@@ -60,7 +60,7 @@ export async function claimEndpoint(
  * One that left the catalog is of interest as long as somebody works with its checkpoint. What a clock that ran ahead wrote
  * down counts for nothing, or an endpoint would be left alone until that time has come.
  */
-function dueEndpoints(reader: Reader, { now, probed_before, horizon, expires_at }: Claim) {
+function dueEndpoints(reader: Reader, { now, probedBefore, horizon, expiresAt }: Claim) {
   return reader
     .selectFrom("endpoints")
     .select(["checkpoint_id", "region", "health_url", "health", "contrary_probes"])
@@ -69,13 +69,13 @@ function dueEndpoints(reader: Reader, { now, probed_before, horizon, expires_at 
       or([
         eb("probe_expires_at", "is", null),
         eb("probe_expires_at", "<=", now),
-        eb("probe_expires_at", ">", latest(expires_at)),
+        eb("probe_expires_at", ">", latest(expiresAt)),
       ]),
     )
     .where(({ or, eb }) =>
       or([
         eb("last_probed_at", "is", null),
-        eb("last_probed_at", "<=", probed_before),
+        eb("last_probed_at", "<=", probedBefore),
         eb("last_probed_at", ">", latest(now)),
       ]),
     )
@@ -111,9 +111,9 @@ function latest(time: string): string {
 export interface ProbeOutcome {
   readonly health: EndpointHealth;
   readonly contrary_probes: number;
-  readonly is_changed: boolean;
+  readonly isChanged: boolean;
   readonly last_error: string | null;
-  readonly probed_at: string;
+  readonly probedAt: string;
   readonly next_probe_at: string;
 }
 
@@ -125,23 +125,23 @@ export interface ProbeOutcome {
  */
 export async function recordProbe(
   transaction: Transaction<Tables>,
-  { checkpoint_id, region, health_url }: ClaimedEndpoint,
-  probe_id: string,
-  { is_changed, probed_at, ...outcome }: ProbeOutcome,
+  { checkpoint_id: checkpointId, region, health_url: healthUrl }: ClaimedEndpoint,
+  probeId: string,
+  { isChanged, probedAt, ...outcome }: ProbeOutcome,
 ): Promise<boolean> {
   const { numUpdatedRows } = await transaction
     .updateTable("endpoints")
     .set({
       ...outcome,
-      last_probed_at: probed_at,
-      ...(is_changed ? { health_since: probed_at } : {}),
+      last_probed_at: probedAt,
+      ...(isChanged ? { health_since: probedAt } : {}),
       probe_id: null,
       probe_expires_at: null,
     })
-    .where("checkpoint_id", "=", checkpoint_id)
+    .where("checkpoint_id", "=", checkpointId)
     .where("region", "=", region)
-    .where("probe_id", "=", probe_id)
-    .where("health_url", "=", health_url)
+    .where("probe_id", "=", probeId)
+    .where("health_url", "=", healthUrl)
     .executeTakeFirst();
   return numUpdatedRows > 0n;
 }
@@ -149,15 +149,15 @@ export async function recordProbe(
 /** Gives a claim back without an outcome. */
 export async function releaseEndpoint(
   transaction: Transaction<Tables>,
-  { checkpoint_id, region }: EndpointKey,
-  probe_id: string,
+  { checkpoint_id: checkpointId, region }: EndpointKey,
+  probeId: string,
 ): Promise<void> {
   await transaction
     .updateTable("endpoints")
     .set({ probe_id: null, probe_expires_at: null })
-    .where("checkpoint_id", "=", checkpoint_id)
+    .where("checkpoint_id", "=", checkpointId)
     .where("region", "=", region)
-    .where("probe_id", "=", probe_id)
+    .where("probe_id", "=", probeId)
     .execute();
 }
 
@@ -165,25 +165,25 @@ export async function releaseEndpoint(
  * Makes every endpoint of a checkpoint due: something needs it that did not before. To be called in the transaction that
  * makes it so, and `nudge` after it.
  *
- * @param later_than endpoints that are due by then anyway are left as they are.
+ * @param laterThan endpoints that are due by then anyway are left as they are.
  */
 export async function bringProbesForward(
   transaction: Transaction<Tables>,
-  checkpoint_id: string,
+  checkpointId: string,
   now: string,
-  later_than = now,
+  laterThan = now,
 ): Promise<void> {
   await transaction
     .updateTable("endpoints")
     .set({ next_probe_at: now })
-    .where("checkpoint_id", "=", checkpoint_id)
-    .where("next_probe_at", ">", later_than)
+    .where("checkpoint_id", "=", checkpointId)
+    .where("next_probe_at", ">", laterThan)
     .execute();
 }
 
-/** Checkpoints of which some endpoint is not due before `later_than`. */
-export async function checkpointsDueLaterThan(reader: Reader, later_than: string): Promise<readonly string[]> {
+/** Checkpoints of which some endpoint is not due before `laterThan`. */
+export async function checkpointsDueLaterThan(reader: Reader, laterThan: string): Promise<readonly string[]> {
   const query = reader.selectFrom("endpoints").select("checkpoint_id").distinct();
-  const rows = await query.where("next_probe_at", ">", later_than).execute();
-  return rows.map(({ checkpoint_id }) => checkpoint_id);
+  const rows = await query.where("next_probe_at", ">", laterThan).execute();
+  return rows.map(({ checkpoint_id: checkpointId }) => checkpointId);
 }

@@ -8,10 +8,10 @@ import type { Reader } from "./store.ts";
 /** What the details of one fleet are derived from; undefined for one of another organization too. */
 export async function findFleetDetails(
   reader: Reader,
-  organization_id: string,
-  fleet_id: string,
+  organizationId: string,
+  fleetId: string,
 ): Promise<FleetDetailFacts | undefined> {
-  const facts = await findFleetFacts(reader, organization_id, fleet_id);
+  const facts = await findFleetFacts(reader, organizationId, fleetId);
   if (facts === undefined) return undefined;
   const members = await loadMembers(reader, facts);
   return { ...facts, members, generations: await loadGenerations(reader, facts) };
@@ -27,8 +27,11 @@ async function loadGenerations(reader: Reader, { id, active }: FleetFacts): Prom
     .execute();
   if (rows.some((row) => row.id === active.id)) return rows;
   // So many updates after it did not take its place.
-  const { subject, created_at, activated_at } = active;
-  return [...rows.slice(0, -1), { id: active.id, subject, created_at, activated_at, superseded_at: null }];
+  const { subject, created_at: createdAt, activated_at: activatedAt } = active;
+  return [
+    ...rows.slice(0, -1),
+    { id: active.id, subject, created_at: createdAt, activated_at: activatedAt, superseded_at: null },
+  ];
 }
 
 async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): Promise<readonly Member[]> {
@@ -44,7 +47,7 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     .orderBy("robots.id")
     .execute();
   const obstacles = await findObstacles(reader, rows, active.requirements);
-  const update_obstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
+  const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
   return rows.map((row, index) => ({
     robot_id: row.robot_id,
     robot_type_id: row.robot_type_id,
@@ -54,6 +57,6 @@ async function loadMembers(reader: Reader, { id, active, update }: FleetFacts): 
     region: row.region,
     deployment: deploymentOf(row, active),
     obstacle: obstacles[index] ?? null,
-    update_obstacle: update_obstacles[index] ?? null,
+    update_obstacle: updateObstacles[index] ?? null,
   }));
 }

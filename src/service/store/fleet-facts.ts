@@ -25,10 +25,10 @@ export async function loadFleetFacts(
 }
 
 async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Promise<readonly FleetFacts[]> {
-  const generation_ids = fleets.flatMap(({ generation_id, update_generation_id }) =>
-    update_generation_id === null ? [generation_id] : [generation_id, update_generation_id],
+  const generationIds = fleets.flatMap(({ generation_id: generationId, update_generation_id: updateGenerationId }) =>
+    updateGenerationId === null ? [generationId] : [generationId, updateGenerationId],
   );
-  const generations = await loadGenerations(reader, generation_ids);
+  const generations = await loadGenerations(reader, generationIds);
   const members = await loadMembers(
     reader,
     fleets.map(({ id }) => id),
@@ -40,7 +40,7 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
     const rows = members.get(fleet.id) ?? [];
     if (rows.length > LARGE_FLEET) await letOthersIn();
     const obstacles = await findObstacles(reader, rows, active.requirements);
-    const update_obstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
+    const updateObstacles = update === null ? [] : await findObstacles(reader, rows, update.requirements);
     facts.push({
       id: fleet.id,
       name: fleet.name,
@@ -57,7 +57,7 @@ async function loadSome(reader: Reader, fleets: readonly Tables["fleets"][]): Pr
         region: row.region,
         deployment: deploymentOf(row, active),
         obstacle: obstacles[index] ?? null,
-        update_obstacle: update_obstacles[index] ?? null,
+        update_obstacle: updateObstacles[index] ?? null,
       })),
     });
   }
@@ -78,36 +78,38 @@ async function loadGenerations(reader: Reader, ids: readonly string[]): Promise<
     .select(["model_slug", "requirements"])
     .where("generations.id", "in", ids)
     .execute();
-  const endpoints = await loadEndpoints(reader, [...new Set(rows.map(({ checkpoint_id }) => checkpoint_id))]);
-  const preparations = await loadPreparations(reader, [...new Set(rows.map(({ model_slug }) => model_slug))]);
+  const endpoints = await loadEndpoints(reader, [
+    ...new Set(rows.map(({ checkpoint_id: checkpointId }) => checkpointId)),
+  ]);
+  const preparations = await loadPreparations(reader, [...new Set(rows.map(({ model_slug: modelSlug }) => modelSlug))]);
   return new Map(
     rows.map((row) => {
       const offered = (endpoints.get(row.checkpoint_id) ?? []).filter(
-        ({ withdrawn_at }) => withdrawn_at === null || row.created_at <= withdrawn_at,
+        ({ withdrawn_at: withdrawnAt }) => withdrawnAt === null || row.created_at <= withdrawnAt,
       );
-      const by_region = new Map(offered.map(({ region, ...endpoint }): [string, EndpointFacts] => [region, endpoint]));
-      return [row.id, { ...row, endpoints: by_region, preparations: preparations.get(row.model_slug) ?? [] }];
+      const byRegion = new Map(offered.map(({ region, ...endpoint }): [string, EndpointFacts] => [region, endpoint]));
+      return [row.id, { ...row, endpoints: byRegion, preparations: preparations.get(row.model_slug) ?? [] }];
     }),
   );
 }
 
-async function loadEndpoints(reader: Reader, checkpoint_ids: readonly string[]) {
+async function loadEndpoints(reader: Reader, checkpointIds: readonly string[]) {
   const rows = await reader
     .selectFrom("endpoints")
     .select(["checkpoint_id", "region", "health", "health_since", "last_probed_at", "last_error", "withdrawn_at"])
-    .where("checkpoint_id", "in", checkpoint_ids)
+    .where("checkpoint_id", "in", checkpointIds)
     .execute();
-  return Map.groupBy(rows, ({ checkpoint_id }) => checkpoint_id);
+  return Map.groupBy(rows, ({ checkpoint_id: checkpointId }) => checkpointId);
 }
 
 type MemberRow = Awaited<ReturnType<typeof selectMembers>>[number];
 
-async function loadMembers(reader: Reader, fleet_ids: readonly string[]) {
-  return Map.groupBy(await selectMembers(reader, fleet_ids), ({ fleet_id }) => fleet_id);
+async function loadMembers(reader: Reader, fleetIds: readonly string[]) {
+  return Map.groupBy(await selectMembers(reader, fleetIds), ({ fleet_id: fleetId }) => fleetId);
 }
 
 /** Robots that are alike come as one row: a fleet of a thousand is usually a handful of them. */
-function selectMembers(reader: Reader, fleet_ids: readonly string[]) {
+function selectMembers(reader: Reader, fleetIds: readonly string[]) {
   return reader
     .selectFrom("fleet_members")
     .innerJoin("robots", "robots.id", "fleet_members.robot_id")
@@ -121,7 +123,7 @@ function selectMembers(reader: Reader, fleet_ids: readonly string[]) {
       fn.min("robots.name").as("example"),
       fn.min("robots.id").as("robot_id"),
     ])
-    .where("fleet_id", "in", fleet_ids)
+    .where("fleet_id", "in", fleetIds)
     .groupBy(["fleet_id", "robots.region", "robot_type_id", "checkpoint_id", "status", "equipment_sha256"])
     .orderBy("example")
     .execute();
@@ -129,9 +131,9 @@ function selectMembers(reader: Reader, fleet_ids: readonly string[]) {
 
 /** What a robot's current deployment means to a fleet that works with this generation. */
 export function deploymentOf(
-  { checkpoint_id, status }: Pick<MemberRow, "checkpoint_id" | "status">,
+  { checkpoint_id: checkpointId, status }: Pick<MemberRow, "checkpoint_id" | "status">,
   active: GenerationFacts,
 ): MemberGroup["deployment"] {
-  if (checkpoint_id !== active.checkpoint_id) return "none";
+  if (checkpointId !== active.checkpoint_id) return "none";
   return status === "active" ? "active" : "inactive";
 }

@@ -10,10 +10,10 @@ import type { Tables } from "./tables.ts";
 /** An organization's fleets, oldest first. */
 export async function listFleetFacts(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   { after, rows }: PageRange,
 ): Promise<readonly FleetFacts[]> {
-  let query = reader.selectFrom("fleets").selectAll().where("organization_id", "=", organization_id).orderBy("id");
+  let query = reader.selectFrom("fleets").selectAll().where("organization_id", "=", organizationId).orderBy("id");
   if (after !== null) query = query.where("id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return loadFleetFacts(reader, await query.execute());
@@ -22,14 +22,14 @@ export async function listFleetFacts(
 /** One fleet; undefined for one of another organization too. */
 export async function findFleetFacts(
   reader: Reader,
-  organization_id: string,
-  fleet_id: string,
+  organizationId: string,
+  fleetId: string,
 ): Promise<FleetFacts | undefined> {
   const fleets = await reader
     .selectFrom("fleets")
     .selectAll()
-    .where("organization_id", "=", organization_id)
-    .where("id", "=", fleet_id)
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", fleetId)
     .execute();
   const [facts] = await loadFleetFacts(reader, fleets);
   return facts;
@@ -77,20 +77,20 @@ export function lockFreeFleet(transaction: Transaction<Tables>, key: FleetKey): 
   return fleetForUpdate(transaction, key).skipLocked().executeTakeFirst();
 }
 
-function fleetForUpdate(transaction: Transaction<Tables>, { id, organization_id }: FleetKey) {
+function fleetForUpdate(transaction: Transaction<Tables>, { id, organization_id: organizationId }: FleetKey) {
   return transaction
     .selectFrom("fleets")
     .selectAll()
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("id", "=", id)
     .forUpdate();
 }
 
-export async function countFleets(transaction: Transaction<Tables>, organization_id: string): Promise<number> {
+export async function countFleets(transaction: Transaction<Tables>, organizationId: string): Promise<number> {
   const { count } = await transaction
     .selectFrom("fleets")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .executeTakeFirstOrThrow();
   return count;
 }
@@ -99,13 +99,13 @@ export async function countFleets(transaction: Transaction<Tables>, organization
 export interface NewFleet {
   readonly fleet: Tables["fleets"];
   readonly generation: Tables["generations"];
-  readonly robot_ids: readonly string[];
+  readonly robotIds: readonly string[];
 }
 
 /** @returns false where the organization has a fleet of that name, however close the race was; nothing is written then. */
 export async function insertFleet(
   transaction: Transaction<Tables>,
-  { fleet, generation, robot_ids }: NewFleet,
+  { fleet, generation, robotIds }: NewFleet,
 ): Promise<boolean> {
   const inserted = await transaction
     .insertInto("fleets")
@@ -115,14 +115,21 @@ export async function insertFleet(
     .executeTakeFirst();
   if (inserted === undefined) return false;
   await transaction.insertInto("generations").values(generation).execute();
-  const members = robot_ids.map((robot_id) => ({ fleet_id: fleet.id, robot_id }));
+  const members = robotIds.map((robotId) => ({ fleet_id: fleet.id, robot_id: robotId }));
   await transaction.insertInto("fleet_members").values(members).execute();
   const windows = windowsOf(parseWindows(fleet.operating_windows));
   if (windows.length > 0) {
-    const { organization_id, id: fleet_id } = fleet;
+    const { organization_id: organizationId, id: fleetId } = fleet;
     await transaction
       .insertInto("fleet_windows")
-      .values(windows.map(({ starts_ms, ends_ms }) => ({ organization_id, fleet_id, starts_ms, ends_ms })))
+      .values(
+        windows.map(({ startsMs, endsMs }) => ({
+          organization_id: organizationId,
+          fleet_id: fleetId,
+          starts_ms: startsMs,
+          ends_ms: endsMs,
+        })),
+      )
       .execute();
   }
   return true;
@@ -147,13 +154,13 @@ export async function replaceUpdate(
 /** Writes down that the generation a fleet works with was ready for the first time. The fleet must be locked. */
 export async function activateGeneration(
   transaction: Transaction<Tables>,
-  generation_id: string,
+  generationId: string,
   now: string,
 ): Promise<void> {
   await transaction
     .updateTable("generations")
     .set({ activated_at: now })
-    .where("id", "=", generation_id)
+    .where("id", "=", generationId)
     .where("activated_at", "is", null)
     .execute();
 }
@@ -161,7 +168,7 @@ export async function activateGeneration(
 /** Lets a fleet work with its update from now on. The fleet must be locked. */
 export async function promoteUpdate(
   transaction: Transaction<Tables>,
-  fleet_id: string,
+  fleetId: string,
   { from, to }: { readonly from: string; readonly to: string },
   now: string,
 ): Promise<void> {
@@ -170,10 +177,10 @@ export async function promoteUpdate(
   await transaction
     .updateTable("fleets")
     .set({ generation_id: to, update_generation_id: null })
-    .where("id", "=", fleet_id)
+    .where("id", "=", fleetId)
     .execute();
 }
 
-async function supersede(transaction: Transaction<Tables>, generation_id: string, now: string): Promise<void> {
-  await transaction.updateTable("generations").set({ superseded_at: now }).where("id", "=", generation_id).execute();
+async function supersede(transaction: Transaction<Tables>, generationId: string, now: string): Promise<void> {
+  await transaction.updateTable("generations").set({ superseded_at: now }).where("id", "=", generationId).execute();
 }

@@ -39,8 +39,8 @@ export type KeyViewRow = Pick<Tables["api_keys"], (typeof VIEW_COLUMNS)[number]>
 export const API_KEYS_MAXIMUM = { restricted: 9000, unrestricted: 10_000, command: 10_100 } as const;
 
 /** Looks a key up by its hash; the one query that does not begin with the organization, because it finds it. */
-export async function findKey(reader: Reader, key_sha256: string): Promise<KeyRow | undefined> {
-  const [key] = await selectByHash(reader, { key_sha256 });
+export async function findKey(reader: Reader, keySha256: string): Promise<KeyRow | undefined> {
+  const [key] = await selectByHash(reader, { key_sha256: keySha256 });
   return key;
 }
 
@@ -56,8 +56,8 @@ export async function insertKey(transaction: Transaction<Tables>, key: Tables["a
 }
 
 /** Keys of an organization, revoked ones too, oldest first. */
-export function listKeys(reader: Reader, organization_id: string, { after, rows }: PageRange): Promise<KeyViewRow[]> {
-  let query = reader.selectFrom("api_keys").select(VIEW_COLUMNS).where("organization_id", "=", organization_id);
+export function listKeys(reader: Reader, organizationId: string, { after, rows }: PageRange): Promise<KeyViewRow[]> {
+  let query = reader.selectFrom("api_keys").select(VIEW_COLUMNS).where("organization_id", "=", organizationId);
   if (after !== null) query = query.where("id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return query.orderBy("id").execute();
@@ -66,14 +66,14 @@ export function listKeys(reader: Reader, organization_id: string, { after, rows 
 /** Keys of an organization that work at `now` (ISO 8601), newest first. */
 export function listWorkingKeys(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   now: string,
   rows: number,
 ): Promise<KeyViewRow[]> {
   return reader
     .selectFrom("api_keys")
     .select(VIEW_COLUMNS)
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("revoked_at", "is", null)
     .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
     .orderBy("id", "desc")
@@ -90,36 +90,36 @@ export async function findKeyOrganization(reader: Reader, id: string): Promise<s
 /** One key of an organization, which cannot be revoked by others before the transaction ends; any number may hold it at a time. */
 export function holdKey(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
 ): Promise<KeyViewRow | undefined> {
-  return keyOf(transaction, organization_id, id).forKeyShare().executeTakeFirst();
+  return keyOf(transaction, organizationId, id).forKeyShare().executeTakeFirst();
 }
 
 /** One key of an organization, held against others who add robots with it, too, until the transaction ends. */
 export async function holdKeyToAdd(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
 ): Promise<void> {
   // A stronger lock would wait for those who hold the key, and they for this one.
-  await keyOf(transaction, organization_id, id).forNoKeyUpdate().execute();
+  await keyOf(transaction, organizationId, id).forNoKeyUpdate().execute();
 }
 
 /** One key of an organization, held against other changes until the transaction ends. */
 export function lockKey(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
 ): Promise<KeyViewRow | undefined> {
-  return keyOf(transaction, organization_id, id).forUpdate().executeTakeFirst();
+  return keyOf(transaction, organizationId, id).forUpdate().executeTakeFirst();
 }
 
-function keyOf(transaction: Transaction<Tables>, organization_id: string, id: string) {
+function keyOf(transaction: Transaction<Tables>, organizationId: string, id: string) {
   return transaction
     .selectFrom("api_keys")
     .select(VIEW_COLUMNS)
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("id", "=", id);
 }
 
@@ -130,13 +130,13 @@ function keyOf(transaction: Transaction<Tables>, organization_id: string, id: st
  */
 export async function markKeysRevoked(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
   at: string,
 ): Promise<{ readonly lineage: readonly string[]; readonly others_ended: number }> {
-  let others_ended = 0;
+  let othersEnded = 0;
   for (;;) {
-    const lineage = await lineageOf(transaction, organization_id, id);
+    const lineage = await lineageOf(transaction, organizationId, id);
     let count = 0;
     for (const ids of chunksOf(lineage)) {
       // Whoever holds one of them to write with it is waited for; an update alone would not do that.
@@ -144,38 +144,38 @@ export async function markKeysRevoked(
       const revoked = await transaction
         .updateTable("api_keys")
         .set({ revoked_at: at })
-        .where("organization_id", "=", organization_id)
+        .where("organization_id", "=", organizationId)
         .where("id", "in", ids)
         .where("revoked_at", "is", null)
         .returning(["id", "expires_at"])
         .execute();
       count += revoked.length;
-      others_ended += revoked.filter((key) => key.id !== id && (key.expires_at ?? at) >= at).length;
+      othersEnded += revoked.filter((key) => key.id !== id && (key.expires_at ?? at) >= at).length;
     }
     // Again: one of them may have made a key just before its row was ours.
-    if (count === 0) return { lineage, others_ended };
+    if (count === 0) return { lineage, others_ended: othersEnded };
   }
 }
 
 /** How many other keys that work at `now` (ISO 8601) end with a key. */
 export async function countEndingWith(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
   now: string,
 ): Promise<number> {
-  const [, ...others] = await lineageOf(transaction, organization_id, id);
+  const [, ...others] = await lineageOf(transaction, organizationId, id);
   let count = 0;
   for (const ids of chunksOf(others)) count += (await workingCredentials(transaction, ids, now)).size;
   return count;
 }
 
 /** How many keys of an organization are not revoked. */
-export async function countKeys(transaction: Transaction<Tables>, organization_id: string): Promise<number> {
+export async function countKeys(transaction: Transaction<Tables>, organizationId: string): Promise<number> {
   const { count } = await transaction
     .selectFrom("api_keys")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("revoked_at", "is", null)
     .executeTakeFirstOrThrow();
   return count;
@@ -184,13 +184,13 @@ export async function countKeys(transaction: Transaction<Tables>, organization_i
 /** Whether any key of an organization may still do everything at `now` (ISO 8601). */
 export async function hasUnrestrictedKey(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   now: string,
 ): Promise<boolean> {
   const found = await transaction
     .selectFrom("api_keys")
     .select("id")
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("scopes", "is", null)
     .where("revoked_at", "is", null)
     .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))

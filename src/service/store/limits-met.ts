@@ -42,12 +42,8 @@ export async function boundLimitsMet(transaction: Transaction<Tables>, nowMs: nu
     .select(["limit_name", "party"])
     .where("place", ">", PARTIES_KEPT)
     .execute();
-  for (const { limit_name, party } of surplus) {
-    await transaction
-      .deleteFrom("limits_met")
-      .where("limit_name", "=", limit_name)
-      .where("party", "=", party)
-      .execute();
+  for (const { limit_name: limitName, party } of surplus) {
+    await transaction.deleteFrom("limits_met").where("limit_name", "=", limitName).where("party", "=", party).execute();
   }
 }
 

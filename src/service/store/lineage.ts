@@ -13,7 +13,7 @@ const CHUNK = 1000;
  */
 export async function lineageOf(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
 ): Promise<readonly string[]> {
   const found = new Set([id]);
@@ -24,7 +24,7 @@ export async function lineageOf(
       const rows = await transaction
         .selectFrom("api_keys")
         .select("id")
-        .where("organization_id", "=", organization_id)
+        .where("organization_id", "=", organizationId)
         .where("parent_id", "in", parents)
         .execute();
       children.push(...rows.map((row) => row.id).filter((child) => !found.has(child)));
@@ -36,13 +36,13 @@ export async function lineageOf(
 }
 
 /** How many keys a key ends with, itself included: 1 for one that goes on alone. */
-export async function depthOf(transaction: Transaction<Tables>, organization_id: string, id: string): Promise<number> {
+export async function depthOf(transaction: Transaction<Tables>, organizationId: string, id: string): Promise<number> {
   let depth = 0;
   for (let at: string | null = id; at !== null && depth <= LINEAGE_DEPTH_MAXIMUM; depth += 1) {
     const key: { parent_id: string | null } | undefined = await transaction
       .selectFrom("api_keys")
       .select("parent_id")
-      .where("organization_id", "=", organization_id)
+      .where("organization_id", "=", organizationId)
       .where("id", "=", at)
       .executeTakeFirst();
     at = key?.parent_id ?? null;

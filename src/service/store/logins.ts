@@ -19,8 +19,8 @@ export async function insertLogin(transaction: Transaction<Tables>, login: Login
     .selectFrom("login_exchanges")
     .select(({ fn }) => fn.countAll<number>().as("count"))
     .executeTakeFirstOrThrow();
-  const too_many = count + 1 - LOGINS_MAXIMUM;
-  if (too_many > 0) await deleteOldestLogins(transaction, too_many);
+  const tooMany = count + 1 - LOGINS_MAXIMUM;
+  if (tooMany > 0) await deleteOldestLogins(transaction, tooMany);
   await transaction.insertInto("login_exchanges").values(login).execute();
 }
 
@@ -44,8 +44,8 @@ export async function updateLogin(
 }
 
 /** Denies the logins that one of these keys approved and nobody has taken up yet. */
-export async function denyLoginsOf(transaction: Transaction<Tables>, key_ids: readonly string[]): Promise<void> {
-  for (const ids of chunksOf(key_ids)) {
+export async function denyLoginsOf(transaction: Transaction<Tables>, keyIds: readonly string[]): Promise<void> {
+  for (const ids of chunksOf(keyIds)) {
     await transaction
       .updateTable("login_exchanges")
       .set({ state: "denied", code_sha256: null })

@@ -27,7 +27,7 @@ export async function applyCatalog(
   const { unchanged: _, ...counts } = countChanges(plan.changes);
   if (counts.added + counts.changed + counts.withdrawn === 0) return plan;
   await writePlan(transaction, plan);
-  await audit(transaction, authorship, { action: "models.apply", subject_id: CATALOG_ID, details: counts });
+  await audit(transaction, authorship, { action: "models.apply", subjectId: CATALOG_ID, details: counts });
   return plan;
 }
 
@@ -50,7 +50,7 @@ export async function readStoredCatalog(reader: Reader): Promise<StoredCatalog> 
 
 async function writePlan(
   transaction: Transaction<Tables>,
-  { models, checkpoints, fresh_endpoints, kept_endpoints }: Extract<CatalogPlan, { state: "planned" }>,
+  { models, checkpoints, freshEndpoints, keptEndpoints }: Extract<CatalogPlan, { state: "planned" }>,
 ): Promise<void> {
   for (const row of models) {
     const { slug: _, created_at: __, ...facts } = row;
@@ -68,7 +68,7 @@ async function writePlan(
       .onConflict((conflict) => conflict.column("id").doUpdateSet(facts))
       .execute();
   }
-  for (const row of fresh_endpoints) {
+  for (const row of freshEndpoints) {
     const { checkpoint_id: _, region: __, ...facts } = row;
     await transaction
       .insertInto("endpoints")
@@ -76,11 +76,11 @@ async function writePlan(
       .onConflict((conflict) => conflict.columns(["checkpoint_id", "region"]).doUpdateSet(facts))
       .execute();
   }
-  for (const { checkpoint_id, region, url, withdrawn_at } of kept_endpoints) {
+  for (const { checkpoint_id: checkpointId, region, url, withdrawn_at: withdrawnAt } of keptEndpoints) {
     await transaction
       .updateTable("endpoints")
-      .set({ url, withdrawn_at })
-      .where("checkpoint_id", "=", checkpoint_id)
+      .set({ url, withdrawn_at: withdrawnAt })
+      .where("checkpoint_id", "=", checkpointId)
       .where("region", "=", region)
       .execute();
   }

@@ -79,7 +79,7 @@ async function readModels(reader: Reader, slug: string | null): Promise<readonly
     .orderBy("checkpoints.id")
     .orderBy("region")
     .execute();
-  return groupBy(rows, (row) => row.slug).map(([model, of_model]) => ({
+  return groupBy(rows, (row) => row.slug).map(([model, ofModel]) => ({
     slug: model.slug,
     display_name: model.display_name,
     vendor: model.vendor,
@@ -87,20 +87,38 @@ async function readModels(reader: Reader, slug: string | null): Promise<readonly
     license_tier: model.license_tier,
     default_checkpoint_id: model.default_checkpoint_id,
     created_at: model.created_at,
-    checkpoints: groupBy(of_model, (row) => row.id).map(([checkpoint, of_checkpoint]) => ({
+    checkpoints: groupBy(ofModel, (row) => row.id).map(([checkpoint, ofCheckpoint]) => ({
       id: checkpoint.id,
       requirements: parseRequirements(checkpoint.requirements),
       created_at: checkpoint.checkpoint_created_at,
-      endpoints: of_checkpoint.flatMap(offeredEndpoint),
+      endpoints: ofCheckpoint.flatMap(offeredEndpoint),
     })),
   }));
 }
 
 /** A checkpoint without endpoints comes as one row with nothing in their place. */
 function offeredEndpoint(row: Nullable<OfferedEndpoint>): readonly OfferedEndpoint[] {
-  const { region, url, health_url, health, health_since, last_probed_at, last_error } = row;
-  if (region === null || url === null || health_url === null || health === null) return [];
-  return [{ region, url, health_url, health, health_since, last_probed_at, last_error }];
+  const {
+    region,
+    url,
+    health_url: healthUrl,
+    health,
+    health_since: healthSince,
+    last_probed_at: lastProbedAt,
+    last_error: lastError,
+  } = row;
+  if (region === null || url === null || healthUrl === null || health === null) return [];
+  return [
+    {
+      region,
+      url,
+      health_url: healthUrl,
+      health,
+      health_since: healthSince,
+      last_probed_at: lastProbedAt,
+      last_error: lastError,
+    },
+  ];
 }
 
 type Nullable<T> = { readonly [Key in keyof T]: T[Key] | null };

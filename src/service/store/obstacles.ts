@@ -44,15 +44,15 @@ export async function findObstacles(
 ): Promise<readonly (string | null)[]> {
   const digest = hash("sha256", requirements, "base64");
   const obstacles: (string | null)[] = [];
-  for (const { robot_id, robot_type_id, equipment_sha256 } of robots) {
-    const key = JSON.stringify([robot_type_id, equipment_sha256, digest]);
+  for (const { robot_id: robotId, robot_type_id: robotTypeId, equipment_sha256: equipmentSha256 } of robots) {
+    const key = JSON.stringify([robotTypeId, equipmentSha256, digest]);
     let obstacle = remembered.get(key);
     if (obstacle === undefined) {
-      const row = equipment_sha256 === null ? null : await findEquipment(reader, robot_id);
+      const row = equipmentSha256 === null ? null : await findEquipment(reader, robotId);
       const equipment = row === null || row.equipment === null ? null : parseEquipment(row.equipment);
-      obstacle = incompatibility({ robot_type_id, equipment }, parseRequirements(requirements));
+      obstacle = incompatibility({ robot_type_id: robotTypeId, equipment }, parseRequirements(requirements));
       // Else it registered with other equipment meanwhile.
-      if (equipment_sha256 === (row?.equipment_sha256 ?? null)) remember(key, obstacle);
+      if (equipmentSha256 === (row?.equipment_sha256 ?? null)) remember(key, obstacle);
       if ((row?.equipment?.length ?? 0) > LARGE_EQUIPMENT) await letOthersIn();
     }
     obstacles.push(obstacle);
@@ -66,11 +66,11 @@ export async function findObstacle(reader: Reader, robot: JudgedRobot, requireme
   return obstacle;
 }
 
-function findEquipment(reader: Reader, robot_id: string) {
+function findEquipment(reader: Reader, robotId: string) {
   return reader
     .selectFrom("robots")
     .select(["equipment", "equipment_sha256"])
-    .where("id", "=", robot_id)
+    .where("id", "=", robotId)
     .executeTakeFirstOrThrow();
 }
 

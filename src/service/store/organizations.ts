@@ -43,35 +43,35 @@ export function listOrganizations(reader: Reader): Promise<OrganizationRow[]> {
 }
 
 /** An organization by its id, or else by its name. */
-export async function findOrganization(reader: Reader, name_or_id: string): Promise<OrganizationRow | undefined> {
+export async function findOrganization(reader: Reader, nameOrId: string): Promise<OrganizationRow | undefined> {
   const found = await reader
     .selectFrom("organizations")
     .selectAll()
-    .where((where) => where.or([where("id", "=", name_or_id), where("name", "=", name_or_id)]))
+    .where((where) => where.or([where("id", "=", nameOrId), where("name", "=", nameOrId)]))
     .execute();
-  return found.find(({ id }) => id === name_or_id) ?? found[0];
+  return found.find(({ id }) => id === nameOrId) ?? found[0];
 }
 
 /** What an organization has at `now` (ISO 8601): current deployments, and keys that work. */
 export async function countBelongings(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   now: string,
-): Promise<{ readonly deployments: number; readonly api_keys: number }> {
+): Promise<{ readonly deployments: number; readonly apiKeys: number }> {
   const deployments = await reader
     .selectFrom("deployments")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("retired_at", "is", null)
     .executeTakeFirstOrThrow();
-  const api_keys = await reader
+  const apiKeys = await reader
     .selectFrom("api_keys")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("revoked_at", "is", null)
     .where((where) => where.or([where("expires_at", "is", null), where("expires_at", ">", now)]))
     .executeTakeFirstOrThrow();
-  return { deployments: deployments.count, api_keys: api_keys.count };
+  return { deployments: deployments.count, apiKeys: apiKeys.count };
 }
 
 /** What an organization has. */

@@ -15,7 +15,7 @@ export const BATCH_LOCK_TIMEOUT_MS = 100;
 const LOCK_TIMEOUT_MS = 5000;
 /** How often a write is tried that meets others head-on. */
 const ATTEMPTS_MAXIMUM = 8;
-const BACKOFF = { first_ms: 10, cap_ms: 500 } as const;
+const BACKOFF = { firstMs: 10, capMs: 500 } as const;
 /** Any number that no other program on the same database takes: "robotrty" in ASCII. */
 const RETRY_LOCK = 0x726f_626f_7472_7479n;
 
@@ -46,10 +46,10 @@ async function runTogether(
     });
   } catch (error) {
     const cause = unavailable(error);
-    const is_in_the_way = isConflict(error) || isLockTimeout(error);
+    const isInTheWay = isConflict(error) || isLockTimeout(error);
     // The server's answer came before the commit, or instead of it: nothing was done, and each may be tried again.
-    const is_of_one = isOverLimit(error) || !(cause instanceof StoreUnavailableError);
-    if (is_in_the_way || (batch.length > 1 && is_of_one)) return batch;
+    const isOfOne = isOverLimit(error) || !(cause instanceof StoreUnavailableError);
+    if (isInTheWay || (batch.length > 1 && isOfOne)) return batch;
     for (const write of batch) write.fail(cause);
     return [];
   }
@@ -75,7 +75,7 @@ async function runAlone(database: Kysely<Tables>, write: PendingWrite, { clock, 
         write.fail(unavailable(error));
         return;
       }
-      await clock.sleep(backoff.next_ms());
+      await clock.sleep(backoff.nextMs());
     }
   }
 }

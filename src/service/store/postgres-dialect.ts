@@ -32,9 +32,9 @@ const MIGRATION_LOCK = 0x726f_626f_7470_6f6cn;
  */
 export class NodePostgresDialect implements Dialect {
   readonly #pool: Pool;
-  readonly #clock: Pick<Clock, "monotonic_ms">;
+  readonly #clock: Pick<Clock, "monotonicMs">;
 
-  constructor(pool: Pool, clock: Pick<Clock, "monotonic_ms">) {
+  constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
     this.#pool = pool;
     this.#clock = clock;
   }
@@ -62,9 +62,9 @@ export class NodePostgresDialect implements Dialect {
  */
 class BytewisePostgresCompiler extends PostgresQueryCompiler {
   protected override visitDataType(node: DataTypeNode): void {
-    const in_column = this.parentNode?.kind === "ColumnDefinitionNode";
-    if (in_column && node.dataType === "text") this.append('text collate "C"');
-    else if (in_column && node.dataType === "integer") this.append("bigint");
+    const inColumn = this.parentNode?.kind === "ColumnDefinitionNode";
+    if (inColumn && node.dataType === "text") this.append('text collate "C"');
+    else if (inColumn && node.dataType === "integer") this.append("bigint");
     else super.visitDataType(node);
   }
 }
@@ -80,13 +80,13 @@ class LockingPostgresAdapter extends PostgresAdapter {
 
 class NodePostgresDriver implements Driver {
   readonly #pool: Pool;
-  readonly #clock: Pick<Clock, "monotonic_ms">;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #turns: ConnectionTurns;
   readonly #names = new StatementNames();
   /** The last attempt to connect that failed, while none has succeeded since. */
-  #failure: { readonly error: StoreUnavailableError; readonly at_ms: number } | null = null;
+  #failure: { readonly error: StoreUnavailableError; readonly atMs: number } | null = null;
 
-  constructor(pool: Pool, clock: Pick<Clock, "monotonic_ms">) {
+  constructor(pool: Pool, clock: Pick<Clock, "monotonicMs">) {
     this.#pool = pool;
     this.#clock = clock;
     this.#turns = new ConnectionTurns(pool.options.max, PATIENCE_MS);
@@ -106,14 +106,14 @@ class NodePostgresDriver implements Driver {
 
   async #connect(end: () => void): Promise<NodePostgresConnection> {
     const failure = this.#failure;
-    const is_fresh = failure !== null && this.#clock.monotonic_ms() - failure.at_ms < RECONNECT_PAUSE_MS;
-    if (is_fresh && this.#pool.totalCount === 0) throw failure.error;
+    const isFresh = failure !== null && this.#clock.monotonicMs() - failure.atMs < RECONNECT_PAUSE_MS;
+    if (isFresh && this.#pool.totalCount === 0) throw failure.error;
     try {
       const client = await this.#pool.connect();
       this.#failure = null;
       return new NodePostgresConnection(client, this.#names, end);
     } catch (error) {
-      this.#failure = { error: connectionFailure(error), at_ms: this.#clock.monotonic_ms() };
+      this.#failure = { error: connectionFailure(error), atMs: this.#clock.monotonicMs() };
       throw this.#failure.error;
     }
   }

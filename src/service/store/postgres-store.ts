@@ -33,7 +33,7 @@ const IDLE_TIMEOUT_MS = 60_000;
  * @throws StoreUnavailableError where the database cannot be reached; NewerSchemaError.
  */
 export async function openPostgresStore(
-  { url, pool_size = POOL_SIZE }: Extract<StoreLocation, { readonly kind: "postgres" }>,
+  { url, pool_size: poolSize = POOL_SIZE }: Extract<StoreLocation, { readonly kind: "postgres" }>,
   { clock, random, log }: StoreMachine,
   prepare: typeof migrate,
 ): Promise<Store> {
@@ -46,11 +46,11 @@ export async function openPostgresStore(
   };
   {
     await using patient = openPatiently(url, clock);
-    await prepare(patient, new Date(clock.wall_ms()).toISOString());
+    await prepare(patient, new Date(clock.wallMs()).toISOString());
   }
-  const writers = Math.max(1, Math.floor(pool_size / 2));
+  const writers = Math.max(1, Math.floor(poolSize / 2));
   const writer = open({ max: writers, lock_timeout: BATCH_LOCK_TIMEOUT_MS });
-  const reader = open({ max: Math.max(1, pool_size - writers), options: "-c default_transaction_read_only=on" });
+  const reader = open({ max: Math.max(1, poolSize - writers), options: "-c default_transaction_read_only=on" });
   const queue = createWriter(postgresRunner(writer, Math.max(1, writers - ALONE), { clock, random }));
   return {
     reader,
@@ -80,7 +80,7 @@ const SNAPSHOT = CompiledQuery.raw(
 );
 
 /** One connection without time limits, for work that takes as long as it takes: steps of the schema, copies of everything. */
-export function openPatiently(url: string, clock: Pick<Clock, "monotonic_ms">): Kysely<Tables> {
+export function openPatiently(url: string, clock: Pick<Clock, "monotonicMs">): Kysely<Tables> {
   const pool = new Pool({ ...CONNECTION, ...PATIENCE, connectionString: withPlainSslMode(url), max: 1 });
   // Whoever uses the connection next is told.
   pool.on("error", () => {});

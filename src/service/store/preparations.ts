@@ -11,17 +11,17 @@ export const PREPARATION_MAXIMUM_S = 6 * 3600;
 /** How long endpoints of each model took to become healthy once they were needed, in seconds, shortest first. */
 export async function loadPreparations(
   reader: Reader,
-  model_slugs: readonly string[],
+  modelSlugs: readonly string[],
 ): Promise<ReadonlyMap<string, readonly number[]>> {
-  if (model_slugs.length === 0) return new Map();
+  if (modelSlugs.length === 0) return new Map();
   const rows = await reader
     .selectFrom("preparations")
     .select(["model_slug", "seconds"])
-    .where("model_slug", "in", model_slugs)
+    .where("model_slug", "in", modelSlugs)
     .orderBy("seconds")
     .execute();
-  const by_model = Map.groupBy(rows, ({ model_slug }) => model_slug);
-  return new Map([...by_model].map(([model_slug, found]) => [model_slug, found.map(({ seconds }) => seconds)]));
+  const byModel = Map.groupBy(rows, ({ model_slug: modelSlug }) => modelSlug);
+  return new Map([...byModel].map(([modelSlug, found]) => [modelSlug, found.map(({ seconds }) => seconds)]));
 }
 
 /** Adds observations, all of one model, and forgets those beyond its newest `PREPARATIONS_MAXIMUM`. */
@@ -31,12 +31,12 @@ export async function addPreparations(
 ): Promise<void> {
   const [first] = observations;
   if (first === undefined) return;
-  const { model_slug } = first;
+  const { model_slug: modelSlug } = first;
   await transaction.insertInto("preparations").values(observations).execute();
   const oldest = await transaction
     .selectFrom("preparations")
     .select("id")
-    .where("model_slug", "=", model_slug)
+    .where("model_slug", "=", modelSlug)
     .orderBy("id", "desc")
     .offset(PREPARATIONS_MAXIMUM - 1)
     .limit(1)
@@ -44,7 +44,7 @@ export async function addPreparations(
   if (oldest === undefined) return;
   await transaction
     .deleteFrom("preparations")
-    .where("model_slug", "=", model_slug)
+    .where("model_slug", "=", modelSlug)
     .where("id", "<", oldest.id)
     .execute();
 }

@@ -14,15 +14,15 @@ export interface PreviewedRow extends Pick<
 /** @param requirements of the checkpoint, as its row has them; null to judge nobody. */
 export async function loadPreviewedRobots(
   reader: Reader,
-  organization_id: string,
-  robot_ids: readonly string[],
+  organizationId: string,
+  robotIds: readonly string[],
   requirements: string | null,
 ): Promise<ReadonlyMap<string, PreviewedRow>> {
   const rows = await reader
     .selectFrom("robots")
     .select(["id", "id as robot_id", "name", "robot_type_id", "region", "site", "labels", "equipment_sha256"])
-    .where("organization_id", "=", organization_id)
-    .where("id", "in", robot_ids)
+    .where("organization_id", "=", organizationId)
+    .where("id", "in", robotIds)
     .execute();
   const obstacles = requirements === null ? [] : await findObstacles(reader, rows, requirements);
   return new Map(rows.map((row, index) => [row.id, { ...row, obstacle: obstacles[index] ?? null }]));
@@ -34,16 +34,16 @@ export interface Offer {
   readonly endpoints: GenerationFacts["endpoints"];
 }
 
-export async function findOffer(reader: Reader, checkpoint_id: string): Promise<Offer> {
+export async function findOffer(reader: Reader, checkpointId: string): Promise<Offer> {
   const { requirements } = await reader
     .selectFrom("checkpoints")
     .select("requirements")
-    .where("id", "=", checkpoint_id)
+    .where("id", "=", checkpointId)
     .executeTakeFirstOrThrow();
   const endpoints = await reader
     .selectFrom("endpoints")
     .select(["region", "health", "health_since", "last_probed_at", "last_error"])
-    .where("checkpoint_id", "=", checkpoint_id)
+    .where("checkpoint_id", "=", checkpointId)
     .where("withdrawn_at", "is", null)
     .execute();
   return { requirements, endpoints: new Map(endpoints.map(({ region, ...endpoint }) => [region, endpoint])) };

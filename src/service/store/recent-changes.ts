@@ -24,24 +24,24 @@ export function contestOf({
 /** From where a contested name is registered, newest first. */
 export async function readSources(
   reader: Reader,
-  organization_id: string,
-  { recent_changes }: Pick<RecentChangesRow, "recent_changes">,
+  organizationId: string,
+  { recent_changes: recentChanges }: Pick<RecentChangesRow, "recent_changes">,
   since: string,
 ): Promise<RegistrationView["contested_from"]> {
-  const sources = sourcesSince(since, readChanges(recent_changes));
+  const sources = sourcesSince(since, readChanges(recentChanges));
   const ids = sources.map(({ actor }) => actor);
   const keys = await reader
     .selectFrom("api_keys")
     .select(["id", "label"])
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("id", "in", ids)
     .execute();
   const labels = new Map(keys.map(({ id, label }) => [id, label]));
   return sources.map(({ address, actor: id }) => ({ address, actor: { id, label: labels.get(id) ?? null } }));
 }
 
-function readChanges(recent_changes: string): RecentChanges["changes"] {
-  return changesSchema.parse(JSON.parse(recent_changes));
+function readChanges(recentChanges: string): RecentChanges["changes"] {
+  return changesSchema.parse(JSON.parse(recentChanges));
 }
 
 /** Writes down that a robot's registration changed. Only for those that did: most registrations change nothing. */
@@ -52,8 +52,8 @@ export async function writeChange(
 ): Promise<RecentChanges> {
   const recent = noteChange({ changes: readChanges(before.recent_changes), contest: contestOf(before) }, change);
   const { since = null, at = null } = recent.contest ?? {};
-  const recent_changes = JSON.stringify(recent.changes);
-  await update(transaction, { id, recent_changes, contested_since: since, contested_at: at });
+  const recentChanges = JSON.stringify(recent.changes);
+  await update(transaction, { id, recent_changes: recentChanges, contested_since: since, contested_at: at });
   return recent;
 }
 

@@ -26,7 +26,7 @@ export async function noteRefusal(transaction: Transaction<Tables>, refusal: Ref
 }
 
 /** Keeps an organization's newest, and of each robot its newest. */
-export async function boundRefusals(transaction: Transaction<Tables>, organization_id: string): Promise<void> {
+export async function boundRefusals(transaction: Transaction<Tables>, organizationId: string): Promise<void> {
   const ranked = transaction
     .selectFrom("refusals")
     .select("id")
@@ -40,7 +40,7 @@ export async function boundRefusals(transaction: Transaction<Tables>, organizati
         .over((over) => over.partitionBy("robot").orderBy("last_at", "desc").orderBy("id", "desc"))
         .as("robot_place"),
     ])
-    .where("organization_id", "=", organization_id);
+    .where("organization_id", "=", organizationId);
   await transaction
     .deleteFrom("refusals")
     .where("id", "in", (query) =>
@@ -69,7 +69,7 @@ export type LabelledRefusal = RefusalRow & { readonly label: string | null };
  */
 export async function listRefusals(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   robot: string | undefined,
 ): Promise<readonly LabelledRefusal[]> {
   let query = reader
@@ -81,12 +81,12 @@ export async function listRefusals(
     )
     .selectAll("refusals")
     .select("label")
-    .where("refusals.organization_id", "=", organization_id)
+    .where("refusals.organization_id", "=", organizationId)
     .orderBy("last_at", "desc")
     .orderBy("refusals.id", "desc")
     .limit(REFUSALS_SHOWN.maximum);
   if (robot !== undefined) {
-    const { name, actor } = await findRegistrant(reader, organization_id, robot);
+    const { name, actor } = await findRegistrant(reader, organizationId, robot);
     query = query.where((where) =>
       where.or([
         where("refusals.robot", "=", name),
@@ -107,12 +107,12 @@ interface Registrant {
 }
 
 /** A robot may also be refused before it ever registered. */
-async function findRegistrant(reader: Reader, organization_id: string, robot: string): Promise<Registrant> {
+async function findRegistrant(reader: Reader, organizationId: string, robot: string): Promise<Registrant> {
   const found = await reader
     .selectFrom("robots")
     .leftJoin("audit_log", "audit_log.id", "robots.audit_id")
     .select(["robots.id", "robots.name", "actor"])
-    .where("robots.organization_id", "=", organization_id)
+    .where("robots.organization_id", "=", organizationId)
     .where((where) => where.or([where("robots.id", "=", robot), where("robots.name", "=", robot)]))
     .execute();
   const { name, actor } = found.find(({ id }) => id === robot) ?? found[0] ?? { name: robot, actor: null };

@@ -18,10 +18,10 @@ const COLUMNS = [
 /** Of every robot of an organization, oldest robot first. */
 export function listRegistrations(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   { after, rows }: PageRange,
 ): Promise<RegistrationRow[]> {
-  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organization_id);
+  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organizationId);
   if (after !== null) query = query.where("id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return query.orderBy("id").execute();
@@ -34,13 +34,13 @@ const MORE_COLUMNS = ["robot_type_id", "region", "site", "labels", "contract", "
 
 export function findRegistration(
   reader: Reader,
-  organization_id: string,
-  robot_id: string,
+  organizationId: string,
+  robotId: string,
 ): Promise<WholeRegistrationRow | undefined> {
   return reader
     .selectFrom("robots")
     .select([...COLUMNS, ...MORE_COLUMNS])
-    .where("organization_id", "=", organization_id)
-    .where("id", "=", robot_id)
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", robotId)
     .executeTakeFirst();
 }

@@ -77,11 +77,11 @@ async function checkBackup(path: string, { files }: CopyMachine, signal: AbortSi
       return refuse(`its tables are not those of the schema that it names, ${schema}`);
     }
     const shapes = await tableShapes(schema);
-    const is_intact = await database
+    const isIntact = await database
       .transaction()
       .setAccessMode("read only")
       .execute((backup) => isSealIntact(backup, shapes, schema, signal));
-    return is_intact ? { state: "sound", schema } : refuse("it is damaged, its content is not what was backed up");
+    return isIntact ? { state: "sound", schema } : refuse("it is damaged, its content is not what was backed up");
   } catch (error) {
     if (error instanceof NewerSchemaError) return refuse(error.message);
     if (errorCode(error) === undefined || !(error instanceof Error)) throw error;
@@ -130,7 +130,7 @@ async function fill(
   { clock }: CopyMachine,
   options: CopyOptions,
 ): Promise<RowCounts | null> {
-  const at = new Date(clock.wall_ms()).toISOString();
+  const at = new Date(clock.wallMs()).toISOString();
   const shapes = await tableShapes(schema);
   await using source = openSqliteFile(path, { readOnly: true });
   return await database.transaction().execute(async (to) => {

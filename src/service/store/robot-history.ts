@@ -15,11 +15,19 @@ type Member = (typeof REGISTRATION_MEMBERS)[number];
  * large, so of these there is a hash.
  */
 export function registrationDetails(registration: Registration): RegistrationDetails {
-  const { name, configuration_digest, robot_type_id, region, site, labels, contract } = registration;
+  const {
+    name,
+    configuration_digest: configurationDigest,
+    robot_type_id: robotTypeId,
+    region,
+    site,
+    labels,
+    contract,
+  } = registration;
   return {
     name,
-    configuration_digest,
-    robot_type_id,
+    configuration_digest: configurationDigest,
+    robot_type_id: robotTypeId,
     region,
     site,
     labels_sha256: sha256(labels),
@@ -64,8 +72,8 @@ const DETAIL_OF: Readonly<Record<Member, DetailName>> = {
 /** A robot's registrations, newest first, at most `count`, as far as the audit log still has them. */
 export async function readRobotHistory(
   reader: Reader,
-  organization_id: string,
-  robot_id: string,
+  organizationId: string,
+  robotId: string,
   count: number,
 ): Promise<readonly RegistrationRecord[]> {
   const rows = await reader
@@ -74,8 +82,8 @@ export async function readRobotHistory(
         .selectFrom("robots")
         .innerJoin("audit_log", "audit_log.id", "robots.audit_id")
         .select(["audit_log.previous_id", "at", "actor", "details", sql<number>`1`.as("place")])
-        .where("robots.organization_id", "=", organization_id)
-        .where("robots.id", "=", robot_id)
+        .where("robots.organization_id", "=", organizationId)
+        .where("robots.id", "=", robotId)
         .unionAll(
           query
             .selectFrom("history")
@@ -88,7 +96,7 @@ export async function readRobotHistory(
     )
     .selectFrom("history")
     .leftJoin("api_keys", (join) =>
-      join.onRef("api_keys.id", "=", "actor").on("api_keys.organization_id", "=", organization_id),
+      join.onRef("api_keys.id", "=", "actor").on("api_keys.organization_id", "=", organizationId),
     )
     .select(["at", "actor", "details", "label"])
     .orderBy("place")
@@ -97,9 +105,26 @@ export async function readRobotHistory(
     return { at, actor: { id: actor, label }, details: detailsSchema.parse(JSON.parse(details)) };
   });
   return records.slice(0, count).map(({ at, actor, details }, index) => {
-    const { configuration_digest, robot_type_id, region, site, address, contested } = details;
+    const {
+      configuration_digest: configurationDigest,
+      robot_type_id: robotTypeId,
+      region,
+      site,
+      address,
+      contested,
+    } = details;
     const changed = changedMembers(records[index + 1]?.details, details);
-    return { at, configuration_digest, changed, robot_type_id, region, site, actor, address, contested };
+    return {
+      at,
+      configuration_digest: configurationDigest,
+      changed,
+      robot_type_id: robotTypeId,
+      region,
+      site,
+      actor,
+      address,
+      contested,
+    };
   });
 }
 

@@ -12,18 +12,19 @@ export function labelHash(label: Label): string {
   return hash("sha256", JSON.stringify(label));
 }
 
-export async function removeLabels(transaction: Transaction<Tables>, robot_id: string): Promise<void> {
-  await deleteLabels(transaction, { robot_id });
+export async function removeLabels(transaction: Transaction<Tables>, robotId: string): Promise<void> {
+  await deleteLabels(transaction, { robot_id: robotId });
 }
 
 /** Has selectors find a robot by these labels, of which it has none yet. */
 export async function addLabels(
   transaction: Transaction<Tables>,
-  organization_id: string,
-  robot_id: string,
+  organizationId: string,
+  robotId: string,
   hashes: readonly string[],
 ): Promise<void> {
-  for (const label_sha256 of hashes) await insertLabel(transaction, { organization_id, label_sha256, robot_id });
+  for (const labelSha256 of hashes)
+    await insertLabel(transaction, { organization_id: organizationId, label_sha256: labelSha256, robot_id: robotId });
 }
 
 const deleteLabels = prepare<Pick<Tables["robot_labels"], "robot_id">, never>((database, parameter) =>

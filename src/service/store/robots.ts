@@ -41,22 +41,22 @@ export interface Registration extends Pick<
   | "equipment"
   | "equipment_sha256"
 > {
-  readonly label_hashes: readonly string[];
+  readonly labelHashes: readonly string[];
 }
 
 export function registrationOf(setup: RobotSetup): Registration {
-  const { name, robot_type_id, region, configuration_digest } = setup;
+  const { name, robot_type_id: robotTypeId, region, configuration_digest: configurationDigest } = setup;
   const contract = setup.contract === null || setup.contract === undefined ? null : printJson(setup.contract);
   return {
     name,
-    robot_type_id,
+    robot_type_id: robotTypeId,
     region,
-    configuration_digest,
+    configuration_digest: configurationDigest,
     site: setup.site ?? null,
     labels: printJson(setup.labels ?? {}),
     contract,
     ...equipmentOf(contract),
-    label_hashes: Object.entries(setup.labels ?? {}).map(labelHash),
+    labelHashes: Object.entries(setup.labels ?? {}).map(labelHash),
   };
 }
 
@@ -68,64 +68,64 @@ export function registrationOf(setup: RobotSetup): Registration {
  */
 export async function upsertRobot(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   registration: Registration,
   identity: RobotIdentity,
 ): Promise<Registered> {
   const { id, now } = identity;
-  const [robot] = await upsert(transaction, { ...registration, ...identity, organization_id });
+  const [robot] = await upsert(transaction, { ...registration, ...identity, organizationId });
   if (robot === undefined) throw new Error("A robot was neither added nor replaced");
-  const { refitted_at, changed_at, audit_id, ...registered } = robot;
-  const change = robot.id === id ? "added" : refitted_at === now ? "refitted" : "replaced";
-  const hasChanged = change !== "added" && changed_at === now;
+  const { refitted_at: refittedAt, changed_at: changedAt, audit_id: auditId, ...registered } = robot;
+  const change = robot.id === id ? "added" : refittedAt === now ? "refitted" : "replaced";
+  const hasChanged = change !== "added" && changedAt === now;
   if (hasChanged) await removeLabels(transaction, robot.id);
   if (hasChanged || change === "added") {
-    await addLabels(transaction, organization_id, robot.id, registration.label_hashes);
+    await addLabels(transaction, organizationId, robot.id, registration.labelHashes);
   }
-  return { ...registered, change, hasChanged, isEntered: audit_id === identity.audit_id };
+  return { ...registered, change, hasChanged, isEntered: auditId === identity.auditId };
 }
 
 export interface RobotIdentity {
   readonly id: string;
   readonly now: string;
-  readonly audit_id: string;
-  readonly recent_changes: string;
+  readonly auditId: string;
+  readonly recentChanges: string;
   /** The key it is registered with. */
-  readonly made_by: string;
+  readonly madeBy: string;
   /** Where it changes nothing: 1 to leave the audit entry of the registration before in its place, 0 to have one of its own. */
-  readonly keeps_entry: 0 | 1;
+  readonly keepsEntry: 0 | 1;
 }
 
 /** Looks at every robot of the organization, though only in an index. */
-export async function countRobots(reader: Reader, organization_id: string): Promise<number> {
+export async function countRobots(reader: Reader, organizationId: string): Promise<number> {
   const { count } = await reader
     .selectFrom("robots")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .executeTakeFirstOrThrow();
   return count;
 }
 
 /** How many robots of the organization were first registered with a key. */
-export async function countRobotsMadeBy(reader: Reader, organization_id: string, key_id: string): Promise<number> {
+export async function countRobotsMadeBy(reader: Reader, organizationId: string, keyId: string): Promise<number> {
   const { count } = await reader
     .selectFrom("robots")
     .select(({ fn }) => fn.countAll<number>().as("count"))
-    .where("made_by", "=", key_id)
-    .where("organization_id", "=", organization_id)
+    .where("made_by", "=", keyId)
+    .where("organization_id", "=", organizationId)
     .executeTakeFirstOrThrow();
   return count;
 }
 
 export async function isRobotName(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   name: string,
 ): Promise<boolean> {
   const robot = await transaction
     .selectFrom("robots")
     .select("id")
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("name", "=", name)
     .executeTakeFirst();
   return robot !== undefined;
@@ -134,35 +134,35 @@ export async function isRobotName(
 /** Robots of an organization, oldest first. */
 export function listRobots(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   { after, rows }: PageRange,
 ): Promise<readonly RobotRow[]> {
-  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organization_id);
+  let query = reader.selectFrom("robots").select(COLUMNS).where("organization_id", "=", organizationId);
   if (after !== null) query = query.where("id", ">", after);
   if (rows !== null) query = query.limit(rows);
   return query.orderBy("id").execute();
 }
 
 /** The robot with this id, or else of this name. */
-export async function findRobot(reader: Reader, organization_id: string, robot: string): Promise<RobotRow | undefined> {
+export async function findRobot(reader: Reader, organizationId: string, robot: string): Promise<RobotRow | undefined> {
   const found = await reader
     .selectFrom("robots")
     .select(COLUMNS)
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where((where) => where.or([where("id", "=", robot), where("name", "=", robot)]))
     .execute();
   return found.find(({ id }) => id === robot) ?? found[0];
 }
 
 const upsert = prepare<
-  Registration & RobotIdentity & { readonly organization_id: string },
+  Registration & RobotIdentity & { readonly organizationId: string },
   RobotRow & RecentChangesRow & Pick<Tables["robots"], "refitted_at" | "changed_at" | "audit_id" | "previous_audit_id">
 >((database, parameter) =>
   database
     .insertInto("robots")
     .values({
       id: parameter("id"),
-      organization_id: parameter("organization_id"),
+      organization_id: parameter("organizationId"),
       name: parameter("name"),
       robot_type_id: parameter("robot_type_id"),
       region: parameter("region"),
@@ -176,9 +176,9 @@ const upsert = prepare<
       updated_at: parameter("now"),
       refitted_at: parameter("now"),
       changed_at: parameter("now"),
-      audit_id: parameter("audit_id"),
-      recent_changes: parameter("recent_changes"),
-      made_by: parameter("made_by"),
+      audit_id: parameter("auditId"),
+      recent_changes: parameter("recentChanges"),
+      made_by: parameter("madeBy"),
     })
     .onConflict((conflict) =>
       conflict.columns(["organization_id", "name"]).doUpdateSet(({ ref, fn, case: when, and, eb }) => {
@@ -194,7 +194,7 @@ const upsert = prepare<
           // No site is empty.
           eb(fn.coalesce("robots.site", sql.lit("")), "=", fn.coalesce("excluded.site", sql.lit(""))),
         ]);
-        const keepsEntry = and([isSame, eb(parameter("keeps_entry"), "=", sql.lit<0 | 1>(1))]);
+        const keepsEntry = and([isSame, eb(parameter("keepsEntry"), "=", sql.lit<0 | 1>(1))]);
         return {
           robot_type_id: ref("excluded.robot_type_id"),
           region: ref("excluded.region"),

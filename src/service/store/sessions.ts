@@ -21,8 +21,8 @@ const COLUMNS = [
 export type SessionRow = Pick<Tables["sessions"], (typeof COLUMNS)[number]>;
 
 /** Looks a session up by its token's hash; like a key's, the query that finds the organization. */
-export function findSession(reader: Reader, token_sha256: string): Promise<SessionRow | undefined> {
-  return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", token_sha256).executeTakeFirst();
+export function findSession(reader: Reader, tokenSha256: string): Promise<SessionRow | undefined> {
+  return reader.selectFrom("sessions").select(COLUMNS).where("token_sha256", "=", tokenSha256).executeTakeFirst();
 }
 
 export async function insertSession(transaction: Transaction<Tables>, session: Tables["sessions"]): Promise<void> {
@@ -32,7 +32,7 @@ export async function insertSession(transaction: Transaction<Tables>, session: T
 /** Ends one session at `at`, and says whether it was not over before. */
 export async function endSession(
   transaction: Transaction<Tables>,
-  organization_id: string,
+  organizationId: string,
   id: string,
   at: string,
 ): Promise<boolean> {
@@ -41,7 +41,7 @@ export async function endSession(
   const ended = await transaction
     .updateTable("sessions")
     .set({ revoked_at: at })
-    .where("organization_id", "=", organization_id)
+    .where("organization_id", "=", organizationId)
     .where("id", "=", id)
     .where("revoked_at", "is", null)
     .returning("id")
@@ -52,18 +52,18 @@ export async function endSession(
 /** Ends every session that goes back to one of these keys; returns how many. */
 export async function endSessionsOf(
   transaction: Transaction<Tables>,
-  organization_id: string,
-  key_ids: readonly string[],
+  organizationId: string,
+  keyIds: readonly string[],
   at: string,
 ): Promise<number> {
   let count = 0;
-  for (const ids of chunksOf(key_ids)) {
+  for (const ids of chunksOf(keyIds)) {
     const own = transaction.selectFrom("sessions").select("id").where("created_by", "in", ids);
     await own.where("revoked_at", "is", null).orderBy("id").forUpdate().execute();
     const ended = await transaction
       .updateTable("sessions")
       .set({ revoked_at: at })
-      .where("organization_id", "=", organization_id)
+      .where("organization_id", "=", organizationId)
       .where("created_by", "in", ids)
       .where("revoked_at", "is", null)
       .returning("id")
@@ -76,26 +76,26 @@ export async function endSessionsOf(
 /** Forgets the oldest console sessions of a key, all but the newest `kept`. */
 export async function deleteOldConsoleSessions(
   transaction: Transaction<Tables>,
-  organization_id: string,
-  key_id: string,
+  organizationId: string,
+  keyId: string,
   kept: number,
 ): Promise<void> {
   const own = transaction
     .selectFrom("sessions")
     .select("id")
-    .where("organization_id", "=", organization_id)
-    .where("created_by", "=", key_id)
+    .where("organization_id", "=", organizationId)
+    .where("created_by", "=", keyId)
     .where("kind", "=", "console");
   // SQLite knows no offset without a limit.
-  const [oldest_kept] = await own
+  const [oldestKept] = await own
     .orderBy("id", "desc")
     .offset(kept - 1)
     .limit(1)
     .execute();
-  if (oldest_kept === undefined) return;
+  if (oldestKept === undefined) return;
   await transaction
     .deleteFrom("sessions")
-    .where("id", "in", own.where("id", "<", oldest_kept.id))
+    .where("id", "in", own.where("id", "<", oldestKept.id))
     .execute();
 }
 

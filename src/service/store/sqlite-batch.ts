@@ -9,7 +9,7 @@ import { commitAll } from "./writer.ts";
 import type { PendingWrite, WriteRunner } from "./writer.ts";
 
 /** One commit at a time. A write that fails takes no other of its commit along. */
-export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monotonic_ms">): WriteRunner {
+export function sqliteRunner(database: Kysely<Tables>, clock: Pick<Clock, "monotonicMs">): WriteRunner {
   const yieldWhenDue = createTimeSlices(clock);
 
   /** @returns whether all of them succeeded, or failed for good; else none of them happened. */

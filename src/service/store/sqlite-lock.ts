@@ -8,7 +8,7 @@ const LAST_PAUSE_MS = 50;
 /** sqlite.org/rescode.html */
 const SQLITE_BUSY = 5;
 
-export type WaitingClock = Pick<Clock, "monotonic_ms" | "sleep">;
+export type WaitingClock = Pick<Clock, "monotonicMs" | "sleep">;
 
 /**
  * Calls `attempt` until it finds the database unlocked.
@@ -16,13 +16,13 @@ export type WaitingClock = Pick<Clock, "monotonic_ms" | "sleep">;
  * @throws what `attempt` throws; that the database is locked, after BUSY_TIMEOUT_MS.
  */
 export async function retryWhileLocked(attempt: () => void, clock: WaitingClock): Promise<void> {
-  const deadlineMs = clock.monotonic_ms() + BUSY_TIMEOUT_MS;
+  const deadlineMs = clock.monotonicMs() + BUSY_TIMEOUT_MS;
   for (let attempts = 0; ; attempts += 1) {
     try {
       attempt();
       return;
     } catch (error) {
-      if (!isLocked(error) || clock.monotonic_ms() >= deadlineMs) throw error;
+      if (!isLocked(error) || clock.monotonicMs() >= deadlineMs) throw error;
     }
     await clock.sleep(PAUSES_MS[attempts] ?? LAST_PAUSE_MS);
   }

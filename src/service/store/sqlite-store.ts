@@ -40,7 +40,7 @@ export async function openSqliteStore(
   await createPrivately(files, directory, path);
   const database = opening.use(openDatabase(path));
   const preparing = new Kysely<Tables>({ dialect: new NodeSqliteDialect(database, clock) });
-  await prepare(preparing, new Date(clock.wall_ms()).toISOString());
+  await prepare(preparing, new Date(clock.wallMs()).toISOString());
   const committer = opening.use(readerThreads === 0 ? commitHere(openDatabase(path)) : await commitInThread(path));
   const writer = opening.use(new Kysely<Tables>({ dialect: new TrialDialect(database, committer, clock) }));
   const lookup = opening.use(openSqliteReader(directory));

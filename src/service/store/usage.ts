@@ -30,47 +30,55 @@ export async function closePeriod(
   deployment: MeteredDeployment,
   now: UsageTime,
 ): Promise<string | null> {
-  const { id, organization_id, robot_id, model_slug, usage_from, usage_id, usage_until } = deployment;
-  if (usage_from === null || usage_id === null) return usage_until;
-  const period_end = periodEnd(usage_from, now);
-  const quantity = periodSeconds(usage_from, period_end);
-  if (quantity === 0) return usage_until;
+  const {
+    id,
+    organization_id: organizationId,
+    robot_id: robotId,
+    model_slug: modelSlug,
+    usage_from: usageFrom,
+    usage_id: usageId,
+    usage_until: usageUntil,
+  } = deployment;
+  if (usageFrom === null || usageId === null) return usageUntil;
+  const end = periodEnd(usageFrom, now);
+  const quantity = periodSeconds(usageFrom, end);
+  if (quantity === 0) return usageUntil;
   const { name } = await transaction
     .selectFrom("robots")
     .select("name")
-    .where("organization_id", "=", organization_id)
-    .where("id", "=", robot_id)
+    .where("organization_id", "=", organizationId)
+    .where("id", "=", robotId)
     .executeTakeFirstOrThrow();
   await transaction
     .insertInto("usage_records")
     .values({
-      id: usage_id,
-      organization_id,
+      id: usageId,
+      organization_id: organizationId,
       deployment_id: id,
       robot_name: name,
-      model_slug,
+      model_slug: modelSlug,
       ...MEASURE,
       quantity,
-      period_start: usage_from,
-      period_end,
-      created_at: usage_from,
+      period_start: usageFrom,
+      period_end: end,
+      created_at: usageFrom,
     })
     .execute();
-  return period_end;
+  return end;
 }
 
 /** When the last period of a robot ended, of whichever deployment, but for ends after `latest`; null when it had none. */
 export async function lastPeriodEnd(
   transaction: Transaction<Tables>,
-  organization_id: string,
-  robot_id: string,
+  organizationId: string,
+  robotId: string,
   latest: string,
 ): Promise<string | null> {
   const last = await transaction
     .selectFrom("deployments")
     .select(({ fn }) => fn.max("usage_until").as("until"))
-    .where("organization_id", "=", organization_id)
-    .where("robot_id", "=", robot_id)
+    .where("organization_id", "=", organizationId)
+    .where("robot_id", "=", robotId)
     .where("usage_until", "<=", latest)
     .executeTakeFirst();
   return last?.until ?? null;
@@ -103,11 +111,11 @@ export type SummedPeriod = Pick<UsagePeriod, (typeof SUMMED)[number]>;
  */
 export async function listUsage(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   range: PageRange,
   now: UsageTime,
 ): Promise<readonly UsagePeriod[]> {
-  const { entered, running } = selectPeriods(reader, organization_id, range, now);
+  const { entered, running } = selectPeriods(reader, organizationId, range, now);
   const both = entered.selectAll().unionAll(running.selectAll()).orderBy("id");
   const found = await (range.rows === null ? both : both.limit(range.rows)).execute();
   return withQuantities(found, now);
@@ -116,11 +124,11 @@ export async function listUsage(
 /** As `listUsage`, for a long ledger: what is not read costs neither time nor memory. */
 export async function listSummedPeriods(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   range: PageRange & { readonly rows: number },
   now: UsageTime,
 ): Promise<readonly SummedPeriod[]> {
-  const { entered, running } = selectPeriods(reader, organization_id, range, now);
+  const { entered, running } = selectPeriods(reader, organizationId, range, now);
   const both = entered.select(SUMMED).unionAll(running.select(SUMMED)).orderBy("id");
   return withQuantities(await both.limit(range.rows).execute(), now);
 }
@@ -138,13 +146,13 @@ function withQuantities<Period extends Omit<SummedPeriod, "quantity"> & { quanti
 }
 
 /** The periods in the ledger, and those that run. */
-function selectPeriods(reader: Reader, organization_id: string, { after, rows }: PageRange, now: UsageTime) {
+function selectPeriods(reader: Reader, organizationId: string, { after, rows }: PageRange, now: UsageTime) {
   const second = wholeSecond(now.at);
   let entered = reader
     .selectFrom("usage_records")
     .select(["id", "deployment_id", "robot_name", "model_slug", "usage_type", "sku", "unit", "quantity"])
     .select(["period_start", sql<string | null>`period_end`.as("period_end"), "created_at"])
-    .where("organization_id", "=", organization_id);
+    .where("organization_id", "=", organizationId);
   let running = reader
     .selectFrom("deployments")
     .innerJoin("robots", "robots.id", "deployments.robot_id")
@@ -161,7 +169,7 @@ function selectPeriods(reader: Reader, organization_id: string, { after, rows }:
       sql<string | null>`cast(null as text)`.as("period_end"),
       sql<string>`usage_from`.as("created_at"),
     ])
-    .where("deployments.organization_id", "=", organization_id)
+    .where("deployments.organization_id", "=", organizationId)
     .where("usage_id", "is not", null)
     .where("usage_from", "<", second);
   if (after !== null) {
@@ -184,7 +192,7 @@ function selectPeriods(reader: Reader, organization_id: string, { after, rows }:
  */
 export function listLongPeriods(
   reader: Reader,
-  organization_id: string,
+  organizationId: string,
   { after, until, rows }: { readonly after: string; readonly until: string; readonly rows: number },
   since: string,
 ): Promise<readonly SummedPeriod[]> {
@@ -192,7 +200,7 @@ export function listLongPeriods(
     reader
       .selectFrom("usage_records")
       .select(SUMMED)
-      .where("organization_id", "=", organization_id)
+      .where("organization_id", "=", organizationId)
       // As the index has it, or it is not used.
       .where("quantity", ">", sql.lit(USUAL_PERIOD_S))
       .where("id", ">", after)

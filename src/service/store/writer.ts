@@ -88,8 +88,8 @@ export function createWriter(runner: WriteRunner): Writer {
 
   function start(): void {
     // The next commit is the larger the longer it is put off, and those who wait for it are the more.
-    const is_worth_it = draining === 0 || pending.length >= ANOTHER_BATCH;
-    if (!is_worth_it || draining >= runner.batches) return;
+    const isWorthIt = draining === 0 || pending.length >= ANOTHER_BATCH;
+    if (!isWorthIt || draining >= runner.batches) return;
     draining += 1;
     track(batches, drain());
   }

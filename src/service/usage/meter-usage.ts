@@ -26,7 +26,7 @@ export function createMeterUsage({ store, newId, usageClock }: Context): Task {
 
   return {
     name: "meter-usage",
-    interval_ms: INTERVAL_MS,
+    intervalMs: INTERVAL_MS,
     async run(signal) {
       do {
         for (const cut of cutsAt(usageClock.now())) await cutAll(cut, signal);
@@ -41,7 +41,7 @@ type Context = Pick<OperationContext, "store" | "newId" | "usageClock">;
 interface Cut {
   readonly began: Began;
   readonly end: UsageTime;
-  readonly next_from: string;
+  readonly nextFrom: string;
 }
 
 function cutsAt(now: UsageTime): readonly Cut[] {
@@ -49,23 +49,27 @@ function cutsAt(now: UsageTime): readonly Cut[] {
   const hour = wholeHour(at);
   const cuts: Cut[] = [
     // They end before they began, so nothing is entered.
-    { began: [">", latestBelieved(at)], end: now, next_from: wholeSecond(at) },
-    { began: ["<", hour], end: { at: hour, skipped }, next_from: hour },
+    { began: [">", latestBelieved(at)], end: now, nextFrom: wholeSecond(at) },
+    { began: ["<", hour], end: { at: hour, skipped }, nextFrom: hour },
   ];
   if (skipped === null) return cuts;
-  return [{ began: ["<", skipped.until], end: now, next_from: skipped.until }, ...cuts];
+  return [{ began: ["<", skipped.until], end: now, nextFrom: skipped.until }, ...cuts];
 }
 
 /** @returns how many there were; those another replica holds are not counted, it cuts them. */
 async function cutPeriods(
   transaction: Transaction<Tables>,
-  { began, end, next_from }: Cut,
+  { began, end, nextFrom }: Cut,
   newUsageId: () => string,
 ): Promise<number> {
   const running = await lockPeriods(transaction, began);
   for (const deployment of running) {
-    const usage_until = await closePeriod(transaction, deployment, end);
-    await updateDeployment(transaction, deployment, { usage_from: next_from, usage_id: newUsageId(), usage_until });
+    const usageUntil = await closePeriod(transaction, deployment, end);
+    await updateDeployment(transaction, deployment, {
+      usage_from: nextFrom,
+      usage_id: newUsageId(),
+      usage_until: usageUntil,
+    });
   }
   return running.length;
 }

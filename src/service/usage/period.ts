@@ -51,6 +51,6 @@ export function wholeSecond(now: string): string {
   return floorTo(now, SECOND_MS);
 }
 
-function floorTo(now: string, unit_ms: number): string {
-  return new Date(Math.floor(Date.parse(now) / unit_ms) * unit_ms).toISOString();
+function floorTo(now: string, unitMs: number): string {
+  return new Date(Math.floor(Date.parse(now) / unitMs) * unitMs).toISOString();
 }

@@ -31,48 +31,48 @@ export interface UsageClock {
  * `STEADY_MS` before it. Replicas need clocks that agree.
  */
 export function createUsageClock({ clock, log }: Pick<ServiceMachine, "clock" | "log">): UsageClock {
-  let believed_ms = clock.wall_ms();
-  let looked_ms = clock.monotonic_ms();
+  let believedMs = clock.wallMs();
+  let lookedMs = clock.monotonicMs();
   let skipped: UsageTime["skipped"] = null;
   /** By how much the wall clock is off, and since when, in monotonic time. */
-  let jump: { readonly ahead_ms: number; readonly since_ms: number } | null = null;
+  let jump: { readonly aheadMs: number; readonly sinceMs: number } | null = null;
 
   function look(): void {
-    const now_ms = clock.monotonic_ms();
-    believed_ms += now_ms - looked_ms;
-    looked_ms = now_ms;
-    const wall_ms = clock.wall_ms();
-    const ahead_ms = wall_ms - believed_ms;
-    if (Math.abs(ahead_ms) <= CORRECTION_MAXIMUM_MS) {
-      believed_ms = wall_ms;
+    const nowMs = clock.monotonicMs();
+    believedMs += nowMs - lookedMs;
+    lookedMs = nowMs;
+    const wallMs = clock.wallMs();
+    const aheadMs = wallMs - believedMs;
+    if (Math.abs(aheadMs) <= CORRECTION_MAXIMUM_MS) {
+      believedMs = wallMs;
       jump = null;
       return;
     }
-    if (jump === null) log.warn("clock_jumped", { ahead_seconds: Math.round(ahead_ms / SECOND_MS) });
-    if (jump === null || Math.abs(ahead_ms - jump.ahead_ms) > CORRECTION_MAXIMUM_MS) {
-      jump = { ahead_ms, since_ms: now_ms };
+    if (jump === null) log.warn("clock_jumped", { ahead_seconds: Math.round(aheadMs / SECOND_MS) });
+    if (jump === null || Math.abs(aheadMs - jump.aheadMs) > CORRECTION_MAXIMUM_MS) {
+      jump = { aheadMs, sinceMs: nowMs };
     }
   }
 
   return {
     now() {
       look();
-      return { at: isoOf(believed_ms), skipped };
+      return { at: isoOf(believedMs), skipped };
     },
     settle() {
       look();
-      if (jump === null || looked_ms - jump.since_ms < STEADY_MS) return false;
-      const from_ms = Math.floor(believed_ms / SECOND_MS) * SECOND_MS;
-      const until_ms = from_ms + Math.floor(jump.ahead_ms / SECOND_MS) * SECOND_MS;
-      skipped = jump.ahead_ms > 0 ? { from: isoOf(from_ms), until: isoOf(until_ms) } : null;
-      log.warn("clock_believed", { ahead_seconds: Math.round(jump.ahead_ms / SECOND_MS) });
-      believed_ms += jump.ahead_ms;
+      if (jump === null || lookedMs - jump.sinceMs < STEADY_MS) return false;
+      const fromMs = Math.floor(believedMs / SECOND_MS) * SECOND_MS;
+      const untilMs = fromMs + Math.floor(jump.aheadMs / SECOND_MS) * SECOND_MS;
+      skipped = jump.aheadMs > 0 ? { from: isoOf(fromMs), until: isoOf(untilMs) } : null;
+      log.warn("clock_believed", { ahead_seconds: Math.round(jump.aheadMs / SECOND_MS) });
+      believedMs += jump.aheadMs;
       jump = null;
       return true;
     },
   };
 }
 
-function isoOf(epoch_ms: number): string {
-  return new Date(epoch_ms).toISOString();
+function isoOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
 }

@@ -41,22 +41,22 @@ function print({ type, loc, msg, input, ctx }: Shown): string {
 /** As many as fit, and always one. */
 function cutDetails(findings: readonly Finding[]): readonly string[] {
   const details: string[] = [];
-  let size_bytes = 0;
+  let sizeBytes = 0;
   for (const finding of findings) {
     const detail = print(withoutSecrets(cut(finding)));
-    size_bytes += Buffer.byteLength(detail);
-    if (details.length > 0 && size_bytes > ANSWER_CUT_BYTES) break;
+    sizeBytes += Buffer.byteLength(detail);
+    if (details.length > 0 && sizeBytes > ANSWER_CUT_BYTES) break;
     details.push(detail);
   }
   return details;
 }
 
 /** Whether the findings could be printed in so few bytes; looks no further than it must to say no. */
-function isWithin(findings: readonly Finding[], limit_bytes: number): boolean {
-  let left_bytes = limit_bytes;
+function isWithin(findings: readonly Finding[], limitBytes: number): boolean {
+  let leftBytes = limitBytes;
   const spend = (input: Json): boolean => {
-    left_bytes -= typeof input === "string" ? input.length : 1;
-    if (left_bytes < 0) return false;
+    leftBytes -= typeof input === "string" ? input.length : 1;
+    if (leftBytes < 0) return false;
     if (isObject(input)) return [...input].every(([name, member]) => spend(name) && spend(member));
     return Array.isArray(input) ? input.every(spend) : true;
   };

@@ -67,13 +67,13 @@ function fromText(text: string): Reading | null {
   const isClock = Number(hour) < 24 && Number(minute) < 60 && Number(second) < 60;
   const isOffset = Number(offsetHours) < 24 && Number(offsetMinutes) < 60;
   if (!isClock || !isOffset) return null;
-  const time_ms =
+  const timeMs =
     ((Number(hour) * 60 + Number(minute)) * 60 + Number(second)) * 1000 + Number(fraction.slice(0, 3).padEnd(3, "0"));
-  const offset_ms = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === "+" ? 1 : -1);
+  const offsetMs = (Number(offsetHours) * 60 + Number(offsetMinutes)) * 60_000 * (sign === "+" ? 1 : -1);
   return {
     year: date.year,
     // West of Greenwich the last evening of 9999 is in 10000 already. Such a moment would no longer sort as text.
-    epoch_ms: Math.min(date.epoch_ms + time_ms - offset_ms, YEAR_9999_END_MS),
+    epoch_ms: Math.min(date.epoch_ms + timeMs - offsetMs, YEAR_9999_END_MS),
     has_offset: utc !== undefined || sign !== undefined,
   };
 }
@@ -125,12 +125,12 @@ function fromTimestamp(value: number): Reading | string {
   const isMilliseconds = Math.abs(value) > MILLISECONDS_WATERSHED;
   const micros = isMilliseconds ? (value - whole) * 1000 : (value - whole) * 1_000_000;
   // To the nearest microsecond first, so that 0.3 is 300 ms and not 299.
-  const fraction_ms = Math.floor(Math.round(micros) / 1000);
-  const epoch_ms = (isMilliseconds ? whole : whole * 1000) + fraction_ms;
-  const seconds = Math.floor(epoch_ms / 1000);
+  const fractionMs = Math.floor(Math.round(micros) / 1000);
+  const epochMs = (isMilliseconds ? whole : whole * 1000) + fractionMs;
+  const seconds = Math.floor(epochMs / 1000);
   if (seconds > YEAR_9999_END_SECONDS) return TOO_LATE;
   if (seconds < YEAR_0_SECONDS) return TOO_EARLY;
-  return { year: new Date(epoch_ms).getUTCFullYear(), epoch_ms, has_offset: true };
+  return { year: new Date(epochMs).getUTCFullYear(), epoch_ms: epochMs, has_offset: true };
 }
 
 function unparsable(type: string, noun: string, error: string): Fault {

@@ -40,8 +40,8 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("revoke is effective with the next request, wherever it goes, and says the same again", async () => {
       const client = await target().organization();
-      const { id, api_key } = await client.call("createApiKey", { body: { label: "k" } });
-      const other = client.as(api_key);
+      const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
+      const other = client.as(apiKey);
       for (let round = 0; round < 4; round += 1) await other.call("listRobots");
       const revoked = await client.call("revokeApiKey", { path: { key_id: id } });
       expect(revoked.revoked_at).not.toBeNull();
@@ -53,15 +53,15 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("a key may revoke itself, once", async () => {
       const client = await target().organization();
-      const { id, api_key } = await client.call("createApiKey", { body: { label: "k" } });
-      await client.as(api_key).call("revokeApiKey", { path: { key_id: id } });
-      await client.as(api_key).refused("Unauthorized", "revokeApiKey", { path: { key_id: id } });
+      const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
+      await client.as(apiKey).call("revokeApiKey", { path: { key_id: id } });
+      await client.as(apiKey).refused("Unauthorized", "revokeApiKey", { path: { key_id: id } });
     });
 
     it.each(["key_00000000000000000000000000", "k", "label", "key_'; drop table api_keys"])(
       "revoke of %j: 404",
-      async (key_id) => {
-        await (await target().organization()).refused("NotFound", "revokeApiKey", { path: { key_id } });
+      async (keyId) => {
+        await (await target().organization()).refused("NotFound", "revokeApiKey", { path: { key_id: keyId } });
       },
     );
 
@@ -90,14 +90,14 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("a key with an expiry works until then, and is refused after", async () => {
       const client = await target().organization();
-      for (let lifetime_ms = 1500; ; lifetime_ms *= 2) {
-        const expires_at = new Date(Date.now() + lifetime_ms).toISOString();
-        const created = await client.call("createApiKey", { body: { label: "k", expires_at } });
-        expect(created.expires_at).toBe(expires_at);
+      for (let lifetimeMs = 1500; ; lifetimeMs *= 2) {
+        const expiresAt = new Date(Date.now() + lifetimeMs).toISOString();
+        const created = await client.call("createApiKey", { body: { label: "k", expires_at: expiresAt } });
+        expect(created.expires_at).toBe(expiresAt);
         const holder = client.as(created.api_key);
         const { status } = await holder.send("listRobots");
         // Where the machine was so busy that it may have come too late, this key shows nothing.
-        if (Date.now() >= Date.parse(expires_at)) continue;
+        if (Date.now() >= Date.parse(expiresAt)) continue;
         expect(status).toBe(200);
         await soon(async () => expect((await holder.send("listRobots")).status).toBe(401));
         expect(await holder.refused("Unauthorized", "listRobots")).toContain("expired");
@@ -113,10 +113,10 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("a restricted key makes no key that may do more than itself", async () => {
       const client = await target().organization();
-      const { api_key } = await client.call("createApiKey", {
+      const { api_key: apiKey } = await client.call("createApiKey", {
         body: { label: "k", scopes: ["api-keys:write", "robots:setup"] },
       });
-      const restricted = client.as(api_key);
+      const restricted = client.as(apiKey);
       const made = await restricted.call("createApiKey", { body: { label: "l", scopes: ["robots:setup"] } });
       await register(client.as(made.api_key), ["r1"]);
       for (const scopes of [undefined, null, ["robots:read"], [...API_KEY_SCOPES]]) {
@@ -127,14 +127,16 @@ export function apiKeysConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("last_used_at tells, in time, that a key is used", async () => {
       const client = await target().organization();
-      const { id, last_used_at } = await client.call("createApiKey", { body: { label: "k" } }).then(async (created) => {
-        await client.as(created.api_key).call("listRobots");
-        const { items } = await client.call("listApiKeys");
-        return items.find((item) => item.id === created.id) ?? { id: "", last_used_at: "" };
-      });
+      const { id, last_used_at: lastUsedAt } = await client
+        .call("createApiKey", { body: { label: "k" } })
+        .then(async (created) => {
+          await client.as(created.api_key).call("listRobots");
+          const { items } = await client.call("listApiKeys");
+          return items.find((item) => item.id === created.id) ?? { id: "", last_used_at: "" };
+        });
       expect(id).not.toBe("");
       // Written once a minute at most: not there yet, or there and true.
-      if (last_used_at !== null) expect(Date.now() - Date.parse(last_used_at)).toBeLessThan(60_000);
+      if (lastUsedAt !== null) expect(Date.now() - Date.parse(lastUsedAt)).toBeLessThan(60_000);
     });
   });
 }

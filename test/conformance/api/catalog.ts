@@ -38,9 +38,9 @@ interface CheckpointOptions {
 
 /** The catalog file, as YAML (of which JSON is a part). @param more further models, each with one endpoint. */
 export function catalogText({ url, healthUrl }: InferenceServer, more: readonly SmallModel[] = []): string {
-  const checkpoint = (id: string, { created_at, endpoints, requirements }: CheckpointOptions) => ({
+  const checkpoint = (id: string, { created_at: createdAt, endpoints, requirements }: CheckpointOptions) => ({
     id,
-    created_at: created_at ?? "2026-01-01T00:00:00Z",
+    created_at: createdAt ?? "2026-01-01T00:00:00Z",
     ...(requirements === undefined ? {} : { requirements }),
     endpoints: Object.entries(endpoints).map(([region, name]) => ({
       region,

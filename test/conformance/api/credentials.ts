@@ -46,8 +46,8 @@ export function credentialsConformance(target: () => Target, itOnce: ItOnce): vo
     itOnce.each(SCOPED)("a key for $scope does that and nothing else", async ({ scope, names }) => {
       expect(names).not.toEqual([]);
       const client = await target().organization();
-      const { api_key } = await client.call("createApiKey", { body: { label: scope, scopes: [scope] } });
-      const restricted = client.as(api_key);
+      const { api_key: apiKey } = await client.call("createApiKey", { body: { label: scope, scopes: [scope] } });
+      const restricted = client.as(apiKey);
       for (const name of GUARDED) {
         const { scopes } = operationOf(name);
         if (scopes === "any") continue;

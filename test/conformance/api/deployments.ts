@@ -44,8 +44,8 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       expect(active.activated_at).not.toBeNull();
       expect(active.active_generation_id).not.toBeNull();
       expect(await client.call("pollDeployment", { path: { deployment_id: active.id } })).toEqual(active);
-      const { deployments, deployment_count } = await client.call("getAccount");
-      expect([deployments, deployment_count]).toEqual([[active], 1]);
+      const { deployments, deployment_count: deploymentCount } = await client.call("getAccount");
+      expect([deployments, deploymentCount]).toEqual([[active], 1]);
       expect(await client.call("listDeployments")).toEqual({ items: [active] });
     });
 
@@ -89,7 +89,7 @@ export function deploymentsConformance(target: () => Target, itOnce: ItOnce): vo
       const sent = Array.from({ length: 9 }, (_, index) => deploy(client, "r1", models[index % models.length]));
       await Promise.all(sent);
       const { items } = await client.call("listDeployments");
-      expect(items.filter(({ retired_at }) => retired_at === null)).toHaveLength(1);
+      expect(items.filter(({ retired_at: retiredAt }) => retiredAt === null)).toHaveLength(1);
       expect(items.filter(({ status }) => status !== "retired")).toHaveLength(1);
     });
 

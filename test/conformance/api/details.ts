@@ -118,12 +118,12 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("outside the windows robots wait, and the sentence says until when", async () => {
       const client = await withRobots(target());
-      const operating_windows = [windowOf(9, 10), windowOf(5, 6)];
-      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows });
+      const operatingWindows = [windowOf(9, 10), windowOf(5, 6)];
+      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: operatingWindows });
       const fleet = await client.call("createFleet", { body });
       const details = await detailsOf(client, fleet);
-      expect(details.operating_windows).toEqual(operating_windows.toReversed());
-      const reason = `The fleet is outside its operating windows until ${operating_windows[1]?.starts_at}.`;
+      expect(details.operating_windows).toEqual(operatingWindows.toReversed());
+      const reason = `The fleet is outside its operating windows until ${operatingWindows[1]?.starts_at}.`;
       expect(details.members).toMatchObject([
         { state: "waiting", waiting_for: "window", reason },
         { state: "waiting", waiting_for: "window", reason },
@@ -134,14 +134,14 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
       const client = await withRobots(target());
       const fleet = await client.call("createFleet", { body: fleetOf("f") });
       const idle = await untilFleet(client, fleet, { status: "ready", robots: { ready: 1, waiting: 1 } });
-      const at_rest = await detailsOf(client, fleet);
-      expect(count(at_rest.members)).toEqual(idle.robots);
-      expect(at_rest.members[1]).toMatchObject({ state: "waiting", waiting_for: "peak" });
+      const atRest = await detailsOf(client, fleet);
+      expect(count(atRest.members)).toEqual(idle.robots);
+      expect(atRest.members[1]).toMatchObject({ state: "waiting", waiting_for: "peak" });
       await client.call("createDeployment", { body: { model: STEADY.slug, robot: "r2" } });
       const busy = await untilFleet(client, fleet, { robots: { active: 1, ready: 0, waiting: 1 } });
-      const at_work = await detailsOf(client, fleet);
-      expect(count(at_work.members)).toEqual(busy.robots);
-      expect(at_work.members).toMatchObject([{ state: "waiting" }, { state: "active", reason: null }]);
+      const atWork = await detailsOf(client, fleet);
+      expect(count(atWork.members)).toEqual(busy.robots);
+      expect(atWork.members).toMatchObject([{ state: "waiting" }, { state: "active", reason: null }]);
     });
 
     it("generations: newest first, what is over is superseded, and an update has its own endpoints", async () => {
@@ -153,22 +153,22 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
       await client.call("updateFleetModel", { path, body: { subject: COLD.slug } });
       const { update } = await client.call("updateFleetModel", { path, body: { subject: DEAD.slug } });
       await untilFleet(client, fleet, { update: { status: "preparing" } });
-      const { generations, endpoints, updated_at } = await detailsOf(client, fleet);
+      const { generations, endpoints, updated_at: updatedAt } = await detailsOf(client, fleet);
       expect(generations).toMatchObject([
         { generation_id: update?.generation_id, subject: DEAD.slug, status: "preparing", activated_at: null },
         { subject: COLD.slug, status: "superseded", activated_at: null, blocker: null },
         { ...fleet.active_model, status: "active" },
       ]);
-      expect(updated_at).toBe(generations[0]?.created_at);
-      expect(endpoints.map(({ generation_id }) => generation_id)).toEqual([
+      expect(updatedAt).toBe(generations[0]?.created_at);
+      expect(endpoints.map(({ generation_id: generationId }) => generationId)).toEqual([
         fleet.active_model?.generation_id,
         update?.generation_id,
       ]);
     });
 
-    it.each([NOBODY, "f", "preview", "fleet_\u0000"])("of %j: 404", async (fleet_id) => {
+    it.each([NOBODY, "f", "preview", "fleet_\u0000"])("of %j: 404", async (fleetId) => {
       const client = await target().organization();
-      await client.refused("NotFound", "getFleetDetails", { path: { fleet_id } });
+      await client.refused("NotFound", "getFleetDetails", { path: { fleet_id: fleetId } });
     });
   });
 
@@ -192,8 +192,8 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
           waiting,
         },
       ]);
-      for (const { fleet_id, ...told } of items) {
-        expect(await client.call("getFleetDetails", { path: { fleet_id } })).toMatchObject(told);
+      for (const { fleet_id: fleetId, ...told } of items) {
+        expect(await client.call("getFleetDetails", { path: { fleet_id: fleetId } })).toMatchObject(told);
       }
     });
   });
@@ -226,7 +226,7 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
       const { robots } = await client.call("previewFleet", { body: { selector, robots: null, subject: null } });
       const fleet = await client.call("createFleet", { body: fleetOf("f", { selection: { selector } }) });
       const { members } = await detailsOf(client, fleet);
-      expect(robots.map(({ robot_id }) => robot_id)).toEqual(members.map(({ robot_id }) => robot_id));
+      expect(robots.map(({ robot_id: robotId }) => robotId)).toEqual(members.map(({ robot_id: robotId }) => robotId));
     });
 
     it("with a subject each robot fits, or a sentence says what it lacks", async () => {
@@ -290,8 +290,10 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("makes nothing, and needs no right to write", async () => {
       const client = await withRobots(target());
-      const { api_key } = await client.call("createApiKey", { body: { label: "reader", scopes: ["robots:read"] } });
-      await client.as(api_key).call("previewFleet", { body: { robots: ["r1"] } });
+      const { api_key: apiKey } = await client.call("createApiKey", {
+        body: { label: "reader", scopes: ["robots:read"] },
+      });
+      await client.as(apiKey).call("previewFleet", { body: { robots: ["r1"] } });
       expect(await client.call("listFleets")).toEqual([]);
       const { status } = await client.send("previewFleet", { method: "GET" });
       expect(status).toBe(405);
@@ -353,7 +355,7 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
       const client = await target().organization();
       const robots = await register(client, ["c", "a", "b"]);
       const { items } = await client.call("listRegistrations");
-      expect(items.map(({ robot_id }) => robot_id)).toEqual(robots.map(({ id }) => id));
+      expect(items.map(({ robot_id: robotId }) => robotId)).toEqual(robots.map(({ id }) => id));
       const page = await client.send("listRegistrations", { query: { limit: "2" } });
       expect(page.headers.get("link")).toContain('rel="next"');
       expect(page.body).toEqual({ items: items.slice(0, 2) });
@@ -393,11 +395,11 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
         await client.call("createApiKey", { body: { label: "cell 7", scopes: ["robots:setup"] } }),
       ];
       const path = { robot: "r1" };
-      for (const [key, configuration_digest] of [
+      for (const [key, configurationDigest] of [
         [one, DIGEST],
         [other, OTHER_DIGEST],
       ] as const) {
-        await register(client.as(key.api_key), ["r1"], { configuration_digest });
+        await register(client.as(key.api_key), ["r1"], { configuration_digest: configurationDigest });
         const told = await client.call("getRegistration", { path });
         expect([told.contested_since, told.contested_from]).toEqual([null, []]);
       }
@@ -418,8 +420,8 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("a calibration that one computer takes back is no such thing", async () => {
       const client = await target().organization();
-      for (const configuration_digest of [DIGEST, OTHER_DIGEST, DIGEST]) {
-        await register(client, ["r1"], { configuration_digest });
+      for (const configurationDigest of [DIGEST, OTHER_DIGEST, DIGEST]) {
+        await register(client, ["r1"], { configuration_digest: configurationDigest });
       }
       expect((await client.call("getRegistration", { path: { robot: "r1" } })).contested_since).toBeNull();
     });
@@ -444,9 +446,11 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
   describe("regions", () => {
     it("are those of the endpoints of the catalog, for the key of a robot too", async () => {
       const client = await target().organization();
-      const { api_key } = await client.call("createApiKey", { body: { label: "cell 4", scopes: ["robots:setup"] } });
+      const { api_key: apiKey } = await client.call("createApiKey", {
+        body: { label: "cell 4", scopes: ["robots:setup"] },
+      });
       const { items } = await client.call("listEndpoints");
-      const { regions } = await client.as(api_key).call("listRegions");
+      const { regions } = await client.as(apiKey).call("listRegions");
       expect(regions).toEqual([...new Set(items.map(({ region }) => region))].toSorted());
     });
   });
@@ -454,12 +458,14 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
   describe("the audit log", () => {
     it("who changed what, newest first, in pages where they are asked for, and no registrations", async () => {
       const client = await target().organization();
-      const { api_key, id } = await client.call("createApiKey", { body: { label: "cell 4" } });
+      const { api_key: apiKey, id } = await client.call("createApiKey", { body: { label: "cell 4" } });
       await register(client, ["r1"]);
-      await client.as(api_key).call("createApiKey", { body: { label: "cell 5" } });
+      await client.as(apiKey).call("createApiKey", { body: { label: "cell 5" } });
       await client.call("revokeApiKey", { path: { key_id: id } });
       const { items } = await client.call("listAudit");
-      expect(items.slice(0, 3).map(({ action, subject_id, actor }) => [action, subject_id, actor.label])).toEqual([
+      expect(
+        items.slice(0, 3).map(({ action, subject_id: subjectId, actor }) => [action, subjectId, actor.label]),
+      ).toEqual([
         ["api_key.revoke", id, expect.any(String)],
         ["api_key.create", expect.any(String), "cell 4"],
         ["api_key.create", id, items[0]?.actor.label],
@@ -480,7 +486,11 @@ export function detailsConformance(target: () => Target, itOnce: ItOnce): void {
       const { items } = await client.call("listAudit");
       const named = items
         .slice(0, 3)
-        .map(({ action, subject_name, subject_model }) => [action, subject_name, subject_model]);
+        .map(({ action, subject_name: subjectName, subject_model: subjectModel }) => [
+          action,
+          subjectName,
+          subjectModel,
+        ]);
       expect(named).toEqual([
         ["api_key.create", "cell 4", null],
         ["deployment.create", "r1", STEADY.slug],

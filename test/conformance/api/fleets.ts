@@ -89,10 +89,10 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("create takes a checkpoint as a subject, and shows what was written", async () => {
       const client = await withRobots(target());
-      const { subject, active_model } = await client.call("createFleet", {
+      const { subject, active_model: activeModel } = await client.call("createFleet", {
         body: fleetOf("f", { subject: STEADY.oldest }),
       });
-      expect([subject, active_model?.subject]).toEqual([STEADY.oldest, STEADY.oldest]);
+      expect([subject, activeModel?.subject]).toEqual([STEADY.oldest, STEADY.oldest]);
     });
 
     it.each<[what: string, selector: Members, members: number]>([
@@ -123,9 +123,9 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
       const setup = JSON.stringify(setupOf("r2")).slice(0, -1);
       await client.call("setupRobot", { body: `${setup},"labels":{"__proto__":"x"}}` });
       const body = JSON.stringify(fleetOf("f", { selection: { selector: { labels: { LABELS: 0 } } } }));
-      const with_label = (value: string) => body.replace('"LABELS":0', `"__proto__":"${value}"`);
-      expect((await client.call("createFleet", { body: with_label("x") })).robots.registered).toBe(1);
-      await client.invalid([["body", "selection", "selector"]], "createFleet", { body: with_label("y") });
+      const withLabel = (value: string) => body.replace('"LABELS":0', `"__proto__":"${value}"`);
+      expect((await client.call("createFleet", { body: withLabel("x") })).robots.registered).toBe(1);
+      await client.invalid([["body", "selection", "selector"]], "createFleet", { body: withLabel("y") });
     });
 
     const refuseSelection = async (_what: string, selection: unknown, locs: readonly Loc[]) => {
@@ -232,11 +232,11 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("create takes 366 windows that follow each other, in any order", async () => {
       const client = await withRobots(target());
-      const operating_windows = Array.from({ length: 366 }, (_, index) => windowOf(index, index + 1)).toReversed();
-      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows });
+      const operatingWindows = Array.from({ length: 366 }, (_, index) => windowOf(index, index + 1)).toReversed();
+      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: operatingWindows });
       expect(await client.call("createFleet", { body })).toMatchObject({ readiness_mode: "scheduled" });
       await client.invalid([["body", "operating_windows"]], "createFleet", {
-        body: { ...body, name: "g", operating_windows: [...operating_windows, windowOf(400, 401)] },
+        body: { ...body, name: "g", operating_windows: [...operatingWindows, windowOf(400, 401)] },
       });
     });
 
@@ -308,18 +308,18 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
     it("a scheduled fleet outside its windows is preparing, and estimates when not", async () => {
       const client = await withRobots(target());
       const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: [windowOf(5, 6)] });
-      const { status, robots, readiness_estimate } = await client.call("createFleet", { body });
+      const { status, robots, readiness_estimate: readinessEstimate } = await client.call("createFleet", { body });
       expect([status, robots]).toEqual(["preparing", { registered: 2, ready: 0, active: 0, waiting: 2, blocked: 0 }]);
-      if (readiness_estimate !== null) {
-        expect(readiness_estimate.lower_seconds).toBeGreaterThan(4.9 * 3600);
-        expect(readiness_estimate.lower_seconds).toBeLessThanOrEqual(5 * 3600);
+      if (readinessEstimate !== null) {
+        expect(readinessEstimate.lower_seconds).toBeGreaterThan(4.9 * 3600);
+        expect(readinessEstimate.lower_seconds).toBeLessThanOrEqual(5 * 3600);
       }
     });
 
     it("a scheduled fleet within a window is ready", async () => {
       const client = await withRobots(target());
-      const operating_windows = [windowOf(-2, -1), windowOf(-0.5, 1)];
-      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows });
+      const operatingWindows = [windowOf(-2, -1), windowOf(-0.5, 1)];
+      const body = fleetOf("f", { readiness_mode: "scheduled", operating_windows: operatingWindows });
       await untilFleet(client, await client.call("createFleet", { body }), { status: "ready" });
     });
 
@@ -396,11 +396,11 @@ export function fleetsConformance(target: () => Target, itOnce: ItOnce): void {
         status: "ready",
       });
       for (const subject of [STEADY.slug, STEADY.newest]) {
-        const { active_model, update } = await client.call("updateFleetModel", {
+        const { active_model: activeModel, update } = await client.call("updateFleetModel", {
           path: { fleet_id: before.id },
           body: { subject },
         });
-        expect([active_model?.generation_id, update]).toEqual([before.active_model?.generation_id, null]);
+        expect([activeModel?.generation_id, update]).toEqual([before.active_model?.generation_id, null]);
       }
     });
 

@@ -13,7 +13,7 @@ export interface InferenceServer extends AsyncDisposable {
   /** Fails this many probes, then answers as before. */
   lose(name: string, probes: number): void;
   /** Takes this long to answer from now on. */
-  delay(name: string, delay_ms: number): void;
+  delay(name: string, delayMs: number): void;
   /** How often it was probed so far. */
   probes(name: string): number;
   /** How many probes of it were under way at one time, at most. */
@@ -24,7 +24,7 @@ export interface InferenceServer extends AsyncDisposable {
 export async function startInferenceServer(failing: readonly string[] = []): Promise<InferenceServer> {
   const down = new Set(failing);
   const lost = new Map<string, number>();
-  const delays_ms = new Map<string, number>();
+  const delaysMs = new Map<string, number>();
   const probes = new Map<string, number>();
   const underway = new Map<string, number>();
   const most = new Map<string, number>();
@@ -38,9 +38,9 @@ export async function startInferenceServer(failing: readonly string[] = []): Pro
     most.set(name, Math.max(now, most.get(name) ?? 0));
     response.on("close", () => underway.set(name, (underway.get(name) ?? 0) - 1));
     const answer = () => response.writeHead(down.has(name) || left > 0 ? 503 : 200).end("{}");
-    const delay_ms = delays_ms.get(name) ?? 0;
-    if (delay_ms === 0) answer();
-    else setTimeout(answer, delay_ms).unref();
+    const delayMs = delaysMs.get(name) ?? 0;
+    if (delayMs === 0) answer();
+    else setTimeout(answer, delayMs).unref();
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -53,7 +53,7 @@ export async function startInferenceServer(failing: readonly string[] = []): Pro
     fail: (name) => void down.add(name),
     heal: (name) => void down.delete(name),
     lose: (name, count) => void lost.set(name, count),
-    delay: (name, delay_ms) => void delays_ms.set(name, delay_ms),
+    delay: (name, delayMs) => void delaysMs.set(name, delayMs),
     probes: (name) => probes.get(name) ?? 0,
     probesAtOnce: (name) => most.get(name) ?? 0,
     async [Symbol.asyncDispose]() {

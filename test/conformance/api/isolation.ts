@@ -40,28 +40,35 @@ export function isolationConformance(target: () => Target): void {
     const seen = async () => [
       await owner.call("listRobots"),
       (await owner.call("listFleets")).map(({ id, name, subject, update }) => ({ id, name, subject, update })),
-      (await owner.call("listDeployments")).items.map(({ id, subject_id, retired_at }) => ({
+      (await owner.call("listDeployments")).items.map(({ id, subject_id: subjectId, retired_at: retiredAt }) => ({
         id,
-        subject_id,
-        retired_at,
+        subject_id: subjectId,
+        retired_at: retiredAt,
       })),
-      (await owner.call("listApiKeys")).items.map(({ id, label, revoked_at }) => ({ id, label, revoked_at })),
+      (await owner.call("listApiKeys")).items.map(({ id, label, revoked_at: revokedAt }) => ({
+        id,
+        label,
+        revoked_at: revokedAt,
+      })),
     ];
 
     it.each<[name: Name, sent: (of: Belongings) => Sent]>([
-      ["getRobot", ({ robot_id }) => ({ path: { robot: robot_id } })],
+      ["getRobot", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
       ["getRobot", () => ({ path: { robot: "r1" } })],
-      ["getRegistration", ({ robot_id }) => ({ path: { robot: robot_id } })],
+      ["getRegistration", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
       ["getRegistration", () => ({ path: { robot: "r1" } })],
-      ["getRobotHistory", ({ robot_id }) => ({ path: { robot: robot_id } })],
+      ["getRobotHistory", ({ robot_id: robotId }) => ({ path: { robot: robotId } })],
       ["getRobotHistory", () => ({ path: { robot: "r1" } })],
-      ["getFleet", ({ fleet_id }) => ({ path: { fleet_id } })],
-      ["getFleetDetails", ({ fleet_id }) => ({ path: { fleet_id } })],
-      ["updateFleetModel", ({ fleet_id }) => ({ path: { fleet_id }, body: { subject: STEADY.oldest } })],
-      ["getDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
-      ["pollDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
-      ["retireDeployment", ({ deployment_id }) => ({ path: { deployment_id } })],
-      ["revokeApiKey", ({ key_id }) => ({ path: { key_id } })],
+      ["getFleet", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
+      ["getFleetDetails", ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId } })],
+      [
+        "updateFleetModel",
+        ({ fleet_id: fleetId }) => ({ path: { fleet_id: fleetId }, body: { subject: STEADY.oldest } }),
+      ],
+      ["getDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
+      ["pollDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
+      ["retireDeployment", ({ deployment_id: deploymentId }) => ({ path: { deployment_id: deploymentId } })],
+      ["revokeApiKey", ({ key_id: keyId }) => ({ path: { key_id: keyId } })],
     ])("%s of another organization: 404, as for what does not exist", async (name, sent) => {
       const before = await seen();
       const real = await stranger.refused("NotFound", name, sent(theirs));
@@ -82,7 +89,7 @@ export function isolationConformance(target: () => Target): void {
     it.each<[name: Name, sent: (of: Belongings) => Sent, loc: Loc]>([
       [
         "createFleet",
-        ({ robot_id }) => ({ body: fleetOf("f", { selection: { robots: [robot_id] } }) }),
+        ({ robot_id: robotId }) => ({ body: fleetOf("f", { selection: { robots: [robotId] } }) }),
         ["body", "selection", "robots", 0],
       ],
       [
@@ -100,10 +107,14 @@ export function isolationConformance(target: () => Target): void {
         () => ({ body: fleetOf("f", { selection: { selector: { labels: { team: "secret-team" } } } }) }),
         ["body", "selection", "selector"],
       ],
-      ["previewFleet", ({ robot_id }) => ({ body: { robots: [robot_id] } }), ["body", "robots", 0]],
+      ["previewFleet", ({ robot_id: robotId }) => ({ body: { robots: [robotId] } }), ["body", "robots", 0]],
       ["previewFleet", () => ({ body: { robots: ["r1"] } }), ["body", "robots", 0]],
       ["previewFleet", () => ({ body: { selector: { site: "secret-site" } } }), ["body", "selector"]],
-      ["createDeployment", ({ robot_id }) => ({ body: { model: STEADY.slug, robot: robot_id } }), ["body", "robot"]],
+      [
+        "createDeployment",
+        ({ robot_id: robotId }) => ({ body: { model: STEADY.slug, robot: robotId } }),
+        ["body", "robot"],
+      ],
       ["createDeployment", () => ({ body: { model: STEADY.slug, robot: "r1" } }), ["body", "robot"]],
     ])("%s with what another organization has: 422, as for what does not exist", async (name, sent, loc) => {
       await stranger.invalid([loc], name, sent(theirs));
@@ -144,11 +155,13 @@ export function isolationConformance(target: () => Target): void {
     });
 
     it("a login approved by one is a session of that one", async () => {
-      const { exchange_id } = await stranger
+      const { exchange_id: exchangeId } = await stranger
         .as(null)
         .call("startLogin", { body: { verifier: VERIFIER, callback_url: "http://127.0.0.1:1/" } });
-      await stranger.call("decideLogin", { body: { exchange_id, decision: "approve" } });
-      const answer = await stranger.as(null).call("pollLogin", { body: { exchange_id, verifier: VERIFIER } });
+      await stranger.call("decideLogin", { body: { exchange_id: exchangeId, decision: "approve" } });
+      const answer = await stranger
+        .as(null)
+        .call("pollLogin", { body: { exchange_id: exchangeId, verifier: VERIFIER } });
       if (answer.status !== "complete") throw new Error(answer.status);
       const session = stranger.as(answer.token);
       await session.refused("NotFound", "getFleet", { path: { fleet_id: theirs.fleet_id } });

@@ -8,19 +8,21 @@ const VERIFIER = "v".repeat(43);
 const OTHER_VERIFIER = "w".repeat(43);
 const CALLBACK = "http://127.0.0.1:43210/callback?state=abc";
 
-async function start(client: Client, callback_url: string = CALLBACK): Promise<string> {
-  const { exchange_id, login_url } = await client
+async function start(client: Client, callbackUrl: string = CALLBACK): Promise<string> {
+  const { exchange_id: exchangeId, login_url } = await client
     .as(null)
-    .call("startLogin", { body: { verifier: VERIFIER, callback_url } });
-  expect(login_url).toBe(`/login?exchange=${exchange_id}`);
-  return exchange_id;
+    .call("startLogin", { body: { verifier: VERIFIER, callback_url: callbackUrl } });
+  expect(login_url).toBe(`/login?exchange=${exchangeId}`);
+  return exchangeId;
 }
 
 /** Approves a login; resolves with the code that the browser would bring to the callback. */
-async function approve(client: Client, exchange_id: string): Promise<string> {
-  const { status, redirect_url } = await client.call("decideLogin", { body: { exchange_id, decision: "approve" } });
+async function approve(client: Client, exchangeId: string): Promise<string> {
+  const { status, redirect_url: redirectUrl } = await client.call("decideLogin", {
+    body: { exchange_id: exchangeId, decision: "approve" },
+  });
   expect(status).toBe("approved");
-  const redirect = new URL(redirect_url);
+  const redirect = new URL(redirectUrl);
   expect([redirect.origin, redirect.pathname, redirect.searchParams.get("state")]).toEqual([
     "http://127.0.0.1:43210",
     "/callback",
@@ -30,9 +32,9 @@ async function approve(client: Client, exchange_id: string): Promise<string> {
 }
 
 async function logIn(client: Client): Promise<Client> {
-  const exchange_id = await start(client);
-  const code = await approve(client, exchange_id);
-  const body = { exchange_id, code, verifier: VERIFIER };
+  const exchangeId = await start(client);
+  const code = await approve(client, exchangeId);
+  const body = { exchange_id: exchangeId, code, verifier: VERIFIER };
   return client.as((await client.as(null).call("exchangeLogin", { body })).token);
 }
 
@@ -40,22 +42,22 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
   describe("logins of a command line", () => {
     it("the code is exchanged for a token, once", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      const code = await approve(client, exchange_id);
+      const exchangeId = await start(client);
+      const code = await approve(client, exchangeId);
       const nobody = client.as(null);
-      const body = { exchange_id, code, verifier: VERIFIER };
+      const body = { exchange_id: exchangeId, code, verifier: VERIFIER };
       const { token } = await nobody.call("exchangeLogin", { body });
       expect(token).not.toMatch(/^sk_/);
       await nobody.refused("Unauthorized", "exchangeLogin", { body });
-      await nobody.refused("Unauthorized", "pollLogin", { body: { exchange_id, verifier: VERIFIER } });
+      await nobody.refused("Unauthorized", "pollLogin", { body: { exchange_id: exchangeId, verifier: VERIFIER } });
       await register(client.as(token), ["r1"]);
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 
     it("of many that exchange one code at once, one is given a token", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      const body = { exchange_id, code: await approve(client, exchange_id), verifier: VERIFIER };
+      const exchangeId = await start(client);
+      const body = { exchange_id: exchangeId, code: await approve(client, exchangeId), verifier: VERIFIER };
       const sent = Array.from({ length: 8 }, () => client.as(null).send("exchangeLogin", { body }));
       const statuses = (await Promise.all(sent)).map(({ status }) => status);
       expect(statuses.sort()).toEqual([200, ...Array.from({ length: 7 }, () => 401)]);
@@ -63,8 +65,8 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("or the program polls, and is given the token when it was approved", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      const exchangeId = await start(client);
+      const poll = { body: { exchange_id: exchangeId, verifier: VERIFIER } };
       const nobody = client.as(null);
       expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "pending" });
       // The first told how long to wait.
@@ -73,9 +75,9 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("a poll after the approval completes it, once", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      await approve(client, exchange_id);
-      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      const exchangeId = await start(client);
+      await approve(client, exchangeId);
+      const poll = { body: { exchange_id: exchangeId, verifier: VERIFIER } };
       const answer = await client.as(null).call("pollLogin", poll);
       if (answer.status !== "complete") throw new Error(`poll answered ${answer.status}`);
       await client.as(answer.token).call("getSession");
@@ -84,61 +86,71 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("approved for the redirect, gives nothing to who polls, and the token to who has the code", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      const body = { exchange_id, decision: "approve", delivery: "redirect" };
-      const { redirect_url } = await client.call("decideLogin", { body });
+      const exchangeId = await start(client);
+      const body = { exchange_id: exchangeId, decision: "approve", delivery: "redirect" };
+      const { redirect_url: redirectUrl } = await client.call("decideLogin", { body });
       const nobody = client.as(null);
-      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      const poll = { body: { exchange_id: exchangeId, verifier: VERIFIER } };
       expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "pending" });
-      const code = new URL(redirect_url).searchParams.get("code");
-      await nobody.call("exchangeLogin", { body: { exchange_id, code, verifier: VERIFIER } });
+      const code = new URL(redirectUrl).searchParams.get("code");
+      await nobody.call("exchangeLogin", { body: { exchange_id: exchangeId, code, verifier: VERIFIER } });
       await nobody.refused("Unauthorized", "pollLogin", poll);
     });
 
     it("approved for polling, gives nothing for a code", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      const body = { exchange_id, decision: "approve", delivery: "poll" };
-      const { redirect_url } = await client.call("decideLogin", { body });
+      const exchangeId = await start(client);
+      const body = { exchange_id: exchangeId, decision: "approve", delivery: "poll" };
+      const { redirect_url: redirectUrl } = await client.call("decideLogin", { body });
       const nobody = client.as(null);
-      const code = new URL(redirect_url).searchParams.get("code");
-      await nobody.refused("Unauthorized", "exchangeLogin", { body: { exchange_id, code, verifier: VERIFIER } });
-      const poll = { body: { exchange_id, verifier: VERIFIER } };
+      const code = new URL(redirectUrl).searchParams.get("code");
+      await nobody.refused("Unauthorized", "exchangeLogin", {
+        body: { exchange_id: exchangeId, code, verifier: VERIFIER },
+      });
+      const poll = { body: { exchange_id: exchangeId, verifier: VERIFIER } };
       expect(await nobody.call("pollLogin", poll)).toMatchObject({ status: "complete" });
     });
 
     it("is bound to its verifier and its code", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      const code = await approve(client, exchange_id);
+      const exchangeId = await start(client);
+      const code = await approve(client, exchangeId);
       const nobody = client.as(null);
-      await nobody.refused("Unauthorized", "pollLogin", { body: { exchange_id, verifier: OTHER_VERIFIER } });
+      await nobody.refused("Unauthorized", "pollLogin", {
+        body: { exchange_id: exchangeId, verifier: OTHER_VERIFIER },
+      });
       const wrong = [
-        { exchange_id, code, verifier: OTHER_VERIFIER },
-        { exchange_id, code: `${code}x`, verifier: VERIFIER },
+        { exchange_id: exchangeId, code, verifier: OTHER_VERIFIER },
+        { exchange_id: exchangeId, code: `${code}x`, verifier: VERIFIER },
         { exchange_id: "login_00000000000000000000000000", code, verifier: VERIFIER },
       ];
       for (const body of wrong) await nobody.refused("Unauthorized", "exchangeLogin", { body });
-      await nobody.call("exchangeLogin", { body: { exchange_id, code, verifier: VERIFIER } });
+      await nobody.call("exchangeLogin", { body: { exchange_id: exchangeId, code, verifier: VERIFIER } });
     });
 
     it("denied is denied", async () => {
       const client = await target().organization();
-      const exchange_id = await start(client);
-      const { status, redirect_url } = await client.call("decideLogin", { body: { exchange_id, decision: "deny" } });
-      expect([status, new URL(redirect_url).searchParams.get("code")]).toEqual(["denied", null]);
-      await client.as(null).refused("Unauthorized", "pollLogin", { body: { exchange_id, verifier: VERIFIER } });
-      const { status: late } = await client.send("decideLogin", { body: { exchange_id, decision: "approve" } });
+      const exchangeId = await start(client);
+      const { status, redirect_url: redirectUrl } = await client.call("decideLogin", {
+        body: { exchange_id: exchangeId, decision: "deny" },
+      });
+      expect([status, new URL(redirectUrl).searchParams.get("code")]).toEqual(["denied", null]);
+      await client
+        .as(null)
+        .refused("Unauthorized", "pollLogin", { body: { exchange_id: exchangeId, verifier: VERIFIER } });
+      const { status: late } = await client.send("decideLogin", {
+        body: { exchange_id: exchangeId, decision: "approve" },
+      });
       expect(late).toBeGreaterThanOrEqual(400);
     });
 
     it("one organization decides; another comes too late", async () => {
       const [client, other] = [await target().organization(), await target().organization()];
-      const exchange_id = await start(client);
-      const code = await approve(client, exchange_id);
-      const { status } = await other.send("decideLogin", { body: { exchange_id, decision: "approve" } });
+      const exchangeId = await start(client);
+      const code = await approve(client, exchangeId);
+      const { status } = await other.send("decideLogin", { body: { exchange_id: exchangeId, decision: "approve" } });
       expect(status).toBeGreaterThanOrEqual(400);
-      const body = { exchange_id, code, verifier: VERIFIER };
+      const body = { exchange_id: exchangeId, code, verifier: VERIFIER };
       const { token } = await client.as(null).call("exchangeLogin", { body });
       const [mine, theirs] = [await client.call("getSession"), await client.as(token).call("getSession")];
       expect(theirs.active_organization.id).toBe(mine.active_organization.id);
@@ -146,19 +158,21 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("a restricted key cannot approve", async () => {
       const client = await target().organization();
-      const { api_key } = await client.call("createApiKey", { body: { label: "k", scopes: ["api-keys:write"] } });
-      const exchange_id = await start(client);
-      const body = { exchange_id, decision: "approve" };
-      await client.as(api_key).refused("Forbidden", "decideLogin", { body });
+      const { api_key: apiKey } = await client.call("createApiKey", {
+        body: { label: "k", scopes: ["api-keys:write"] },
+      });
+      const exchangeId = await start(client);
+      const body = { exchange_id: exchangeId, decision: "approve" };
+      await client.as(apiKey).refused("Forbidden", "decideLogin", { body });
       await client.as(null).refused("Unauthorized", "decideLogin", { body });
     });
 
     it("a token tells who it is, and ends with its session", async () => {
       const client = await target().organization();
       const session = await logIn(client);
-      const { active_organization } = await session.call("getSession");
-      expect((await client.call("getSession")).active_organization.id).toBe(active_organization.id);
-      expect((await session.call("getAccount")).organization.id).toBe(active_organization.id);
+      const { active_organization: activeOrganization } = await session.call("getSession");
+      expect((await client.call("getSession")).active_organization.id).toBe(activeOrganization.id);
+      expect((await session.call("getAccount")).organization.id).toBe(activeOrganization.id);
       const ended = await session.call("endSession");
       expect(ended.id).toMatch(/^ses_/);
       for (let round = 0; round < 4; round += 1) await session.refused("Unauthorized", "getSession");
@@ -174,8 +188,8 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("a session that a revoked key approved is over", async () => {
       const client = await target().organization();
-      const { id, api_key } = await client.call("createApiKey", { body: { label: "k" } });
-      const session = await logIn(client.as(api_key));
+      const { id, api_key: apiKey } = await client.call("createApiKey", { body: { label: "k" } });
+      const session = await logIn(client.as(apiKey));
       await session.call("getSession");
       await client.call("revokeApiKey", { path: { key_id: id } });
       await session.refused("Unauthorized", "getSession");
@@ -185,10 +199,10 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
       const client = await target().organization();
       const before = await client.call("getAccount");
       const { id } = await client.call("createApiKey", { body: { label: "k" } });
-      const { api_keys, api_key_count } = await client.call("getAccount");
-      expect(api_keys.map((key) => key.id)).toEqual([id, ...before.api_keys.map((key) => key.id)]);
-      expect(api_keys[0]).toMatchObject({ label: "k" });
-      expect(api_key_count).toBe(before.api_key_count + 1);
+      const { api_keys: apiKeys, api_key_count: apiKeyCount } = await client.call("getAccount");
+      expect(apiKeys.map((key) => key.id)).toEqual([id, ...before.api_keys.map((key) => key.id)]);
+      expect(apiKeys[0]).toMatchObject({ label: "k" });
+      expect(apiKeyCount).toBe(before.api_key_count + 1);
       await client.call("revokeApiKey", { path: { key_id: id } });
       expect(await client.call("getAccount")).toMatchObject({
         ...before,
@@ -198,24 +212,26 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
 
     it("the account shows a key no more than its lists would", async () => {
       const client = await target().organization();
-      const { api_key } = await client.call("createApiKey", { body: { label: "k", scopes: ["robots:setup"] } });
-      expect(await client.as(api_key).call("getAccount")).toMatchObject({ api_keys: [], api_key_count: 2 });
+      const { api_key: apiKey } = await client.call("createApiKey", { body: { label: "k", scopes: ["robots:setup"] } });
+      expect(await client.as(apiKey).call("getAccount")).toMatchObject({ api_keys: [], api_key_count: 2 });
     });
 
     it("the account has no more than a hundred of many", async () => {
       const client = await target().organization();
       for (let made = 0; made < 101; made += 1) await client.call("createApiKey", { body: { label: `k${made}` } });
-      const { api_keys, api_key_count } = await client.call("getAccount");
-      expect([api_keys.length, api_key_count, api_keys[0]?.label]).toEqual([100, 102, "k100"]);
+      const { api_keys: apiKeys, api_key_count: apiKeyCount } = await client.call("getAccount");
+      expect([apiKeys.length, apiKeyCount, apiKeys[0]?.label]).toEqual([100, 102, "k100"]);
     });
 
     itOnce.each(["http://localhost:1/x", "http://[::1]:65535/", "http://127.0.0.1/"])(
       "callback %s: a program on the same computer",
-      async (callback_url) => {
+      async (callbackUrl) => {
         const client = await target().organization();
-        const exchange_id = await start(client, callback_url);
-        const { redirect_url } = await client.call("decideLogin", { body: { exchange_id, decision: "approve" } });
-        expect(new URL(redirect_url).host).toBe(new URL(callback_url).host);
+        const exchangeId = await start(client, callbackUrl);
+        const { redirect_url: redirectUrl } = await client.call("decideLogin", {
+          body: { exchange_id: exchangeId, decision: "approve" },
+        });
+        expect(new URL(redirectUrl).host).toBe(new URL(callbackUrl).host);
       },
     );
 
@@ -235,9 +251,9 @@ export function loginsConformance(target: () => Target, itOnce: ItOnce): void {
       "http://127.0.0.1/\r\nset-cookie: a=b",
       "127.0.0.1",
       "",
-    ])("callback %j is refused", async (callback_url) => {
+    ])("callback %j is refused", async (callbackUrl) => {
       const client = await target().organization();
-      const body = { verifier: VERIFIER, callback_url };
+      const body = { verifier: VERIFIER, callback_url: callbackUrl };
       await client.as(null).invalid([["body", "callback_url"]], "startLogin", { body });
     });
 

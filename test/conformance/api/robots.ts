@@ -21,7 +21,7 @@ export async function register(client: Client, names: readonly string[], rest: M
   const views: RobotView[] = [];
   for (const name of names) {
     // Which of two replicas was first within a millisecond, nobody can tell.
-    for (const last_ms = Date.now(); Date.now() === last_ms;) await setTimeout(1);
+    for (const lastMs = Date.now(); Date.now() === lastMs;) await setTimeout(1);
     views.push((await client.call("setupRobot", { body: setupOf(name, rest) })).robot);
   }
   return views;
@@ -60,7 +60,7 @@ export function robotsConformance(target: () => Target, itOnce: ItOnce): void {
         Array.from({ length: 12 }, (_, index) => register(client, ["r1"], { site: `s${index}` })),
       );
       expect(new Set(views.flat().map(({ id }) => id)).size).toBe(1);
-      expect(new Set(views.flat().map(({ created_at }) => created_at)).size).toBe(1);
+      expect(new Set(views.flat().map(({ created_at: createdAt }) => createdAt)).size).toBe(1);
       expect(await client.call("listRobots")).toHaveLength(1);
     });
 

@@ -14,13 +14,13 @@ import { createDatabaseWithSchema } from "../../support/stores.ts";
 const ORGANIZATIONS = 600;
 
 /** A dozen endpoints are expected all the time, and the probes of each take a dozen statements: more of them would be most of the work. */
-const READINESS = { ...QUICK, expected_ms: 400, tick_ms: 50 };
+const READINESS = { ...QUICK, expectedMs: 400, tickMs: 50 };
 
 /** One process on SQLite. */
 export async function startOnSqlite(): Promise<Target> {
-  const data_directory = await newSqliteFolder("conformance-");
-  const remove = () => rm(data_directory, { recursive: true, force: true });
-  return startTarget({ kind: "sqlite", data_directory }, 1, remove);
+  const dataDirectory = await newSqliteFolder("conformance-");
+  const remove = () => rm(dataDirectory, { recursive: true, force: true });
+  return startTarget({ kind: "sqlite", data_directory: dataDirectory }, 1, remove);
 }
 
 /** Processes on one database of PostgreSQL. */

@@ -19,18 +19,20 @@ export function usageConformance(target: () => Target): void {
       const active = await untilDeployment(client, deployment, { status: "active" });
       const total = async () => (await client.call("listUsage")).items.reduce((sum, { quantity }) => sum + quantity, 0);
       await soon(async () => expect(await total()).toBeGreaterThanOrEqual(2));
-      const { retired_at } = await client.call("retireDeployment", { path: { deployment_id: deployment.id } });
+      const { retired_at: retiredAt } = await client.call("retireDeployment", {
+        path: { deployment_id: deployment.id },
+      });
       const { items } = await client.call("listUsage");
       for (const item of items) {
         expect(item).toMatchObject({ deployment_id: deployment.id, robot: "r1", model_slug: STEADY.slug });
       }
       // Periods follow each other without a gap, from activation to retirement; an hour may have ended within.
-      expect(items.map(({ period_start }) => period_start)).toEqual([
+      expect(items.map(({ period_start: periodStart }) => periodStart)).toEqual([
         secondOf(active.activated_at),
-        ...items.slice(0, -1).map(({ period_end }) => period_end),
+        ...items.slice(0, -1).map(({ period_end: periodEnd }) => periodEnd),
       ]);
-      expect(items.at(-1)?.period_end).toBe(secondOf(retired_at));
-      const [from, to] = [Date.parse(secondOf(active.activated_at)), Date.parse(secondOf(retired_at))];
+      expect(items.at(-1)?.period_end).toBe(secondOf(retiredAt));
+      const [from, to] = [Date.parse(secondOf(active.activated_at)), Date.parse(secondOf(retiredAt))];
       expect(await total()).toBe((to - from) / 1000);
       expect(await client.call("listUsage")).toEqual({ items });
       const summary = await client.call("summarizeUsage", { query: { by: "robot,model" } });
@@ -61,7 +63,9 @@ export function usageConformance(target: () => Target): void {
       });
       const running = items.map(({ id }) => id);
       await client.call("createDeployment", { body: { model: PICKY.slug, robot: "r1" } });
-      const closed = (await client.call("listUsage")).items.filter(({ deployment_id }) => deployment_id === first.id);
+      const closed = (await client.call("listUsage")).items.filter(
+        ({ deployment_id: deploymentId }) => deploymentId === first.id,
+      );
       expect(closed.map(({ id }) => id)).toEqual(running);
     });
   });

@@ -34,7 +34,7 @@ export type RobotView = z.output<typeof robotView>;
 
 const readinessEstimate = z
   .strictObject({ lower_seconds: count, upper_seconds: count, updated_at: time })
-  .refine(({ lower_seconds, upper_seconds }) => lower_seconds <= upper_seconds);
+  .refine(({ lower_seconds: lowerSeconds, upper_seconds: upperSeconds }) => lowerSeconds <= upperSeconds);
 
 const robotCounts = z
   .strictObject({ registered: count, ready: count, active: count, waiting: count, blocked: count })
@@ -201,7 +201,7 @@ const fleetDetails = z.strictObject({
         waiting_for: z.enum(["endpoint", "window", "peak"]).nullable(),
         reason: sentence,
       })
-      .refine(({ state, waiting_for }) => (waiting_for !== null) === (state === "waiting"))
+      .refine(({ state, waiting_for: waitingFor }) => (waitingFor !== null) === (state === "waiting"))
       .refine(({ state, reason }) => (reason !== null) === (state === "waiting" || state === "blocked")),
   ),
   endpoints: z.array(z.strictObject({ generation_id: id("gen"), ...endpointState })),

@@ -28,7 +28,7 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     await chmod(robot.folder, 0o755);
     await chmod(robot.path("closed"), 0o700);
     await chmod(robot.path("closed/arm.json"), 0o600);
-    for (const path of [robot.state_directory, robot.key_path]) await chown(path, NOBODY_ID, NOBODY_ID);
+    for (const path of [robot.state_directory, robot.keyPath]) await chown(path, NOBODY_ID, NOBODY_ID);
     return scene;
   }
 
@@ -40,8 +40,8 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     async (_who, through) => {
       await using scene = await closedScene();
       const { code, stdout } = await scene.robot.runProcess(["check", "--json"], {}, through);
-      const { findings, checked_as } = JSON.parse(stdout) as Checked;
-      expect([code, checked_as]).toEqual([3, { user_id: NOBODY_ID, is_agent: true }]);
+      const { findings, checked_as: checkedAs } = JSON.parse(stdout) as Checked;
+      expect([code, checkedAs]).toEqual([3, { user_id: NOBODY_ID, is_agent: true }]);
       expect(findings).toHaveLength(1);
       expect(findings[0]).toMatchObject({ id: "file_unreadable", severity: "error", line: 4 });
       const { message = "" } = findings[0] ?? {};
@@ -114,18 +114,18 @@ describe.skipIf(!canBecomeNobody)("check (needs root)", () => {
     const ben = ["setpriv", "--reuid=41002", "--regid=41002", "--clear-groups"];
     const { stderr, code } = await robot.runProcess(["check"], {}, ben);
     expect(code).toBe(3);
-    expect(stderr).toContain(`Checked as user 41002, and could not look at the key (${robot.key_path}).`);
+    expect(stderr).toContain(`Checked as user 41002, and could not look at the key (${robot.keyPath}).`);
     expect(stderr).toContain("sudo robot-policy-agent check");
     expect(stderr).not.toContain("chown");
   });
 
   test("scenario 17: a key that the agent's user may not read, though root may", async () => {
     await using scene = await closedScene();
-    await chown(scene.robot.key_path, 0, 0);
+    await chown(scene.robot.keyPath, 0, 0);
     const { stdout } = await scene.robot.run(["check", "--json"]);
     const { findings } = JSON.parse(stdout) as Checked;
     const key = findings.find(({ id }) => id === "key_unreadable");
-    expect(key?.message).toContain(`chown nobody ${scene.robot.key_path}`);
+    expect(key?.message).toContain(`chown nobody ${scene.robot.keyPath}`);
   });
 });
 
@@ -150,13 +150,13 @@ describe("check: the key", () => {
     ["readable by others", async (path: string) => chmod(path, 0o644), "key_exposed", "error", 3],
     ["no key", async (path: string) => writeFile(path, "CANARY not a key"), "key_space", "error", 3],
     ["absent", async (path: string) => rm(path), "key_missing", "warning", 0],
-  ])("%s", async (_what, spoil, id, severity, exit_code) => {
+  ])("%s", async (_what, spoil, id, severity, exitCode) => {
     await using scene = await createScene();
-    await spoil(scene.robot.key_path);
+    await spoil(scene.robot.keyPath);
     const { code, stdout, stderr } = await scene.robot.run(["check", "--json"]);
     const { findings } = JSON.parse(stdout) as Checked;
     expect(findings.map((finding) => [finding.id, finding.severity, finding.line])).toEqual([[id, severity, 3]]);
-    expect(code).toBe(exit_code);
+    expect(code).toBe(exitCode);
     expect(stdout + stderr).not.toContain("CANARY");
     expect((await scene.robot.run(["check", "--strict"])).code).toBe(3);
     expect(scene.proxy.requests).toEqual([]);

@@ -365,7 +365,7 @@ describe("--json on failure: one document on stdout, whatever is wrong:", () => 
     // That nobody watches is what `status` says first.
     [
       "a bad manifest",
-      (robot: Robot) => writeAtOnce(robot.manifest_path, "robot_type_id: 7\n"),
+      (robot: Robot) => writeAtOnce(robot.manifestPath, "robot_type_id: 7\n"),
       { ...INVALID, status: 1 },
     ],
     ["a file that is not there", (robot: Robot) => rm(robot.paths[0] ?? ""), { ...INVALID, status: 1, contract: 0 }],
@@ -429,8 +429,8 @@ describe("--setup --if-changed asks the service before it says that it has the r
 
     // Another computer, or a person, with the same name.
     const [body] = setupBodies(proxy.requests);
-    const configuration_digest = `sha256:${"0".repeat(64)}`;
-    await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest });
+    const configurationDigest = `sha256:${"0".repeat(64)}`;
+    await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest: configurationDigest });
     expect(await ask()).toEqual({ code: 0, first: "Registered arm-7", problem: null });
     expect(storedRobots(service)).toEqual([{ name: "arm-7", configuration_digest: await robot.digest() }]);
 
@@ -445,7 +445,7 @@ describe("--setup --if-changed asks the service before it says that it has the r
 describe("exit codes (design, Commands)", () => {
   test("3 invalid: findings with their lines", async () => {
     await using scene = await createScene();
-    await writeAtOnce(scene.robot.manifest_path, "robot_type_id: nonsense\nconfiguration_file: []\n");
+    await writeAtOnce(scene.robot.manifestPath, "robot_type_id: nonsense\nconfiguration_file: []\n");
     expect(shownBy(await scene.robot.run(["check"]), scene)).toMatchInlineSnapshot(`
       "--- stderr
       /robot/robot-manifest.yaml:1:1: warning no_config_files: no configuration files: the digest covers nothing
@@ -694,7 +694,7 @@ describe("init", () => {
     await mkdir(robot.path("etc"));
     const [left = "", right = ""] = robot.paths;
     const answers = ["--url", proxy.url, "--region", "eu-central-1", "--type", "yam.bimanual-joint-position.v1"];
-    const files = ["--key-file", robot.key_path, "--name", "arm-{machine_id}", "--file", left, "--file", right];
+    const files = ["--key-file", robot.keyPath, "--name", "arm-{machine_id}", "--file", left, "--file", right];
     const written = await robot.run(["init", ...answers, ...files, "--dir", robot.path("etc")]);
     expect(shownBy(written, scene)).toMatchInlineSnapshot(`
       "Wrote /robot/etc/config.yaml
@@ -848,7 +848,7 @@ describe("init", () => {
   test.each([
     ["accepts the key", async () => {}, /^The service answers, and accepts the key\.$/m],
     ["does not know the key", putStrangeKey, /^warning: HTTP 401: .*\n {2}→ ask whoever runs the service/m],
-    ["has not been given a key", async (robot: Robot) => rm(robot.key_path), /^The service answers\.$/m],
+    ["has not been given a key", async (robot: Robot) => rm(robot.keyPath), /^The service answers\.$/m],
   ])("init: tells at once that the service %s; the files are written all the same", async (_name, prepare, told) => {
     await using scene = await createScene();
     await prepare(scene.robot);
@@ -878,7 +878,7 @@ warning: the service has no endpoint in the region eu
     const { robot, service } = scene;
     const [file = ""] = robot.paths;
     const given = ["--type", "yam.bimanual-joint-position.v1", "--file", file, "--dir", robot.path("etc")];
-    const key = isKeyInPlace ? ["--key-file", robot.key_path] : [];
+    const key = isKeyInPlace ? ["--key-file", robot.keyPath] : [];
     const line = agentWords(robot, ["init", ...given, ...key]).map((word) => `'${word}'`);
     await using command = startWords(["script", "-qec", line.join(" "), "/dev/null"], { TERM: "xterm" });
     await command.wrote("Address of the service");
@@ -964,20 +964,20 @@ warning: the service has no endpoint in the region eu
 function allAnswers(robot: Robot): string[] {
   const [left = ""] = robot.paths;
   const type = ["--type", "yam.bimanual-joint-position.v1", "--file", left];
-  return ["init", "--region", "eu", ...type, "--key-file", robot.key_path, "--dir", robot.path("etc")];
+  return ["init", "--region", "eu", ...type, "--key-file", robot.keyPath, "--dir", robot.path("etc")];
 }
 
 function putStrangeKey(robot: Robot): Promise<void> {
-  return writeAtOnce(robot.key_path, `${STRANGE_KEY}\n`);
+  return writeAtOnce(robot.keyPath, `${STRANGE_KEY}\n`);
 }
 
 describe("interrupted", () => {
   /** SIGINT ends it at once, with 130 and without a word about failures. What it waits for takes longer than this, or ends it otherwise. */
   async function expectInterruptible(command: ReturnType<typeof startWords>): Promise<void> {
-    const started_at_ms = performance.now();
+    const startedAtMs = performance.now();
     command.child.kill("SIGINT");
     expect(await command.ended()).toBe(130);
-    expect(performance.now() - started_at_ms).toBeLessThan(10_000);
+    expect(performance.now() - startedAtMs).toBeLessThan(10_000);
     expect(command.output()).not.toMatch(/error|at .*\.ts:/);
   }
 

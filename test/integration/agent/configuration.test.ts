@@ -68,7 +68,7 @@ describe.concurrent("scenario 29: every mistake at its file:line:column, all at 
   test("in the manifest", async () => {
     await using scene = await createScene();
     const { robot } = scene;
-    await writeAtOnce(robot.manifest_path, BAD_MANIFEST);
+    await writeAtOnce(robot.manifestPath, BAD_MANIFEST);
     for (const args of [["check"], ["--setup"]]) {
       const { code, stderr } = await robot.run(args);
       expect([args, code]).toEqual([args, 3]);
@@ -112,7 +112,7 @@ describe.concurrent("scenario 30: a bad edit while running:", () => {
     ["the configuration", (robot) => robot.config_path, "region: eu-central-1", "region: [", "yaml_syntax"],
     [
       "the manifest",
-      (robot) => robot.manifest_path,
+      (robot) => robot.manifestPath,
       "configuration_files:",
       "gripers: 2\nconfiguration_files:",
       "unknown_key",
@@ -243,14 +243,14 @@ test.concurrent("a manifest moved elsewhere by the configuration is followed, an
   const { proxy, robot } = scene;
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
-  const manifest = await readFile(robot.manifest_path, "utf8");
+  const manifest = await readFile(robot.manifestPath, "utf8");
   await writeAtOnce(
     robot.path("other.yaml"),
     manifest.replace("yam.bimanual-joint-position.v1", "lerobot.so101-follower.v1"),
   );
-  await replaceIn(robot.config_path, robot.manifest_path, robot.path("other.yaml"));
+  await replaceIn(robot.config_path, robot.manifestPath, robot.path("other.yaml"));
   await proxy.arrived(2);
-  await rm(robot.manifest_path);
+  await rm(robot.manifestPath);
   await writeAtOnce(robot.path("other.yaml"), manifest);
   await proxy.arrived(3);
   expect(setupBodies(proxy.requests).map((body) => (body as { robot_type_id?: string }).robot_type_id)).toEqual([
@@ -341,13 +341,13 @@ test.concurrent("a configuration that every user may edit: the key is sent nowhe
 test.concurrent("a folder or a manifest that every user may write is a warning", async () => {
   await using scene = await createScene();
   const { robot } = scene;
-  await chmod(robot.manifest_path, 0o666);
+  await chmod(robot.manifestPath, 0o666);
   await chmod(dirname(robot.config_path), 0o777);
   const { code, stdout } = await robot.run(["check", "--json"]);
   const { findings } = JSON.parse(stdout) as { findings: { id: string; severity: string; message: string }[] };
   const warned = findings.filter(({ id }) => id === "writable_by_others");
   expect(warned.map(({ severity }) => severity)).toEqual(["warning", "warning", "warning"]);
-  expect(warned[1]?.message).toContain(`chmod o-w ${robot.manifest_path}`);
+  expect(warned[1]?.message).toContain(`chmod o-w ${robot.manifestPath}`);
   // The key lies in that folder.
   expect(code).toBe(3);
   expect(findings).toContainEqual(expect.objectContaining({ id: "key_exposed", severity: "error" }));

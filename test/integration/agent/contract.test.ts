@@ -159,7 +159,7 @@ describe("contract FILE", () => {
       ["fps: 30", "fps: 300"],
     ];
     await writeFile(
-      robot.manifest_path,
+      robot.manifestPath,
       mistakes.reduce((text, [from, to]) => text.replace(from, to), customManifest(["/etc/arm.yaml"])),
     );
     const { code, stderr } = await robot.run(["check"]);
@@ -216,7 +216,7 @@ describe("contract --diff", () => {
       "Registered as yam.bimanual-joint-position.v1 without a contract, as it is now.
       "
     `);
-    await writeFile(robot.manifest_path, customManifest(robot.paths));
+    await writeFile(robot.manifestPath, customManifest(robot.paths));
     expect((await contract("--diff")).stdout).toMatchInlineSnapshot(`
       "Registered as yam.bimanual-joint-position.v1 without a contract; it is now acme.bench.v1 with a contract.
       "
@@ -226,9 +226,9 @@ describe("contract --diff", () => {
     const sent = JSON.parse(proxy.requests.at(-1)?.body ?? "") as { contract: Contract };
     expect(sent.contract.schema).toBe("robot-contract/v1");
 
-    await replaceIn(robot.manifest_path, "[shoulder, elbow]", "[elbow, shoulder]");
-    await replaceIn(robot.manifest_path, "[[-90, 90], [-45, 120]]", "[[-45, 120], [-90, 90]]");
-    await replaceIn(robot.manifest_path, "closed: 0, open: 80", "closed: 80, open: 0");
+    await replaceIn(robot.manifestPath, "[shoulder, elbow]", "[elbow, shoulder]");
+    await replaceIn(robot.manifestPath, "[[-90, 90], [-45, 120]]", "[[-45, 120], [-90, 90]]");
+    await replaceIn(robot.manifestPath, "closed: 0, open: 80", "closed: 80, open: 0");
     const { code, stdout } = await contract("--diff");
     expect(code).toBe(0);
     expect(stdout).toMatchInlineSnapshot(`
@@ -248,7 +248,7 @@ describe("contract --diff", () => {
 
   test("--setup --dry-run and check --json show the contract that would be sent", async () => {
     const { robot } = scene;
-    await writeFile(robot.manifest_path, customManifest(robot.paths));
+    await writeFile(robot.manifestPath, customManifest(robot.paths));
     const [preview, checked, { stdout }] = await Promise.all([
       robot.run(["--setup", "--dry-run", "--json"]),
       robot.run(["check", "--json"]),

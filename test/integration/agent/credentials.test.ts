@@ -38,7 +38,7 @@ test.concurrent("scenario 7: 401: one request, then visible and quiet; a replace
   await daemon.lookAgain();
   expect(proxy.requests).toHaveLength(1);
 
-  await rotate(robot.key_path, service.key);
+  await rotate(robot.keyPath, service.key);
   await expectOneRobot(scene, daemon);
   expect(keysSent(proxy)).toEqual([STRANGE_KEY, service.key]);
 });
@@ -49,10 +49,10 @@ test.concurrent("scenario 7: a person who tries one key after the other is held 
   await using daemon = await robot.start();
   const wrongKeys = Array.from({ length: 5 }, (_, index) => `${STRANGE_KEY}${index}`);
   for (const [index, key] of [STRANGE_KEY, ...wrongKeys].entries()) {
-    if (index > 0) await rotate(robot.key_path, key);
+    if (index > 0) await rotate(robot.keyPath, key);
     await daemon.until(({ state, daemon: counts }) => state === "unauthorized" && counts?.attempts === index + 1);
   }
-  await rotate(robot.key_path, service.key);
+  await rotate(robot.keyPath, service.key);
   await expectOneRobot(scene, daemon);
   expect(keysSent(proxy)).toEqual([STRANGE_KEY, ...wrongKeys, service.key]);
   expect(daemon.output()).not.toContain("rate-capped");
@@ -66,7 +66,7 @@ test.concurrent("scenario 7: 403: the same, also with the key rewritten in place
   const { summary } = await daemon.until(({ state }) => state === "unauthorized");
   expect(summary).toContain("this key may not set up robots");
 
-  await writeAtOnce(robot.key_path, `${service.key}\n`);
+  await writeAtOnce(robot.keyPath, `${service.key}\n`);
   await expectOneRobot(scene, daemon);
   expect(proxy.requests).toHaveLength(2);
 });
@@ -74,13 +74,13 @@ test.concurrent("scenario 7: 403: the same, also with the key rewritten in place
 test.concurrent("scenario 7: no key yet: nothing is sent; registers when the file appears", async () => {
   await using scene = await createScene();
   const { proxy, robot, service } = scene;
-  await rm(robot.key_path);
+  await rm(robot.keyPath);
   await using daemon = await robot.start();
   const { failure } = await daemon.until(({ state }) => state === "unauthorized");
-  expect(failure).toMatchObject({ reason: "no-credential", detail: expect.stringContaining(robot.key_path) });
+  expect(failure).toMatchObject({ reason: "no-credential", detail: expect.stringContaining(robot.keyPath) });
   expect(proxy.requests).toHaveLength(0);
 
-  await rotate(robot.key_path, service.key);
+  await rotate(robot.keyPath, service.key);
   await expectOneRobot(scene, daemon);
   expect(proxy.requests).toHaveLength(1);
 });
@@ -93,10 +93,10 @@ test.concurrent("scenario 7: --setup does not wait for a better key: exit 5 and 
   expect(refused.stderr).toMatch(/\[unauthorized\]\n {2}→ \S/);
   expect(proxy.requests).toHaveLength(1);
 
-  await rm(robot.key_path);
+  await rm(robot.keyPath);
   const missing = await robot.run(["--setup"]);
   expect(missing.code).toBe(5);
-  expect(missing.stderr).toContain(robot.key_path);
+  expect(missing.stderr).toContain(robot.keyPath);
   expect(proxy.requests).toHaveLength(1);
   expect(storedRobots(service)).toEqual([]);
 });
@@ -104,22 +104,22 @@ test.concurrent("scenario 7: --setup does not wait for a better key: exit 5 and 
 test.concurrent("scenario 17: a key others can read is not used; status names the exact chmod, and that is enough", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
-  await chmod(robot.key_path, 0o644);
+  await chmod(robot.keyPath, 0o644);
   await using daemon = await robot.start();
   const { failure } = await daemon.until(({ state }) => state === "unauthorized");
-  expect(failure?.detail).toContain(`chmod 600 ${robot.key_path}`);
+  expect(failure?.detail).toContain(`chmod 600 ${robot.keyPath}`);
   const status = await robot.run(["status"]);
   expect(status.code).toBe(5);
-  expect(status.stderr).toContain(`chmod 600 ${robot.key_path}`);
+  expect(status.stderr).toContain(`chmod 600 ${robot.keyPath}`);
   expect(proxy.requests).toHaveLength(0);
 
-  await chmod(robot.key_path, 0o600);
+  await chmod(robot.keyPath, 0o600);
   await expectOneRobot(scene, daemon);
 });
 
 describe.concurrent("scenario 18: a key rotated while registered: no request for it, and the next request has it,", () => {
   const places: readonly [string, (robot: Robot) => string, (robot: Robot) => Record<string, string>][] = [
-    ["key_file", (robot) => robot.key_path, () => ({})],
+    ["key_file", (robot) => robot.keyPath, () => ({})],
     [
       "systemd's LoadCredential",
       (robot) => robot.path("credentials/api-key"),
@@ -129,17 +129,17 @@ describe.concurrent("scenario 18: a key rotated while registered: no request for
 
   test.for(places)("%s", async ([, placeOf, environmentOf]) => {
     await using stack = new AsyncDisposableStack();
-    const data_directory = await mkdtemp(join(tmpdir(), "policy-service-"));
-    stack.defer(() => rm(data_directory, { recursive: true }));
+    const dataDirectory = await mkdtemp(join(tmpdir(), "policy-service-"));
+    stack.defer(() => rm(dataDirectory, { recursive: true }));
     // A service that finds its key file gone makes a second key; both are valid then.
-    const first = await startService({ data_directory });
+    const first = await startService({ data_directory: dataDirectory });
     await first[Symbol.asyncDispose]();
     await rm(first.key_file);
-    const service = stack.use(await startService({ data_directory }));
+    const service = stack.use(await startService({ data_directory: dataDirectory }));
     const proxy = stack.use(await startFaultProxy(service.url));
     const robot = stack.use(await createRobot({ service_url: proxy.url, key: first.key }));
     await mkdir(robot.path("credentials"));
-    await copyFile(robot.key_path, robot.path("credentials/api-key"));
+    await copyFile(robot.keyPath, robot.path("credentials/api-key"));
 
     const daemon = stack.use(await robot.start(environmentOf(robot)));
     await expectOneRobot({ service, robot }, daemon);

@@ -19,7 +19,7 @@ import { createScene, savedRegistration } from "../../support/scene.ts";
 /** A scene whose robot has a custom manifest. */
 async function createCustomScene(): Promise<Scene> {
   const scene = await createScene();
-  await writeAtOnce(scene.robot.manifest_path, customManifest(scene.robot.paths));
+  await writeAtOnce(scene.robot.manifestPath, customManifest(scene.robot.paths));
   return scene;
 }
 
@@ -41,7 +41,8 @@ function stored({ service }: Scene): { readonly robot_type_id: unknown; readonly
   return { robot_type_id: rows[0]?.["robot_type_id"], contract: JSON.parse(String(rows[0]?.["contract"])) };
 }
 
-const elbowRange = ({ action_axes }: Contract) => action_axes.find(({ name }) => name === "arm.elbow.position")?.range;
+const elbowRange = ({ action_axes: actionAxes }: Contract) =>
+  actionAxes.find(({ name }) => name === "arm.elbow.position")?.range;
 
 test("a custom robot registers with its contract, and an unchanged boot sends nothing", async () => {
   await using scene = await createCustomScene();
@@ -67,13 +68,13 @@ test("the same robot written otherwise sends nothing; one joint limit sends one 
   await using daemon = await robot.start();
   await registeredAfter(scene, daemon, 1);
 
-  const manifest = parse(await readFile(robot.manifest_path, "utf8")) as Record<string, unknown>;
+  const manifest = parse(await readFile(robot.manifestPath, "utf8")) as Record<string, unknown>;
   const reordered = Object.fromEntries(Object.entries(manifest).toReversed());
-  await writeAtOnce(robot.manifest_path, `# the same\r\n${stringify(reordered, { collectionStyle: "flow" })}`);
+  await writeAtOnce(robot.manifestPath, `# the same\r\n${stringify(reordered, { collectionStyle: "flow" })}`);
   await daemon.ask("POST", "/reload");
-  await writeAtOnce(robot.manifest_path, customManifest(robot.paths));
+  await writeAtOnce(robot.manifestPath, customManifest(robot.paths));
   await daemon.ask("POST", "/reload");
-  await replaceIn(robot.manifest_path, "[-45, 120]", "[-45, 90]");
+  await replaceIn(robot.manifestPath, "[-45, 120]", "[-45, 90]");
   await registeredAfter(scene, daemon, 2);
 
   const [first, second] = sent(scene);
@@ -92,7 +93,7 @@ test("an edit that is wrong never registers: the last registration stands, the f
   await using daemon = await robot.start();
   await registeredAfter(scene, daemon, 1);
   const before = await savedRegistration(robot);
-  await replaceIn(robot.manifest_path, "[-45, 120]", "[120, -45]");
+  await replaceIn(robot.manifestPath, "[-45, 120]", "[120, -45]");
   const { findings, registration } = await daemon.until(({ state }) => state === "invalid");
   expect(findings).toMatchObject([{ id: "limits_inverted", loc: "/groups/0/limits/position/1", line: 11, column: 36 }]);
   expect(registration?.configuration_digest).toBe(await robot.digest());
@@ -103,7 +104,7 @@ test("an edit that is wrong never registers: the last registration stands, the f
   expect(scene.proxy.requests.length).toBe(1);
   expect(await savedRegistration(robot)).toEqual(before);
 
-  await replaceIn(robot.manifest_path, "[120, -45]", "[-45, 100]");
+  await replaceIn(robot.manifestPath, "[120, -45]", "[-45, 100]");
   await registeredAfter(scene, daemon, 2);
   expect(sent(scene)[1]?.configuration_digest).toBe(await robot.digest());
 });
@@ -111,16 +112,16 @@ test("an edit that is wrong never registers: the last registration stands, the f
 test("a draft never registers, with or without placeholders; ready does", async () => {
   await using scene = await createCustomScene();
   const { robot } = scene;
-  await replaceIn(robot.manifest_path, "topology", "status: draft\ntopology");
-  await replaceIn(robot.manifest_path, "open: 80", "open: TODO");
+  await replaceIn(robot.manifestPath, "topology", "status: draft\ntopology");
+  await replaceIn(robot.manifestPath, "open: 80", "open: TODO");
   await using daemon = await robot.start();
   await daemon.until(({ state }) => state === "draft");
-  await replaceIn(robot.manifest_path, "open: TODO", "open: 80");
+  await replaceIn(robot.manifestPath, "open: TODO", "open: 80");
   await daemon.ask("POST", "/reload");
   await daemon.ask("POST", "/register");
   expect((await daemon.status()).state).toBe("draft");
   expect(scene.proxy.requests).toEqual([]);
-  await replaceIn(robot.manifest_path, "status: draft", "status: ready");
+  await replaceIn(robot.manifestPath, "status: draft", "status: ready");
   await registeredAfter(scene, daemon, 1);
 });
 

@@ -64,7 +64,7 @@ describe("scenario 35 (needs root and unshare(1)): a state directory", { concurr
       const inside = ["--mount", `--target=${daemon.process_id}`];
       await run("nsenter", [...inside, "sh", "-ec", mend], { env: { ...process.env, ...environment } });
       await daemon.lookAgain();
-      await daemon.until(({ state_problem }) => state_problem === null);
+      await daemon.until(({ state_problem: stateProblem }) => stateProblem === null);
       const seen = { ...robot, state_directory: `/proc/${daemon.process_id}/root${robot.state_directory}` };
       await expectOneRobot({ ...scene, robot: seen }, daemon);
       expect(proxy.requests).toHaveLength(2);
@@ -88,11 +88,11 @@ describe(
   () => {
     /** root may write everywhere, so the daemon runs as somebody else. */
     const through = isRoot ? asNobody : [];
-    const owner_id = isRoot ? NOBODY_ID : (process.getuid?.() ?? 0);
+    const ownerId = isRoot ? NOBODY_ID : (process.getuid?.() ?? 0);
 
     async function give(robot: Robot): Promise<void> {
-      for (const path of [robot.folder, robot.runtime_directory, robot.state_directory, robot.key_path])
-        await chown(path, owner_id, owner_id);
+      for (const path of [robot.folder, robot.runtime_directory, robot.state_directory, robot.keyPath])
+        await chown(path, ownerId, ownerId);
       await chmod(robot.state_directory, 0o500);
     }
 
@@ -111,7 +111,7 @@ describe(
 
       await chmod(robot.state_directory, 0o700);
       await daemon.lookAgain();
-      await daemon.until(({ state_problem }) => state_problem === null);
+      await daemon.until(({ state_problem: stateProblem }) => stateProblem === null);
       await expectOneRobot(scene, daemon);
       expect(await daemon.untilLogged("state-saved")).toHaveLength(1);
       await daemon.stop();

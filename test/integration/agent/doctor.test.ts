@@ -53,12 +53,16 @@ async function diagnose(
   const run = through.length === 0 ? robot.run(words, environment) : robot.runProcess(words, environment, through);
   const { code, stdout, stderr } = await run;
   expect(stdout + stderr).not.toContain(KEY);
-  const { schema_version, healthy, checks } = JSON.parse(stdout) as {
+  const {
+    schema_version: schemaVersion,
+    healthy,
+    checks,
+  } = JSON.parse(stdout) as {
     schema_version: number;
     healthy: boolean;
     checks: Check[];
   };
-  expect([schema_version, healthy]).toEqual([1, code === 0]);
+  expect([schemaVersion, healthy]).toEqual([1, code === 0]);
   for (const { status, remedy } of checks) expect(remedy !== null).toBe(status === "fail" || status === "warn");
   const those = (wanted: string) => checks.filter(({ status }) => status === wanted).map(({ id }) => id);
   return {
@@ -165,10 +169,10 @@ describe("doctor", () => {
   test("doctor: the exit code is that of the failure to mend first", async () => {
     await using scene = await createScene();
     const { robot, proxy } = scene;
-    await chmod(robot.key_path, 0o644);
+    await chmod(robot.keyPath, 0o644);
     await proxy.refuse();
     expect(await diagnose(robot)).toMatchObject({ code: 4, failed: ["key", "tcp"] });
-    await writeFile(robot.manifest_path, "robot_type_id: 7\n");
+    await writeFile(robot.manifestPath, "robot_type_id: 7\n");
     expect(await diagnose(robot)).toMatchObject({ code: 3, failed: ["manifest", "key", "tcp"] });
   });
 });
@@ -198,7 +202,7 @@ describe("configuration, manifest, files", () => {
 
   test("manifest: the network is looked at all the same", async () => {
     await using scene = await createScene();
-    await writeFile(scene.robot.manifest_path, "robot_type_id: 7\nconfiguration_file: []\n");
+    await writeFile(scene.robot.manifestPath, "robot_type_id: 7\nconfiguration_file: []\n");
     const { code, failed, check, skipped } = await diagnose(scene.robot);
     expect({ code, failed, skipped }).toEqual({
       code: 3,
@@ -210,7 +214,7 @@ describe("configuration, manifest, files", () => {
 
   test("manifest: a draft is no mistake, but is not registered", async () => {
     await using scene = await createScene();
-    await appendFile(scene.robot.manifest_path, "status: draft\n");
+    await appendFile(scene.robot.manifestPath, "status: draft\n");
     expect((await diagnose(scene.robot)).check("manifest")).toMatchObject({
       status: "warn",
       remedy: "set status: ready",
@@ -222,8 +226,8 @@ describe("configuration, manifest, files", () => {
     const { robot } = scene;
     await mkdir(robot.path("folder"));
     await writeFile(
-      robot.manifest_path,
-      (await readFile(robot.manifest_path, "utf8")).replace(robot.path("b"), robot.path("folder")),
+      robot.manifestPath,
+      (await readFile(robot.manifestPath, "utf8")).replace(robot.path("b"), robot.path("folder")),
     );
     const { code, check } = await diagnose(robot);
     expect([code, check("files")?.what.replace(robot.folder, "")]).toEqual([
@@ -250,7 +254,7 @@ describe("configuration, manifest, files", () => {
       await using scene = await closedScene();
       const { robot } = scene;
       await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
-      await chown(robot.key_path, NOBODY_ID, NOBODY_ID);
+      await chown(robot.keyPath, NOBODY_ID, NOBODY_ID);
       const { code, failed, check } = await diagnose(robot, {}, through);
       expect({ code, failed }).toEqual({ code: 3, failed: ["files"] });
       expect(check("files")).toMatchObject({
@@ -266,14 +270,14 @@ describe("configuration, manifest, files", () => {
   test.skipIf(!canBecomeNobody).each([
     ["configuration", (robot: Robot) => robot.config_path],
     ["configuration", (robot: Robot) => robot.path("authority.pem")],
-    ["manifest", (robot: Robot) => robot.manifest_path],
+    ["manifest", (robot: Robot) => robot.manifestPath],
   ])("%s (needs root): a file that root can read and the agent cannot, with the command for it", async (id, which) => {
     await using scene = await createScene();
     const { robot } = scene;
     await writeFile(robot.path("authority.pem"), "");
     await replaceIn(robot.config_path, "  key_file:", `  ca_file: ${robot.path("authority.pem")}\n  key_file:`);
     await chmod(robot.folder, 0o755);
-    for (const path of [robot.state_directory, robot.key_path]) await chown(path, NOBODY_ID, NOBODY_ID);
+    for (const path of [robot.state_directory, robot.keyPath]) await chown(path, NOBODY_ID, NOBODY_ID);
     await chmod(which(robot), 0o600);
     const { code, failed, check } = await diagnose(robot);
     expect({ code, failed }).toEqual({ code: 3, failed: [id] });
@@ -316,7 +320,7 @@ describe("configuration, manifest, files", () => {
       const { robot } = scene;
       await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
       const { check } = await diagnose(robot);
-      expect(check("key")).toMatchObject({ status: "fail", remedy: `chown nobody ${robot.key_path}` });
+      expect(check("key")).toMatchObject({ status: "fail", remedy: `chown nobody ${robot.keyPath}` });
     },
   );
 });
@@ -324,10 +328,10 @@ describe("configuration, manifest, files", () => {
 describe("key and authentication", () => {
   test("scenario 17: a key that others can read, with the exact chmod", async () => {
     await using scene = await createScene();
-    await chmod(scene.robot.key_path, 0o644);
+    await chmod(scene.robot.keyPath, 0o644);
     const { code, check, skipped } = await diagnose(scene.robot);
     expect(code).toBe(5);
-    expect(check("key")?.remedy).toBe(`chmod 600 ${scene.robot.key_path}`);
+    expect(check("key")?.remedy).toBe(`chmod 600 ${scene.robot.keyPath}`);
     // Without a key the service can still be reached, and the clock compared.
     expect(check("service")?.status).toBe("ok");
     expect(check("clock")?.status).toBe("ok");
@@ -336,7 +340,7 @@ describe("key and authentication", () => {
 
   test("authentication: a key that the service does not know", async () => {
     await using scene = await createScene();
-    await writeFile(scene.robot.key_path, `${KEY}\n`);
+    await writeFile(scene.robot.keyPath, `${KEY}\n`);
     const { code, failed, check } = await diagnose(scene.robot);
     expect({ code, failed }).toEqual({ code: 5, failed: ["authentication"] });
     expect(check("authentication")?.what).toBe("HTTP 401: Invalid API key");
@@ -424,7 +428,7 @@ describe("the way to the service", () => {
     test("init: tells at once that nobody trusts the service's authority, and that --ca-file mends it", async () => {
       await using server = await serveEmptyList("localhost", "now");
       await using robot = await robotFor(`https://localhost:${server.port}`, "");
-      const words = ["init", "--url", `https://localhost:${server.port}`, "--key-file", robot.key_path];
+      const words = ["init", "--url", `https://localhost:${server.port}`, "--key-file", robot.keyPath];
       const init = (...more: string[]) => robot.run([...words, "--force", "--dir", robot.path("etc"), ...more]);
       expect((await init()).stderr).toMatch(
         /^warning: the certificate comes from Test Authority, .*\n {2}→ .* service\.ca_file; or have/,
@@ -565,9 +569,9 @@ describe("service and clock", () => {
     ["warn", -10 * 60_000, 0, /^10 minutes ahead of the service's$/],
     ["fail", 26 * 3_600_000, 4, /^26 hours behind the service's$/],
     ["fail", 3 * 86_400_000, 4, /^3 days behind the service's$/],
-  ])("clock: %s when the service's clock says %i ms more", async (status, offset_ms, code, what) => {
+  ])("clock: %s when the service's clock says %i ms more", async (status, offsetMs, code, what) => {
     await using server = await serveHttp((_request, response) => {
-      response.setHeader("date", new Date(Date.now() + offset_ms).toUTCString());
+      response.setHeader("date", new Date(Date.now() + offsetMs).toUTCString());
       response.setHeader("content-type", "application/json");
       response.end("[]");
     });
@@ -627,8 +631,8 @@ test("registration: whether the service still holds it", async () => {
   expect(await look()).toMatchObject({ code: 0, status: "ok", what: "the service holds the registration of arm-7" });
 
   const [body] = setupBodies(proxy.requests);
-  const configuration_digest = `sha256:${"0".repeat(64)}`;
-  await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest });
+  const configurationDigest = `sha256:${"0".repeat(64)}`;
+  await service.send("POST", "/v1/robots/setup", { ...body, configuration_digest: configurationDigest });
   expect(await look()).toMatchObject({
     code: 7,
     status: "fail",
@@ -645,7 +649,12 @@ test("registration: whether the service still holds it", async () => {
   expect(found.check("daemon")).toMatchObject({ status: "warn", what: expect.stringContaining("two computers") });
   await daemon.stop();
 
-  for (const members of [{ configuration_digest }, {}, { configuration_digest }, {}]) {
+  for (const members of [
+    { configuration_digest: configurationDigest },
+    {},
+    { configuration_digest: configurationDigest },
+    {},
+  ]) {
     await service.send("POST", "/v1/robots/setup", { ...body, ...members });
   }
   expect(await look()).toMatchObject({ code: 0, status: "warn", what: expect.stringContaining("change to and fro") });

@@ -157,9 +157,9 @@ describe("scenario 27: a configuration file that is", () => {
       expect(status).toMatchObject({
         healthy: false,
         registration,
-        findings: [{ severity: "error", file: robot.manifest_path, line: 4, column: 5 }],
+        findings: [{ severity: "error", file: robot.manifestPath, line: 4, column: 5 }],
       });
-      expect(status.summary).toContain(`${robot.manifest_path}:4:5: `);
+      expect(status.summary).toContain(`${robot.manifestPath}:4:5: `);
 
       await restore();
       await daemon.until(({ state, healthy }) => state === "registered" && healthy);
@@ -191,7 +191,7 @@ describe("scenario 27: a configuration file that is", () => {
 
 /** What the daemon writes; the configuration files stay root's, to be refused to it. */
 async function giveToNobody(robot: Robot): Promise<void> {
-  for (const path of [robot.folder, robot.runtime_directory, robot.state_directory, robot.key_path])
+  for (const path of [robot.folder, robot.runtime_directory, robot.state_directory, robot.keyPath])
     await chown(path, NOBODY_ID, NOBODY_ID);
 }
 
@@ -260,7 +260,7 @@ describe("scenario 20: the digest", () => {
       moved.push(to);
     }
     expect(await digestOf(robot)).toBe(expected);
-    await writeAtOnce(robot.manifest_path, manifestOf(moved));
+    await writeAtOnce(robot.manifestPath, manifestOf(moved));
     expect(await digestOf(robot)).toBe(expected);
   });
 
@@ -268,9 +268,9 @@ describe("scenario 20: the digest", () => {
     await using scene = await createScene({ files: FILES });
     const { robot } = scene;
     const expected = await digestOf(robot);
-    await writeAtOnce(robot.manifest_path, manifestOf(robot.paths.toReversed()));
+    await writeAtOnce(robot.manifestPath, manifestOf(robot.paths.toReversed()));
     const reversed = await digestOf(robot);
-    await writeAtOnce(robot.manifest_path, manifestOf(robot.paths));
+    await writeAtOnce(robot.manifestPath, manifestOf(robot.paths));
     // The same bytes one after another, the boundary moved by a line.
     await writeAtOnce(robot.path("I.yaml"), "i: 1\n");
     await writeAtOnce(robot.path("ı.yaml"), "j: 2\ni: 2\n");
@@ -290,13 +290,13 @@ describe("scenario 20: the digest", () => {
       `robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files:${labelled}\n`,
     );
     const { runs } = (await daemon.status()).daemon ?? { runs: 0 };
-    await rename(robot.path("next"), robot.manifest_path);
+    await rename(robot.path("next"), robot.manifestPath);
     await daemon.until(({ state, daemon: counts }) => state === "registered" && (counts?.runs ?? 0) > runs);
     // One run or two, as the events came: after this it is in force.
     await daemon.lookAgain();
     expect(proxy.requests).toHaveLength(1);
 
-    await writeAtOnce(robot.manifest_path, manifestOf(robot.paths.toReversed()));
+    await writeAtOnce(robot.manifestPath, manifestOf(robot.paths.toReversed()));
     await proxy.arrived(2);
     const seen = { ...robot, digest: () => digestOf(robot) };
     await expectOneRobot({ ...scene, robot: seen }, daemon);

@@ -75,9 +75,9 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     await daemon.until(({ state }) => state === "registered");
     await drive.hang();
     await daemon.until(isWaiting);
-    const asked_at_ms = performance.now();
+    const askedAtMs = performance.now();
     expect(await daemon.stop()).toBe(0);
-    expect(performance.now() - asked_at_ms).toBeLessThan(PROMPTLY_MS);
+    expect(performance.now() - askedAtMs).toBeLessThan(PROMPTLY_MS);
   });
 
   test.concurrent("at the start: it is up all the same, says what it waits for, and registers once the drive answers", async () => {
@@ -107,9 +107,9 @@ describe.skipIf(!canMount)("a drive that hangs (needs root and FUSE)", () => {
     const { robot } = scene;
     await using drive = await mountDrive(robot);
     await drive.hang();
-    const asked_at_ms = performance.now();
+    const askedAtMs = performance.now();
     const { code, stdout } = await robot.runProcess(["doctor"], {}, drive.words);
-    expect(performance.now() - asked_at_ms).toBeLessThan(PROMPTLY_MS);
+    expect(performance.now() - askedAtMs).toBeLessThan(PROMPTLY_MS);
     expect(code).toBe(1);
     expect(stdout).toMatch(/^fail {2}files +no result within [1-8] s$/m);
     expect(stdout).toMatch(/^ok {4}service /m);
@@ -168,6 +168,6 @@ async function isBusy({ pid }: ChildProcess): Promise<boolean> {
 }
 
 /** Where in the kernel a thread waits (proc(5), wchan). */
-function waitOf(process_id: number | undefined, task: number | string | undefined): Promise<string> {
-  return readFile(`/proc/${process_id}/task/${task}/wchan`, "utf8").catch(() => "");
+function waitOf(processId: number | undefined, task: number | string | undefined): Promise<string> {
+  return readFile(`/proc/${processId}/task/${task}/wchan`, "utf8").catch(() => "");
 }

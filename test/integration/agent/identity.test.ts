@@ -13,9 +13,9 @@ import { times } from "../../support/tier.ts";
 const NEEDS_MOUNT = "needs root and unshare(1)";
 
 /** Words that start a program on another machine: the same disk with another /etc/machine-id. */
-async function onMachine(robot: Robot, machine_id: string): Promise<string[]> {
-  const path = robot.path(`machine-id-${machine_id.slice(0, 4)}`);
-  await writeFile(path, `${machine_id}\n`);
+async function onMachine(robot: Robot, machineId: string): Promise<string[]> {
+  const path = robot.path(`machine-id-${machineId.slice(0, 4)}`);
+  await writeFile(path, `${machineId}\n`);
   return inShell(withOwnMounts, `mount --bind "${path}" /etc/machine-id`);
 }
 
@@ -352,7 +352,7 @@ test.concurrent("a command about one configuration is not answered by an agent t
   }
   const doctor = await robot.run(["doctor", "--config", other]);
   expect(doctor.stdout).toMatch(/warn +daemon +the agent that runs here has another configuration/);
-  const setKey = await robot.run(["set-key", "--config", other, "--from", robot.key_path]);
+  const setKey = await robot.run(["set-key", "--config", other, "--from", robot.keyPath]);
   expect([setKey.code, setKey.stdout]).toEqual([
     0,
     expect.stringContaining(`It is not that of the running agent: the agent that runs here has another configuration`),

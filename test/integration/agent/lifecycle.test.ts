@@ -28,9 +28,9 @@ describe("scenario 38: SIGTERM in the middle of a POST", () => {
       await using daemon = await robot.startProcess();
       await proxy.arrived(1);
       await eventually(async () => storedRobots(service).length === committed || undefined, "the commit");
-      const asked_ms = performance.now();
+      const askedMs = performance.now();
       expect(await daemon.stop("SIGTERM")).toBe(0);
-      expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
+      expect(performance.now() - askedMs).toBeLessThan(PROMPTLY_MS);
     }
     expect(existsSync(robot.socket_path)).toBe(false);
     await using daemon = await robot.start();
@@ -47,17 +47,17 @@ test("scenario 38: SIGTERM while it waits out a backoff or an edit: prompt as we
   const compiled = { NODE_COMPILE_CACHE: robot.path("cache") };
   await using settling = await robot.startProcess(compiled);
   await settling.until(({ state }) => state === "settling");
-  const asked_ms = performance.now();
+  const askedMs = performance.now();
   expect(await settling.stop("SIGTERM")).toBe(0);
-  expect(performance.now() - asked_ms).toBeLessThan(PROMPTLY_MS);
+  expect(performance.now() - askedMs).toBeLessThan(PROMPTLY_MS);
   expect(await readdir(compiled.NODE_COMPILE_CACHE)).toHaveLength(1);
 
   await writeAtOnce(robot.config_path, (await readFile(robot.config_path, "utf8")).replace("20000", "100"));
-  await using backing_off = await robot.startProcess(compiled);
-  await backing_off.until(({ state }) => state === "unreachable");
-  const asked_again_ms = performance.now();
-  expect(await backing_off.stop("SIGINT")).toBe(0);
-  expect(performance.now() - asked_again_ms).toBeLessThan(PROMPTLY_MS);
+  await using backingOff = await robot.startProcess(compiled);
+  await backingOff.until(({ state }) => state === "unreachable");
+  const askedAgainMs = performance.now();
+  expect(await backingOff.stop("SIGINT")).toBe(0);
+  expect(performance.now() - askedAgainMs).toBeLessThan(PROMPTLY_MS);
 });
 
 test("scenario 37: SIGHUP from the first moment that the program can catch it, many times: survives, registers once", async () => {
@@ -88,10 +88,10 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
   const { proxy, robot } = scene;
   const versions = new Set([await robot.digest()]);
   // How long a registration takes on this machine, from the first instruction of the program: the moments are parts of it.
-  const started_ms = performance.now();
+  const startedMs = performance.now();
   await using undisturbed = await robot.startProcess();
   await proxy.arrived(1);
-  const registering_ms = performance.now() - started_ms;
+  const registeringMs = performance.now() - startedMs;
   await expectOneRobot(scene, undisturbed);
   await undisturbed.stop();
   const last = times(8, 20);
@@ -99,7 +99,7 @@ test("kill -9 at many moments while files change: whatever was under way, one ro
     const count = proxy.requests.length;
     await using daemon = await robot.startProcess();
     // From its first instruction to well after its registration, and the last one in the middle of it.
-    const moment = round < last ? sleep((registering_ms * 2 * round) / last) : proxy.arrived(count + 1);
+    const moment = round < last ? sleep((registeringMs * 2 * round) / last) : proxy.arrived(count + 1);
     const killed = moment.then(() => daemon.stop("SIGKILL"));
     await writeAtOnce(robot.path("left.yaml"), `offset: ${round}\n`);
     versions.add(await robot.digest());
@@ -133,26 +133,26 @@ test("an unchanged boot after kill -9: no request, and the left-over control soc
 test("a torn state file is put aside, not believed: registers again, one robot", async () => {
   await using scene = await createScene();
   const { proxy, robot } = scene;
-  const state_path = `${robot.state_directory}/registration.json`;
+  const statePath = `${robot.state_directory}/registration.json`;
   {
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
     await daemon.stop();
   }
-  const whole = await readFile(state_path);
-  await writeAtOnce(state_path, whole.subarray(0, whole.byteLength / 2));
-  await writeAtOnce(`${state_path}.new`, "left by a power cut");
+  const whole = await readFile(statePath);
+  await writeAtOnce(statePath, whole.subarray(0, whole.byteLength / 2));
+  await writeAtOnce(`${statePath}.new`, "left by a power cut");
   await using daemon = await robot.start();
   await expectOneRobot(scene, daemon);
   expect(proxy.requests).toHaveLength(2);
-  expect(existsSync(`${state_path}.damaged`)).toBe(true);
-  expect(existsSync(`${state_path}.new`)).toBe(false);
+  expect(existsSync(`${statePath}.damaged`)).toBe(true);
+  expect(existsSync(`${statePath}.new`)).toBe(false);
   expect(await daemon.untilLogged("state-set-aside")).toHaveLength(1);
 });
 
 /** True when the process has a handler for the signal (proc_pid_status(5), SigCgt). */
-async function catches(process_id: number, signal: number): Promise<boolean> {
-  const status = await readFile(`/proc/${process_id}/status`, "utf8");
+async function catches(processId: number, signal: number): Promise<boolean> {
+  const status = await readFile(`/proc/${processId}/status`, "utf8");
   const mask = /^SigCgt:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
   return ((BigInt(`0x${mask}`) >> BigInt(signal - 1)) & 1n) === 1n;
 }

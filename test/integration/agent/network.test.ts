@@ -15,7 +15,7 @@ import { isLong } from "../../support/tier.ts";
 
 /** Wall-clock time at which a request arrived. */
 function arrivalOf(proxy: FaultProxy, index: number): number {
-  return performance.timeOrigin + (proxy.requests[index]?.at_ms ?? Number.NaN);
+  return performance.timeOrigin + (proxy.requests[index]?.atMs ?? Number.NaN);
 }
 
 test.concurrent("scenario 1: the service's port is closed at start: registers within one backoff step after it opens", async () => {
@@ -58,13 +58,13 @@ test(
     await using scene = await createScene({ service: "  connect_timeout_s: 1" });
     const { proxy, robot } = scene;
     await proxy.refuse();
-    const black_hole = await dropConnectionsAt(Number(new URL(proxy.url).port));
+    const blackHole = await dropConnectionsAt(Number(new URL(proxy.url).port));
     await using daemon = await robot.start();
     const { failure } = await daemon.until(({ state }) => state === "unreachable");
     expect(failure?.reason).toBe("timeout");
     expect(await savedRegistration(robot)).toBeNull();
 
-    await black_hole.end();
+    await blackHole.end();
     await proxy.listen();
     await expectOneRobot(scene, daemon);
   },
@@ -140,8 +140,8 @@ describe.concurrent("scenario 6: Retry-After", () => {
     proxy.inject({ kind: "answer", status, headers: { "retry-after": "2" } });
     await using daemon = await robot.start();
     await expectOneRobot(scene, daemon);
-    const waited_ms = arrivalOf(proxy, 1) - arrivalOf(proxy, 0);
-    expect(waited_ms).toBeGreaterThanOrEqual(2000);
+    const waitedMs = arrivalOf(proxy, 1) - arrivalOf(proxy, 0);
+    expect(waitedMs).toBeGreaterThanOrEqual(2000);
   });
 
   test("an HTTP date: nothing is sent before it", async ({ expect }) => {
@@ -162,9 +162,9 @@ describe.concurrent("scenario 6: Retry-After", () => {
       proxy.inject({ kind: "answer", status: 503, headers: { "retry-after": value } });
       await using daemon = await robot.start();
       const { failure } = await daemon.until(({ state }) => state === "unreachable");
-      const wait_ms = Date.parse(failure?.next_attempt_at ?? "") - Date.now();
-      expect(wait_ms).toBeGreaterThan(3_500_000);
-      expect(wait_ms).toBeLessThanOrEqual(3_600_000);
+      const waitMs = Date.parse(failure?.next_attempt_at ?? "") - Date.now();
+      expect(waitMs).toBeGreaterThan(3_500_000);
+      expect(waitMs).toBeLessThanOrEqual(3_600_000);
 
       expect((await robot.run(["--setup"])).code).toBe(0);
       await expectOneRobot(scene, daemon);
@@ -189,7 +189,7 @@ describe.concurrent("scenario 9: the answer is lost after the service committed:
   const losses: readonly [string, Fault, string?][] = [
     ["the connection breaks", { kind: "drop-after" }],
     // The second one has the same time, on any machine.
-    ["the answer comes too late", { kind: "delay", delay_ms: 6500 }, "  request_timeout_s: 5"],
+    ["the answer comes too late", { kind: "delay", delayMs: 6500 }, "  request_timeout_s: 5"],
   ];
 
   test.for(losses)("%s: one robot, not two", async ([, fault, service], { expect }) => {
@@ -261,8 +261,8 @@ function json(status: number, value: unknown): Fault {
 }
 
 function viewOf(name: string): unknown {
-  const created_at = "2026-01-01T00:00:00.000Z";
-  return { id: "rob_1", name, robot_type_id: "a.v1", region: "eu", created_at, site: null, labels: {} };
+  const createdAt = "2026-01-01T00:00:00.000Z";
+  return { id: "rob_1", name, robot_type_id: "a.v1", region: "eu", created_at: createdAt, site: null, labels: {} };
 }
 
 /** A firewall's DROP: a listener whose full queue makes the kernel ignore further connection requests (listen(2)). */

@@ -58,10 +58,10 @@ describe("sd_notify (needs python3 and systemd-notify)", { concurrent: true, ski
     await using daemon = await robot.startProcess({ NOTIFY_SOCKET: systemd.path });
     await systemd.awaits("STATUS=Registered as arm-7");
     const since = systemd.received.length;
-    await replaceIn(robot.manifest_path, "left.yaml", "lost.yaml");
-    await systemd.awaits(`STATUS=Not registering: ${robot.manifest_path}:3:5: `, since);
+    await replaceIn(robot.manifestPath, "left.yaml", "lost.yaml");
+    await systemd.awaits(`STATUS=Not registering: ${robot.manifestPath}:3:5: `, since);
     const later = systemd.received.length;
-    await replaceIn(robot.manifest_path, "lost.yaml", "left.yaml");
+    await replaceIn(robot.manifestPath, "lost.yaml", "left.yaml");
     await systemd.awaits("STATUS=Registered as arm-7", later);
     await expectOneRobot(scene, daemon);
   });
@@ -154,12 +154,12 @@ async function awaitPings(systemd: NotifySocket, count: number): Promise<void> {
 }
 
 /** Of each process of the session, one letter (proc_pid_stat(5)). */
-async function statesOfSession(session_id: number): Promise<readonly string[]> {
+async function statesOfSession(sessionId: number): Promise<readonly string[]> {
   const names = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(names.map((name) => readFile(`/proc/${name}/stat`, "utf8").catch(() => "")));
   // The name of the program may hold anything.
   const fields = lines.map((line) => line.slice(line.lastIndexOf(")") + 2).split(" "));
-  return fields.filter(([, , , session]) => session === String(session_id)).map(([state = ""]) => state);
+  return fields.filter(([, , , session]) => session === String(sessionId)).map(([state = ""]) => state);
 }
 
 function areHaltedOrEnded(states: readonly string[]): boolean {

@@ -31,8 +31,8 @@ function observe(daemon: Daemon): Observation {
   const seen = new Set<string>();
   const looking = (async () => {
     while (!ending.signal.aborted) {
-      const { configuration_digest, registration } = await daemon.status();
-      for (const digest of [configuration_digest, registration?.configuration_digest]) if (digest) seen.add(digest);
+      const { configuration_digest: configurationDigest, registration } = await daemon.status();
+      for (const digest of [configurationDigest, registration?.configuration_digest]) if (digest) seen.add(digest);
       // A digest stands until files have changed and held still again.
       await sleep(SETTLE_MS / 3);
     }
@@ -64,19 +64,19 @@ test.concurrent("scenario 23: a large file rewritten in place, over and over: no
   await expectOneRobot(scene, daemon);
   const observed = observe(daemon);
   const whole = new Set([digestOfContents(contentOf(0))]);
-  const on_disk = contentOf(0);
+  const onDisk = contentOf(0);
   for (let version = 1; version <= VERSIONS; version += 1) {
     const file = await open(robot.path("table.bin"), "r+");
     const content = contentOf(version);
     whole.add(digestOfContents(content));
-    let written_ms = performance.now();
+    let writtenMs = performance.now();
     for (let part = 0; part < PARTS; part += 1) {
       // A machine that kept this writer waiting for so long has shown a file that held still.
-      if (performance.now() - written_ms >= SETTLE_MS) whole.add(digestOfContents(on_disk));
-      written_ms = performance.now();
+      if (performance.now() - writtenMs >= SETTLE_MS) whole.add(digestOfContents(onDisk));
+      writtenMs = performance.now();
       const from = (SIZE_BYTES / PARTS) * part;
       await file.write(content, from, SIZE_BYTES / PARTS, from);
-      content.copy(on_disk, from, from, from + SIZE_BYTES / PARTS);
+      content.copy(onDisk, from, from, from + SIZE_BYTES / PARTS);
       await sleep(15);
     }
     await file.close();
@@ -159,10 +159,10 @@ test("an edit of the configuration while a large file is being hashed is not los
   const { proxy, robot } = scene;
   await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
-  const read_bytes = await bytesRead(daemon);
+  const readBytes = await bytesRead(daemon);
   // Sparse: some tenths of a second of hashing, and nothing to write.
   await truncate(robot.path("large.bin"), 1024 ** 2 * 192);
-  await eventually(async () => (await bytesRead(daemon)) > read_bytes + 1024 ** 2 * 16 || undefined, "the hashing");
+  await eventually(async () => (await bytesRead(daemon)) > readBytes + 1024 ** 2 * 16 || undefined, "the hashing");
   await replaceIn(robot.config_path, "region: eu-central-1", "region: eu-west-1");
   await eventually(async () => (await scene.service.robots())[0]?.region === "eu-west-1" || undefined, "the edit");
   await expectOneRobot(scene, daemon);
@@ -177,14 +177,14 @@ test("scenario 28: 1,000 rewrites in 2 s: at most 3 requests, none torn, the las
   await using daemon = await robot.startProcess();
   await expectOneRobot(scene, daemon);
   const { daemon: before } = await daemon.status();
-  const started_ms = performance.now();
+  const startedMs = performance.now();
   for (let version = 1; version <= 1000; version += 1) {
     // In place and by replacement, as different programs do it.
     const path = robot.path(version % 2 === 0 ? "arm.json" : "arm.json.tmp");
     await writeFile(path, contentOf(version));
     if (version % 2 === 1) await rename(path, robot.path("arm.json"));
-    const ahead_ms = version * 2 - (performance.now() - started_ms);
-    if (ahead_ms > 0) await sleep(ahead_ms);
+    const aheadMs = version * 2 - (performance.now() - startedMs);
+    if (aheadMs > 0) await sleep(aheadMs);
   }
   const digest = digestOfContents(contentOf(1000));
   await daemon.until(
@@ -208,9 +208,9 @@ async function expectOneRobotNow(scene: Scene, daemon: Daemon): Promise<StatusDo
 
 /** The first registration and two changes at once; what comes next has waited for its turn, and came later the slower the machine. */
 function expectRateCapped({ requests }: FaultProxy): void {
-  for (const [index, { at_ms }] of requests.entries()) {
+  for (const [index, { atMs }] of requests.entries()) {
     if (index < 3) continue;
-    expect(at_ms - (requests[0]?.at_ms ?? 0)).toBeGreaterThan(20_000 * (index - 2) - SLACK_MS);
+    expect(atMs - (requests[0]?.atMs ?? 0)).toBeGreaterThan(20_000 * (index - 2) - SLACK_MS);
   }
 }
 
@@ -222,10 +222,10 @@ async function bytesRead(daemon: DaemonProcess): Promise<number> {
 /** @param heldStill told of a part that stood alone for as long as files have to hold still, on a machine that kept this writer waiting. */
 async function writeInChunks(path: string, content: string, heldStill: (part: string) => void): Promise<void> {
   const file = await open(path, "w");
-  let written_ms = performance.now();
+  let writtenMs = performance.now();
   for (let from = 0; from < content.length; from += content.length / 3) {
-    if (performance.now() - written_ms >= SETTLE_MS) heldStill(content.slice(0, from));
-    written_ms = performance.now();
+    if (performance.now() - writtenMs >= SETTLE_MS) heldStill(content.slice(0, from));
+    writtenMs = performance.now();
     await file.write(content.slice(from, from + content.length / 3));
     await sleep(20);
   }

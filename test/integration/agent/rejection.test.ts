@@ -18,8 +18,8 @@ const fields: readonly [string, readonly (string | number)[], (robot: Robot) => 
   ["region", ["region"], (robot) => [robot.config_path, "eu-central-1"]],
   ["site", ["site"], (robot) => [robot.config_path, "hall-2"]],
   ["a label", ["labels", "line"], (robot) => [robot.config_path, "a}"]],
-  ["robot_type_id", ["robot_type_id"], (robot) => [robot.manifest_path, "yam.bimanual-joint-position.v1"]],
-  ["configuration_digest", ["configuration_digest"], (robot) => [robot.manifest_path, "- "]],
+  ["robot_type_id", ["robot_type_id"], (robot) => [robot.manifestPath, "yam.bimanual-joint-position.v1"]],
+  ["configuration_digest", ["configuration_digest"], (robot) => [robot.manifestPath, "- "]],
 ];
 
 describe.concurrent("scenario 8: 422 for", () => {
@@ -54,7 +54,7 @@ describe.concurrent("scenario 8: refused once, tried again only after", () => {
     ["an edit of a configuration file", (robot) => replaceIn(robot.path("left.yaml"), "offset: 1", "offset: 5")],
     [
       "an edit of the manifest",
-      (robot) => replaceIn(robot.manifest_path, "yam.bimanual-joint-position.v1", "lerobot.so101-follower.v1"),
+      (robot) => replaceIn(robot.manifestPath, "yam.bimanual-joint-position.v1", "lerobot.so101-follower.v1"),
     ],
   ];
   const cases = [400, 413, 422].flatMap((status, index) => {

@@ -108,7 +108,7 @@ test("scenario 16: a key in the wrong place (configuration, comment, name of a f
   const seen = new Map<string, string>();
   const mistakes: Readonly<Record<string, string>> = {
     "as a value": text.replace("  url:", `  api_key: ${key}\n  url:`),
-    "as key_file": text.replace(robot.key_path, key),
+    "as key_file": text.replace(robot.keyPath, key),
     "in the address": text.replace("http://", `http://robot:${key}@`),
     "as a label": text.replace("{line: a}", `{line: ${key}}`),
     "in a comment": `${text}# ${key}\n`,
@@ -149,7 +149,7 @@ test("scenario 16: a proxy's password and the key stay out of a failing proxy's 
 test("scenario 16: a key for provisioning from the environment shows nowhere else", async () => {
   await using scene = await createScene();
   const { robot, service } = scene;
-  await rename(robot.key_path, robot.path("elsewhere"));
+  await rename(robot.keyPath, robot.path("elsewhere"));
   const { code, stdout, stderr } = await robot.run(["--setup", "--json"], { ROBOT_POLICY_API_KEY: service.key });
   expect([code, stderr]).toEqual([0, ""]);
   const state = await readFile(join(robot.state_directory, "registration.json"), "utf8");

@@ -20,7 +20,7 @@ describe("set-key", () => {
     command.child.stdin?.end(`${service.key}\n`);
     expect(await command.ended()).toBe(0);
     await expectOneRobot(scene, daemon);
-    expect((await stat(robot.key_path)).mode & 0o777).toBe(0o600);
+    expect((await stat(robot.keyPath)).mode & 0o777).toBe(0o600);
     expect(command.output()).not.toContain(service.key);
   });
 
@@ -30,8 +30,8 @@ describe("set-key", () => {
     await writeFile(robot.path("stick"), `${CANARY}\n`, { mode: 0o666 });
     const { code, stdout, stderr } = await robot.run(["set-key", "--json", "--from", robot.path("stick")]);
     expect([code, stderr]).toEqual([0, ""]);
-    expect(JSON.parse(stdout)).toEqual({ key_file: robot.key_path, user_id: process.getuid?.(), mode: "0600" });
-    expect(await readFile(robot.key_path, "utf8")).toBe(`${CANARY}\n`);
+    expect(JSON.parse(stdout)).toEqual({ key_file: robot.keyPath, user_id: process.getuid?.(), mode: "0600" });
+    expect(await readFile(robot.keyPath, "utf8")).toBe(`${CANARY}\n`);
     expect(await readdir(robot.folder)).not.toContain("api-key.new");
   });
 
@@ -49,7 +49,7 @@ describe("set-key", () => {
     expect(await command.ended()).toBe(1);
     expect(command.output()).toContain(`[${code}]`);
     expect(command.output()).not.toContain("CANARY");
-    expect(await readFile(robot.key_path, "utf8")).toBe(`${service.key}\n`);
+    expect(await readFile(robot.keyPath, "utf8")).toBe(`${service.key}\n`);
   });
 
   test.each([[[CANARY]], [["--from", CANARY]], [["--from", CANARY, "--json"]], [[CANARY, "--json"]]])(
@@ -84,7 +84,7 @@ describe("set-key", () => {
     await symlink(robot.path("secrets/api-key"), robot.path("linked"));
     await writeFile(
       robot.config_path,
-      (await readFile(robot.config_path, "utf8")).replace(robot.key_path, robot.path("linked")),
+      (await readFile(robot.config_path, "utf8")).replace(robot.keyPath, robot.path("linked")),
     );
     const { code, stderr } = await robot.run(["set-key", "--from", robot.path("stick")]);
     expect(code).toBe(1);
@@ -98,7 +98,7 @@ describe("set-key", () => {
     await chown(robot.state_directory, NOBODY_ID, NOBODY_ID);
     await writeFile(robot.path("stick"), CANARY);
     expect((await robot.run(["set-key", "--from", robot.path("stick")])).code).toBe(0);
-    const { uid, mode } = await stat(robot.key_path);
+    const { uid, mode } = await stat(robot.keyPath);
     expect([uid, mode & 0o777]).toEqual([NOBODY_ID, 0o600]);
     const check = await robot.run(["check", "--json"]);
     expect(JSON.parse(check.stdout)).toMatchObject({ checked_as: { user_id: NOBODY_ID, is_agent: true } });

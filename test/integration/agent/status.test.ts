@@ -16,7 +16,7 @@ describe.concurrent("scenario 32: status exits by health, with the daemon:", () 
   const cases: readonly [StatusDocument["state"], number, Fault | null, ((robot: Robot) => Promise<void>) | null][] = [
     ["registered", 0, null, null],
     ["invalid", 3, null, (robot) => rm(robot.path("left.yaml"))],
-    ["draft", 3, null, (robot) => replaceIn(robot.manifest_path, "robot_type_id", "status: draft\nrobot_type_id")],
+    ["draft", 3, null, (robot) => replaceIn(robot.manifestPath, "robot_type_id", "status: draft\nrobot_type_id")],
     ["unreachable", 4, answer(503), null],
     ["unauthorized", 5, answer(401), null],
     ["rejected", 6, answer(422), null],

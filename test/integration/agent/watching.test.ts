@@ -72,7 +72,7 @@ describe(
       expect((await daemon.status()).watching?.mode).toBe("events");
       await mkdir(robot.path("later"));
       await writeAtOnce(robot.path("later/right.json"), "{}");
-      await writeAtOnce(robot.manifest_path, manifestOf([robot.path("left.yaml"), robot.path("later/right.json")]));
+      await writeAtOnce(robot.manifestPath, manifestOf([robot.path("left.yaml"), robot.path("later/right.json")]));
       await daemon.until((status) => status.watching?.mode === "polling");
       await writeAtOnce(robot.path("later/right.json"), '{"later": true}');
       const seen = {
@@ -94,10 +94,7 @@ test(
     });
     const { proxy, robot } = scene;
     await mkdir(robot.path("mounted"));
-    await writeAtOnce(
-      robot.manifest_path,
-      manifestOf(robot.paths.map((path) => path.replace("/shared/", "/mounted/"))),
-    );
+    await writeAtOnce(robot.manifestPath, manifestOf(robot.paths.map((path) => path.replace("/shared/", "/mounted/"))));
     await using filesystem = await mountSilently(robot.path("shared"), robot.path("mounted"));
     await using daemon = await robot.startProcess({}, ["nsenter", "--mount", `--target=${filesystem.process_id}`]);
     const { watching } = await expectOneRobot(scene, daemon);
@@ -137,9 +134,9 @@ test(
     await writeAtOnce(robot.path("neighbour"), "");
     await eventually(async () => reported.has("neighbour") || undefined, "the event of what happened later");
     expect([...reported]).toEqual(["neighbour"]);
-    await daemon.until(({ configuration_digest }) => {
+    await daemon.until(({ configuration_digest: configurationDigest }) => {
       clock.push(RESYNC_MS);
-      return configuration_digest !== before;
+      return configurationDigest !== before;
     });
     await expectOneRobot(scene, daemon);
     // So much time may have passed that the agent asked, too, whether it is still registered.
@@ -174,10 +171,10 @@ interface SilentFilesystem extends AsyncDisposable {
   readonly process_id: number;
 }
 
-async function mountSilently(folder: string, mount_point: string): Promise<SilentFilesystem> {
+async function mountSilently(folder: string, mountPoint: string): Promise<SilentFilesystem> {
   const program = new URL("../../support/silent-filesystem.ts", import.meta.url);
   const [unshare, ...words] = withOwnMounts;
-  const child: ChildProcess = spawn(unshare, [...words, process.execPath, program.pathname, folder, mount_point], {
+  const child: ChildProcess = spawn(unshare, [...words, process.execPath, program.pathname, folder, mountPoint], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   endWithTest(child);

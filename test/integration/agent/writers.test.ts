@@ -44,8 +44,8 @@ beforeAll(async () => {
   await symlink("..first", robot.path("volume/..data"));
   await symlink("..data/arm.yaml", robot.path("volume/arm.yaml"));
   await writeAtOnce(
-    robot.manifest_path,
-    (await readFile(robot.manifest_path, "utf8")).replace("..first/arm.yaml", "arm.yaml"),
+    robot.manifestPath,
+    (await readFile(robot.manifestPath, "utf8")).replace("..first/arm.yaml", "arm.yaml"),
   );
   await git("init", "--quiet", "--initial-branch=main");
   await git("add", ".");
@@ -236,7 +236,7 @@ describe("scenario 21: exactly one re-registration for", () => {
     expect(
       setupBodies(proxy.requests)
         .slice(before)
-        .map(({ configuration_digest }) => configuration_digest),
+        .map(({ configuration_digest: configurationDigest }) => configurationDigest),
     ).toEqual([expected]);
     return undefined;
   });

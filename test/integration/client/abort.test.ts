@@ -56,8 +56,8 @@ test("an abort before the caller is ready: nothing was sent", async () => {
 
 test("scenario 38: an abort while connecting ends it", async () => {
   await using server = await serveDropped();
-  const start_ms = performance.now();
-  await expectPromptAbort(clientOf(`http://127.0.0.1:${server.port}`), () => performance.now() - start_ms > 100);
+  const startMs = performance.now();
+  await expectPromptAbort(clientOf(`http://127.0.0.1:${server.port}`), () => performance.now() - startMs > 100);
 });
 
 test.each([
@@ -117,7 +117,7 @@ test("send: leaves no connection behind, whatever the other side prefers", async
   await using refusing = await serveProxy("Basic other");
   for (const client of [
     clientOf(`http://127.0.0.1:${plain.port}`),
-    clientOf("https://service.test", { proxy: `http://127.0.0.1:${refusing.port}`, ca_file: authority.ca_file }),
+    clientOf("https://service.test", { proxy: `http://127.0.0.1:${refusing.port}`, caFile: authority.ca_file }),
   ]) {
     await client.listRobots(new AbortController().signal);
   }
@@ -128,7 +128,7 @@ test("send: leaves no timer behind that keeps a program alive", async () => {
   await using server = await serveRaw("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n[]", "keep-open");
   const program = `
     import { clientOf, never } from ${JSON.stringify(join(import.meta.dirname, "program.ts"))};
-    const timeouts = { connect_ms: 600_000, headers_ms: 600_000, total_ms: 600_000 };
+    const timeouts = { connectMs: 600_000, headers_ms: 600_000, total_ms: 600_000 };
     const client = clientOf("http://127.0.0.1:${server.port}", { timeouts });
     console.log((await client.listRobots(never())).kind);`;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);

@@ -243,13 +243,13 @@ test("listRobots: an answer that is reset in the middle is no answer", async () 
 test.each(["200 OK", "500 No"])(
   "setupRobot: a %s without end is read up to the limit and no further",
   async (status) => {
-    let sent_bytes = 0;
+    let sentBytes = 0;
     await using server = await serveTcp((socket) => {
       socket.once("data", () => {
         socket.write(head(status, "content-length: 99999999999"));
         const chunk = Buffer.alloc(65_536, " ");
         const pour = () => {
-          while (!socket.destroyed && socket.write(chunk)) sent_bytes += chunk.byteLength;
+          while (!socket.destroyed && socket.write(chunk)) sentBytes += chunk.byteLength;
         };
         socket.on("drain", pour);
         pour();
@@ -259,7 +259,7 @@ test.each(["200 OK", "500 No"])(
     expect(result.kind).toBe(status === "200 OK" ? "undecodable" : "refused");
     if (result.kind === "undecodable") expect(result.detail).toBe("the answer is larger than 1048576 bytes");
     // What sits in socket buffers was sent and never read.
-    expect(sent_bytes).toBeLessThan(64 * 1_048_576);
+    expect(sentBytes).toBeLessThan(64 * 1_048_576);
   },
 );
 
@@ -268,7 +268,7 @@ test.each([
   ["is cut one byte beyond it", 1001, false],
 ])("an answer %s", async (_what, bytes, complete) => {
   await using server = await serveHttp((_request, response) => response.end("x".repeat(bytes)));
-  const request = { method: "GET", headers: {}, body: null, timeouts: PATIENT, answer_limit_bytes: 1000 } as const;
+  const request = { method: "GET", headers: {}, body: null, timeouts: PATIENT, answerLimitBytes: 1000 } as const;
   const answer = await transportOf({}).send({ ...request, url: `http://127.0.0.1:${server.port}` }, never());
   expect([answer.complete, Buffer.from(answer.body).toString()]).toEqual([complete, "x".repeat(1000)]);
 });
@@ -334,7 +334,7 @@ test("scenario 2: a port where nobody listens is `connect`", async () => {
 
 test("scenario 2: a port that drops what comes is a timeout", async () => {
   await using server = await serveDropped();
-  const timeouts = { ...PATIENT, connect_ms: 200 };
+  const timeouts = { ...PATIENT, connectMs: 200 };
   const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
   expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code: "CONNECT_TIMEOUT" });
 });
@@ -370,7 +370,7 @@ test("listRobots: a body that trickles in is cut by the time for everything", as
     const drip = setInterval(() => socket.write(" "), 20);
     socket.on("close", () => clearInterval(drip));
   });
-  const timeouts = { connect_ms: 5_000, headers_ms: 5_000, total_ms: 300 };
+  const timeouts = { connectMs: 5_000, headers_ms: 5_000, total_ms: 300 };
   const result = await listed(`http://127.0.0.1:${server.port}`, { timeouts });
   expect(result).toMatchObject({ kind: "unreachable", reason: "timeout", code: "TOTAL_TIMEOUT" });
 });
@@ -388,7 +388,7 @@ test("send: any path and query of an operation goes through", async () => {
   const transport = transportOf({});
   const url = `http://127.0.0.1:${server.port}/v1/models/v1?limit=1`;
   const answer = await transport.send(
-    { method: "GET", url, headers: {}, body: null, timeouts: PATIENT, answer_limit_bytes: 9 },
+    { method: "GET", url, headers: {}, body: null, timeouts: PATIENT, answerLimitBytes: 9 },
     never(),
   );
   expect(answer).toMatchObject({ status: 200, complete: true });

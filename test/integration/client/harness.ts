@@ -29,8 +29,8 @@ export function dump(value: unknown): string {
 }
 
 /** Makes one call and searches its result for secrets. */
-export async function listed(base_url: string, settings: Settings = {}): Promise<CallResult<unknown>> {
-  const client = clientOf(base_url, settings);
+export async function listed(baseUrl: string, settings: Settings = {}): Promise<CallResult<unknown>> {
+  const client = clientOf(baseUrl, settings);
   const result = await client.listRobots(never());
   expect(dump(result)).not.toContain(CANARY);
   await client.close();

@@ -13,7 +13,7 @@ import { systemFiles } from "../../../src/platform/files.ts";
 /** Appears nowhere but in the Authorization header; every result is searched for it. */
 export const CANARY = "sk_test_CANARYcanaryCANARYcanary1234";
 
-export const PATIENT: Timeouts = { connect_ms: 10_000, headers_ms: 10_000, total_ms: 10_000 };
+export const PATIENT: Timeouts = { connectMs: 10_000, headers_ms: 10_000, total_ms: 10_000 };
 
 export interface Settings extends Partial<UndiciTransportOptions> {
   readonly timeouts?: Timeouts;
@@ -24,7 +24,7 @@ export interface Settings extends Partial<UndiciTransportOptions> {
 /** The real transport on the real machine, nothing configured but what is given. */
 export function transportOf(settings: Partial<UndiciTransportOptions>): Transport {
   return createUndiciTransport({
-    ca_file: null,
+    caFile: null,
     proxy: null,
     environment: {},
     allow_insecure: false,
@@ -41,17 +41,17 @@ export interface Client extends ServiceClient {
 }
 
 /** The clients as the programs build them, on the real machine. */
-export function clientOf(base_url: string, settings: Settings = {}): Client {
+export function clientOf(baseUrl: string, settings: Settings = {}): Client {
   const { timeouts = PATIENT, key = () => CANARY, credential, ...transportSettings } = settings;
   const transport = transportOf(transportSettings);
   const options: ClientOptions = {
-    base_url,
+    baseUrl,
     transport,
     credential:
       credential ??
       (async () => ({ kind: "credential", secret: new Secret(key()), source: "key-file", where: "/key" })),
     clock: systemClock,
-    user_agent: "test/1",
+    userAgent: "test/1",
     timeouts,
   };
   const terminal = createOperationClient(options);

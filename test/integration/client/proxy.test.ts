@@ -27,7 +27,7 @@ test.each([
     await using server = await serveHttps(authority.issue("service.test"), answerEmpty);
     await using proxy = await serveProxy(BASIC);
     const result = await listed(`https://service.test:${server.port}`, {
-      ca_file: authority.ca_file,
+      caFile: authority.ca_file,
       ...settings(`http://${USER_INFO}@127.0.0.1:${proxy.port}`),
     });
     expect(result).toEqual({ kind: "ok", status: 200, value: [] });
@@ -40,7 +40,7 @@ test("scenario 11: an https proxy is reached over TLS", async () => {
   await using proxy = await serveProxy(null, authority.issue("localhost"));
   const url = `https://service.test:${server.port}`;
   const settings = { proxy: `https://localhost:${proxy.port}` };
-  expect(await listed(url, { ...settings, ca_file: authority.ca_file })).toMatchObject({ kind: "ok" });
+  expect(await listed(url, { ...settings, caFile: authority.ca_file })).toMatchObject({ kind: "ok" });
   expect(await listed(url, settings)).toMatchObject({
     kind: "unreachable",
     reason: "proxy",
@@ -52,7 +52,7 @@ test("scenario 11: a proxy cannot stand in for the service", async () => {
   await using server = await serveHttps(authority.issue("other.test"), answerEmpty);
   await using proxy = await serveProxy(null);
   const result = await listed(`https://service.test:${server.port}`, {
-    ca_file: authority.ca_file,
+    caFile: authority.ca_file,
     proxy: `http://127.0.0.1:${proxy.port}`,
   });
   expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code: "ERR_TLS_CERT_ALTNAME_INVALID" });
@@ -68,7 +68,7 @@ test("scenario 11: a proxy forwards plain http where that is allowed", async () 
 test("scenario 11: NO_PROXY goes direct", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const result = await listed(`https://localhost:${server.port}`, {
-    ca_file: authority.ca_file,
+    caFile: authority.ca_file,
     environment: { HTTPS_PROXY: "http://127.0.0.1:1", NO_PROXY: "example.com, localhost" },
   });
   expect(result).toMatchObject({ kind: "ok" });
@@ -125,7 +125,7 @@ test.each([
 
 test("scenario 11: a proxy that never answers is `proxy`, in time", async () => {
   await using proxy = await serveRaw("", "keep-open");
-  const timeouts = { connect_ms: 200, headers_ms: 5_000, total_ms: 5_000 };
+  const timeouts = { connectMs: 200, headers_ms: 5_000, total_ms: 5_000 };
   const result = await listed("https://service.test", {
     proxy: `http://${USER_INFO}@127.0.0.1:${proxy.port}`,
     timeouts,

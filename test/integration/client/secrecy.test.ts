@@ -42,7 +42,7 @@ test("scenario 16: what a transport throws holds nothing of the request and no c
         headers: { authorization: `Bearer ${CANARY}` },
         body: null,
         timeouts: PATIENT,
-        answer_limit_bytes: 1,
+        answerLimitBytes: 1,
       },
       never(),
     )

@@ -24,7 +24,7 @@ const answerEmpty = (_request: unknown, response: { end(text: string): void }) =
 test("scenario 11: a service with a private authority is trusted by ca_file", async () => {
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
   const url = `https://localhost:${server.port}`;
-  expect(await listed(url, { ca_file: authority.ca_file })).toMatchObject({ kind: "ok" });
+  expect(await listed(url, { caFile: authority.ca_file })).toMatchObject({ kind: "ok" });
   expect(await listed(url)).toMatchObject({
     kind: "unreachable",
     reason: "tls",
@@ -36,7 +36,7 @@ test("scenario 11: a service with a private authority is trusted by ca_file", as
 test("scenario 11: an address in place of a name is checked against the certificate too", async () => {
   await using server = await serveHttps(authority.issue("127.0.0.1"), answerEmpty);
   const url = `https://127.0.0.1:${server.port}`;
-  expect(await listed(url, { ca_file: authority.ca_file })).toMatchObject({ kind: "ok" });
+  expect(await listed(url, { caFile: authority.ca_file })).toMatchObject({ kind: "ok" });
 });
 
 test.each([
@@ -47,7 +47,7 @@ test.each([
   await using server = await serveHttps(authority.issue(host, validity), () => {
     throw new Error("a request got through");
   });
-  const result = await listed(`https://localhost:${server.port}`, { ca_file: authority.ca_file });
+  const result = await listed(`https://localhost:${server.port}`, { caFile: authority.ca_file });
   expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code });
   expect(looksLikeClock(code)).toBe(clock);
 });
@@ -92,17 +92,17 @@ test("scenario 11: ca_file may hold several certificates and text between them",
     `# ours\n${readFileSync(other.ca_file, "utf8")}\n# theirs\r\n${readFileSync(authority.ca_file, "utf8")}`,
   );
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
-  expect(await listed(`https://localhost:${server.port}`, { ca_file: bundle })).toMatchObject({ kind: "ok" });
+  expect(await listed(`https://localhost:${server.port}`, { caFile: bundle })).toMatchObject({ kind: "ok" });
 });
 
 test("scenario 11: a replaced ca_file counts for the next request", async () => {
   using other = createAuthority();
-  const ca_file = join(authority.directory, "replaced.pem");
+  const caFile = join(authority.directory, "replaced.pem");
   await using server = await serveHttps(authority.issue("localhost"), answerEmpty);
-  const client = clientOf(`https://localhost:${server.port}`, { ca_file });
-  writeFileSync(ca_file, readFileSync(other.ca_file));
+  const client = clientOf(`https://localhost:${server.port}`, { caFile });
+  writeFileSync(caFile, readFileSync(other.ca_file));
   expect(await client.listRobots(never())).toMatchObject({ kind: "unreachable", reason: "tls" });
-  writeFileSync(ca_file, readFileSync(authority.ca_file));
+  writeFileSync(caFile, readFileSync(authority.ca_file));
   expect(await client.listRobots(never())).toMatchObject({ kind: "ok" });
 });
 
@@ -114,14 +114,14 @@ test.each([
   ["a private key", "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----\n", "CA_FILE_PRIVATE_KEY"],
   ["far too large", "x".repeat(1_048_577), "CA_FILE_TOO_LARGE"],
 ])("scenario 11: a ca_file that is %s is named", async (_name, content, code) => {
-  const ca_file = join(authority.directory, content === null ? "absent.pem" : "bad.pem");
-  if (content !== null) writeFileSync(ca_file, content);
-  const result = await listed("https://localhost:1", { ca_file });
-  expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code, detail: expect.stringContaining(ca_file) });
+  const caFile = join(authority.directory, content === null ? "absent.pem" : "bad.pem");
+  if (content !== null) writeFileSync(caFile, content);
+  const result = await listed("https://localhost:1", { caFile });
+  expect(result).toMatchObject({ kind: "unreachable", reason: "tls", code, detail: expect.stringContaining(caFile) });
 });
 
 test("scenario 11: a ca_file that is a folder is named", async () => {
-  const result = await listed("https://localhost:1", { ca_file: authority.directory });
+  const result = await listed("https://localhost:1", { caFile: authority.directory });
   expect(result).toMatchObject({
     reason: "tls",
     code: "CA_FILE_UNREADABLE",

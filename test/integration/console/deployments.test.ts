@@ -110,8 +110,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
     await dialog.getByText(/^smolvla needs a robot of type lerobot\.so101-follower\.v1/).waitFor();
     await dialog.getByRole("button", { name: "Deploy" }).click();
     await dialog.locator('input[aria-invalid="true"]').waitFor();
-    const described_by = (await dialog.getByLabel("Robot").getAttribute("aria-describedby"))!.split(" ")[0];
-    expect(await page.locator(`[id="${described_by}"]`).innerText()).toContain("needs a robot of type");
+    const describedBy = (await dialog.getByLabel("Robot").getAttribute("aria-describedby"))!.split(" ")[0];
+    expect(await page.locator(`[id="${describedBy}"]`).innerText()).toContain("needs a robot of type");
     expect(await violationsInDialog(page)).toEqual([]);
   });
 
@@ -180,8 +180,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: deployments${BROWSER_NEEDED}`, ()
 
   it("offers nothing that the key may not do", async () => {
     const made = await demo.service.send("POST", "/v1/me/api-keys", { label: "looks", scopes: ["deployments:read"] });
-    const { api_key } = (await made.json()) as { readonly api_key: string };
-    const page = await open("/deployments", api_key);
+    const { api_key: apiKey } = (await made.json()) as { readonly api_key: string };
+    const page = await open("/deployments", apiKey);
     await page.locator("tbody a").first().click();
     await page.getByText("Checkpoint").waitFor();
     expect(await page.getByRole("button", { name: /Deploy|Retire/ }).count()).toBe(0);

@@ -228,7 +228,7 @@ function isFocused(element: { readonly ownerDocument: { readonly activeElement: 
 }
 
 async function errorOf(page: Page, label: string): Promise<string | null> {
-  const described_by = (await page.getByLabel(label, { exact: true }).getAttribute("aria-describedby")) ?? "";
-  const id = described_by.split(" ").find((each) => each.endsWith("-error"));
+  const describedBy = (await page.getByLabel(label, { exact: true }).getAttribute("aria-describedby")) ?? "";
+  const id = describedBy.split(" ").find((each) => each.endsWith("-error"));
   return id === undefined ? null : page.locator(`[id="${id}"]`).innerText();
 }

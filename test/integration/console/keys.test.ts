@@ -70,8 +70,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   });
 
   it("keeps a key that is shown once through Back, a second Back and the end of the session", async () => {
-    const { id, api_key } = await make({ label: "maker" });
-    const page = await open(api_key);
+    const { id, api_key: apiKey } = await make({ label: "maker" });
+    const page = await open(apiKey);
     await page.getByRole("link", { name: "Usage" }).first().click();
     await page.getByRole("link", { name: "Keys" }).first().click();
     await page.getByRole("button", { name: "New key" }).click();
@@ -174,7 +174,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   });
 
   it("revokes only once the name was typed, says what stops, and it stops", async () => {
-    const { api_key } = await make({ label: "hall 3" });
+    const { api_key: apiKey } = await make({ label: "hall 3" });
     const page = await open();
     await page.getByRole("button", { name: "Revoke hall 3" }).click();
     const dialog = page.getByRole("dialog", { name: "Revoke hall 3?" });
@@ -184,7 +184,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
     await page.keyboard.type("hall 4");
     expect(await button.isDisabled()).toBe(true);
     await page.keyboard.press("Enter");
-    expect(await statusWith(api_key)).toBe(200);
+    expect(await statusWith(apiKey)).toBe(200);
     await dialog.getByLabel("Type hall 3 to confirm").fill("hall 3");
     await page.keyboard.press("Enter");
     await dialog.waitFor({ state: "detached" });
@@ -195,7 +195,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
       .getByRole("row", { name: /hall 3/ })
       .getByText("Revoked")
       .waitFor();
-    expect(await statusWith(api_key)).toBe(401);
+    expect(await statusWith(apiKey)).toBe(401);
     expect(await page.getByRole("button", { name: "Revoke hall 3" }).count()).toBe(0);
   });
 
@@ -218,8 +218,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
   });
 
   it("marks the key that the person is signed in by, and signs them out when they revoke it", async () => {
-    const { api_key } = await make({ label: "mine" });
-    const page = await open(api_key);
+    const { api_key: apiKey } = await make({ label: "mine" });
+    const page = await open(apiKey);
     const row = page.getByRole("row", { name: /mine/ });
     await row.getByText("yours").waitFor();
     expect(await page.getByText("yours").count()).toBe(1);
@@ -232,8 +232,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: keys${BROWSER_NEEDED}`, () => {
 
   it("offers to a restricted key no more than it has to give", async () => {
     const scopes = ["api-keys:write", "api-keys:read", "models:read"];
-    const { api_key } = await make({ label: "office", scopes });
-    const page = await open(api_key);
+    const { api_key: apiKey } = await make({ label: "office", scopes });
+    const page = await open(apiKey);
     await page.getByRole("button", { name: "New key" }).click();
     expect(await page.getByRole("radio").count()).toBe(1);
     expect(await page.getByRole("checkbox").count()).toBe(3);

@@ -30,24 +30,30 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     return window.page;
   }
 
-  async function startLogin(callback_url: string) {
+  async function startLogin(callbackUrl: string) {
     const verifier = randomBytes(32).toString("hex");
-    const started = await running.send("POST", "/v1/cli/login/start", { verifier, callback_url });
-    const { exchange_id, login_url, user_code } = loginStartedSchema.parse(await started.json());
+    const started = await running.send("POST", "/v1/cli/login/start", { verifier, callback_url: callbackUrl });
+    const { exchange_id: exchangeId, login_url, user_code: userCode } = loginStartedSchema.parse(await started.json());
     const poll = async () => {
-      const answer = await running.send("POST", "/v1/cli/login/poll", { exchange_id, verifier });
+      const answer = await running.send("POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier });
       return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
     };
-    return { verifier, exchange_id, login_url, user_code, poll };
+    return { verifier, exchange_id: exchangeId, login_url, user_code: userCode, poll };
   }
 
   it("shows who asks, approves on a click, and takes the code to the program that waits", async () => {
     const program = await startProgram();
-    const { verifier, exchange_id, login_url, user_code, poll } = await startLogin(`${program.url}/callback?state=s1`);
+    const {
+      verifier,
+      exchange_id: exchangeId,
+      login_url,
+      user_code: userCode,
+      poll,
+    } = await startLogin(`${program.url}/callback?state=s1`);
     const page = await open(login_url);
     await page.getByRole("heading", { name: "Let a command line in?" }).waitFor();
     const told = await page.locator("dl").innerText();
-    for (const fact of [program.url, user_code, "127.0.0.1, the address that you have too", "everything that you may"])
+    for (const fact of [program.url, userCode, "127.0.0.1, the address that you have too", "everything that you may"])
       expect(told).toContain(fact);
     expect(await violations(page)).toEqual([]);
     await page.getByRole("button", { name: "Approve" }).click();
@@ -56,7 +62,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
     const code = callback.searchParams.get("code");
     // Who started it from elsewhere hears nothing.
     expect((await poll()).body).toMatchObject({ status: "pending" });
-    const answer = await running.send("POST", "/v1/cli/login/exchange", { exchange_id, code, verifier });
+    const answer = await running.send("POST", "/v1/cli/login/exchange", { exchange_id: exchangeId, code, verifier });
     expect(answer.status).toBe(200);
   });
 
@@ -70,10 +76,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
   });
 
   it("sends the browser nowhere for a program that only asks the service", async () => {
-    const { login_url, user_code, poll } = await startLogin(NOBODY);
+    const { login_url, user_code: userCode, poll } = await startLogin(NOBODY);
     const page = await open(login_url);
     await page.getByText("The program that asked, on whichever computer it runs").waitFor();
-    await page.getByText(`Does your terminal show ${user_code}?`).waitFor();
+    await page.getByText(`Does your terminal show ${userCode}?`).waitFor();
     expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel("It is the same in my terminal").check();
@@ -113,9 +119,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: approving the login of a command 
 
   it("does not offer it to a restricted key, and says why", async () => {
     const created = await running.send("POST", "/v1/me/api-keys", { label: "reader", scopes: ["robots:read"] });
-    const { api_key } = (await created.json()) as { readonly api_key: string };
+    const { api_key: apiKey } = (await created.json()) as { readonly api_key: string };
     const { login_url } = await startLogin(NOBODY);
-    const page = await open(login_url, api_key);
+    const page = await open(login_url, apiKey);
     await page.getByText("Your key cannot approve this.").waitFor();
     expect(await page.getByRole("button", { name: "Approve" }).isDisabled()).toBe(true);
   });

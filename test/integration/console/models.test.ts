@@ -33,7 +33,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
     const { items } = (await (await demo.service.send("GET", "/v1/endpoints")).json()) as z.output<
       typeof endpointListSchema
     >;
-    const healthy = items.filter(({ checkpoint_id, status }) => checkpoint_id === checkpoint && status === "healthy");
+    const healthy = items.filter(
+      ({ checkpoint_id: checkpointId, status }) => checkpointId === checkpoint && status === "healthy",
+    );
     return new Set(healthy.map(({ region }) => region));
   }
 
@@ -79,7 +81,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: models${BROWSER_NEEDED}`, () => {
       .getByText(/ckpt_pi05_droid needs a robot of type droid\.franka-panda\.v1/)
       .first()
       .waitFor();
-    const pandas = (await demo.service.robots()).filter(({ robot_type_id }) => robot_type_id.startsWith("droid."));
+    const pandas = (await demo.service.robots()).filter(({ robot_type_id: robotTypeId }) =>
+      robotTypeId.startsWith("droid."),
+    );
     const healthy = await healthyRegionsOf("ckpt_pi05_droid");
     const suited = pandas.filter(({ region }) => healthy.has(region)).length;
     await page.getByText(`${suited} of 60 robots can run it`).waitFor();

@@ -145,7 +145,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: robots${BROWSER_NEEDED}`, () => {
       const body = JSON.stringify({ ...robot, configuration_digest: `sha256:${digit.repeat(64)}` });
       return (await fetch(`${url}/v1/robots/setup`, { method: "POST", headers, body })).status;
     };
-    const [one, other] = keys.map(({ api_key }) => api_key);
+    const [one, other] = keys.map(({ api_key: apiKey }) => apiKey);
     for (const [key = "", digit] of [
       [one, "d"],
       [other, "e"],
@@ -250,17 +250,17 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: a thousand robots${BROWSER_NEEDED
     expect(await receivedBytes()).toBeLessThan(TRANSFER_BYTES);
     const debugger_ = await page.context().newCDPSession(page);
     await debugger_.send("Performance.enable", { timeDomain: "threadTicks" });
-    const busy_s = async () => {
+    const busyS = async () => {
       const { metrics } = await debugger_.send("Performance.getMetrics");
       return metrics.find(({ name }) => name === "TaskDuration")?.value ?? Number.NaN;
     };
-    const before_s = await busy_s();
+    const beforeS = await busyS();
     await signIn(page, demo.service, "/robots");
     await page.locator("tbody tr:not(:has(.skeleton))").first().waitFor();
     // Ids have no "u", and digests are hexadecimal.
     await page.getByLabel("Search robots").pressSequentially("uuuu");
     await page.getByText("0 of 1,000 robots").waitFor();
-    expect((await busy_s()) - before_s).toBeLessThan(INTERACTIVE_S);
+    expect((await busyS()) - beforeS).toBeLessThan(INTERACTIVE_S);
   });
 });
 

@@ -51,8 +51,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await field.fill("sk_rps_nonsense");
     await page.keyboard.press("Enter");
     await page.locator('input[aria-invalid="true"]').waitFor();
-    const described_by = await field.getAttribute("aria-describedby");
-    expect(await page.locator(`[id="${described_by}"]`).innerText()).toBe("Invalid API key.");
+    const describedBy = await field.getAttribute("aria-describedby");
+    expect(await page.locator(`[id="${describedBy}"]`).innerText()).toBe("Invalid API key.");
     await field.fill(running.key);
     await page.keyboard.press("Enter");
     await heading(page, "Overview");
@@ -66,9 +66,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("asks for a key again once the key was revoked, and goes on at the same place", async () => {
-    const { id, api_key } = await createKey("soon revoked");
+    const { id, api_key: apiKey } = await createKey("soon revoked");
     const { page } = await borrowWindow();
-    await signIn(page, { url: running.url, key: api_key }, "/fleets?state=blocked");
+    await signIn(page, { url: running.url, key: apiKey }, "/fleets?state=blocked");
     await heading(page, "Fleets");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
     await clickUnseen(page, 'a[href="/robots"]');
@@ -80,9 +80,9 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("keeps a form that is half filled while the session has ended, and out of sight", async () => {
-    const { id, api_key } = await createKey("shift one");
+    const { id, api_key: apiKey } = await createKey("shift one");
     const { page, complaints } = await borrowWindow();
-    await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
+    await signIn(page, { url: running.url, key: apiKey }, "/fleets/new");
     const name = page.getByLabel("Name", { exact: true });
     await name.fill("Night shift");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
@@ -102,10 +102,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("does not keep it for a key that may do other things", async () => {
-    const { id, api_key } = await createKey("shift one");
+    const { id, api_key: apiKey } = await createKey("shift one");
     const reader = await createKey("reader", ["robots:read", "fleets:read"]);
     const { page } = await borrowWindow();
-    await signIn(page, { url: running.url, key: api_key }, "/fleets/new");
+    await signIn(page, { url: running.url, key: apiKey }, "/fleets/new");
     await page.getByLabel("Name", { exact: true }).fill("Night shift");
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
     await clickUnseen(page, 'button:has-text("Create fleet")');
@@ -117,7 +117,7 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
   });
 
   it("knows in every window of the browser who is signed in now", async () => {
-    const { api_key } = await createKey("reader", ["robots:read"]);
+    const { api_key: apiKey } = await createKey("reader", ["robots:read"]);
     const { page } = await borrowWindow();
     await signIn(page, running, "/keys");
     await page.getByRole("button", { name: "New key" }).waitFor();
@@ -125,16 +125,16 @@ describe.skipIf(WITHOUT_BROWSER)(`the console: sign in and shell${BROWSER_NEEDED
     await other.goto(`${running.url}/robots`);
     await other.getByRole("button", { name: "Sign out" }).first().click();
     await page.getByText("Your session has ended.").waitFor();
-    await other.getByLabel("API key").fill(api_key);
+    await other.getByLabel("API key").fill(apiKey);
     await other.keyboard.press("Enter");
     await page.getByText("Your key may not see the keys.").waitFor();
     expect(await page.getByRole("button", { name: "New key" }).count()).toBe(0);
   });
 
   it("says which scope a restricted key lacks", async () => {
-    const { api_key } = await createKey("a robot", ["robots:setup"]);
+    const { api_key: apiKey } = await createKey("a robot", ["robots:setup"]);
     const { page } = await borrowWindow();
-    await signIn(page, { url: running.url, key: api_key }, "/robots");
+    await signIn(page, { url: running.url, key: apiKey }, "/robots");
     const alert = page.getByRole("alert").first();
     await alert.waitFor();
     expect(await alert.innerText()).toContain("Your key may not see the robots.");

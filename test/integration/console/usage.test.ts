@@ -25,25 +25,25 @@ const ROBOTS = [FORMULA, "-2+3", "@sum", "arm, left", "arm-5", "arm-6", "arm-7",
 /** What the ledger has: the robot of index `i` was served `8 - i` hours a day, on the last 40 days. */
 async function fillLedger(running: RunningService, robots: readonly string[], days: number): Promise<void> {
   using database = new DatabaseSync(join(running.data_directory, "service.db"));
-  const organization_id = String(database.prepare("select id from organizations").get()?.["id"]);
+  const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
   await beginWriting(database);
   database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, labels, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
-      values ('rob_1', '${organization_id}', 'r', 't', 'eu', 'd', '{}', '', '', '', '', '', '', '');
+      values ('rob_1', '${organizationId}', 'r', 't', 'eu', 'd', '{}', '', '', '', '', '', '', '');
     insert into models (slug, display_name, default_checkpoint_id, created_at) values ('m', 'm', 'c', '');
     insert into checkpoints (id, model_slug, requirements, created_at) values ('c', 'm', '{}', '');
     insert into deployments (id, organization_id, robot_id, model_slug, checkpoint_id, region, status, generation_id, created_at, retired_at)
-      values ('dep_1', '${organization_id}', 'rob_1', 'm', 'c', 'eu', 'retired', 'g', '', '')`);
+      values ('dep_1', '${organizationId}', 'rob_1', 'm', 'c', 'eu', 'retired', 'g', '', '')`);
   const insert = database.prepare(
     "insert into usage_records values (?, ?, 'dep_1', ?, ?, 't', 's', ?, 'second', ?, ?, ?)",
   );
   for (let day = days; day > 0; day -= 1) {
-    const start_ms = TODAY_MS - day * DAY_MS;
-    const clock = { wall_ms: () => start_ms, monotonic_ms: () => 0, sleep: () => Promise.resolve() };
+    const startMs = TODAY_MS - day * DAY_MS;
+    const clock = { wallMs: () => startMs, monotonicMs: () => 0, sleep: () => Promise.resolve() };
     const newId = createIds(clock, systemRandom);
     for (const [index, robot] of robots.entries()) {
       const seconds = Math.max(1, 8 - index) * HOUR_S;
-      const [start, end] = [new Date(start_ms).toISOString(), new Date(start_ms + seconds * 1000).toISOString()];
-      insert.run(newId("use"), organization_id, robot, index % 2 === 0 ? "pi" : "act", seconds, start, end, start);
+      const [start, end] = [new Date(startMs).toISOString(), new Date(startMs + seconds * 1000).toISOString()];
+      insert.run(newId("use"), organizationId, robot, index % 2 === 0 ? "pi" : "act", seconds, start, end, start);
     }
   }
   database.exec("commit");

@@ -22,19 +22,19 @@ export interface BreakingDisk {
 /** The disk of `image` breaks at one of its changes; what others write, `/` among them, is whole. */
 export function breakingDisk(image: string, broken: Break | null): BreakingDisk {
   let count = 0;
-  let is_killed = false;
+  let isKilled = false;
 
   async function change<T>(
     path: string,
     work: () => Promise<T>,
     half: () => Promise<unknown> = async () => {},
   ): Promise<T> {
-    if (is_killed) throw new Killed();
+    if (isKilled) throw new Killed();
     const number = count;
     count += 1;
     if (number !== broken?.at) return work();
     if (broken.kind === "failing") throw new DiskError(broken.code, path);
-    is_killed = true;
+    isKilled = true;
     await half();
     throw new Killed();
   }

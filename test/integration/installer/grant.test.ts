@@ -59,14 +59,14 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 async function runGrant(options: GrantOptions = {}, paths: readonly string[] = [file]) {
   let output = "";
   const sink = { write: (text: string) => void (output += text) };
-  const inputs = { paths, key_file: null, state_directory: join(folder, "state") };
+  const inputs = { paths, keyFile: null, stateDirectory: join(folder, "state") };
   const code = await grant(
     options,
     {
       terminal: createTerminal({ stdout: sink, stderr: sink, environment: {} }),
       machine: { files: systemFiles },
       user_id: 0,
-      record_directory: join(folder, "record"),
+      recordDirectory: join(folder, "record"),
       readInputs: async () => inputs,
     },
     undefined,
@@ -78,17 +78,17 @@ function run(...[program = "", ...words]: readonly string[]): string {
   return execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-function as(user_id: number, script: string): void {
-  runAs(user_id, "sh", "-ec", script, "sh", file, calibrations);
+function as(userId: number, script: string): void {
+  runAs(userId, "sh", "-ec", script, "sh", file, calibrations);
 }
 
-function runAs(user_id: number, ...words: readonly string[]): void {
-  run("setpriv", `--reuid=${user_id}`, `--regid=${user_id}`, "--clear-groups", ...words);
+function runAs(userId: number, ...words: readonly string[]): void {
+  run("setpriv", `--reuid=${userId}`, `--regid=${userId}`, "--clear-groups", ...words);
 }
 
-function canRead(user_id: number, path = file): boolean {
+function canRead(userId: number, path = file): boolean {
   try {
-    runAs(user_id, "cat", path);
+    runAs(userId, "cat", path);
     return true;
   } catch {
     return false;
@@ -261,12 +261,12 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     as(ANN_ID, `umask 077; echo 1 >'${settings}'`);
     const runProgram: RunProgram = async (words, options) =>
       words[0] === "getent"
-        ? { kind: "ended", exit_code: 0, stdout: `ann:x:${ANN_ID}:${ANN_ID}::${home}:/bin/sh\n`, stderr: "" }
+        ? { kind: "ended", exitCode: 0, stdout: `ann:x:${ANN_ID}:${ANN_ID}::${home}:/bin/sh\n`, stderr: "" }
         : systemPrograms(words, options);
     using stack = new DisposableStack();
     const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
     const { steps, notes } = await planGrant({ ...machine, runProgram }, account, [settings, file], stack);
-    const later = steps.filter(({ for_new_files }) => for_new_files).map(({ entry }) => entry.path);
+    const later = steps.filter(({ forNewFiles }) => forNewFiles).map(({ entry }) => entry.path);
     expect(later).toEqual([calibrations]);
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain(join(home, name));
@@ -326,16 +326,16 @@ describe.skipIf(!canGrant)("grant (needs root, setfacl and setpriv)", () => {
     using stack = new DisposableStack();
     const account = { name: "nobody", user_id: AGENT_ID, group_id: AGENT_ID, group_ids: [AGENT_ID] };
     const { steps } = await planGrant(machine, account, [file], stack);
-    const record_directory = join(folder, "record");
+    const recordDirectory = join(folder, "record");
     let record: GrantRecord | null = null;
     const failing: RunProgram = async () => {
-      record = await readGrantRecord(systemFiles, record_directory);
+      record = await readGrantRecord(systemFiles, recordDirectory);
       return { kind: "killed" };
     };
-    const ended = await applyGrant({ ...machine, runProgram: failing }, account, steps, EMPTY_RECORD, record_directory);
+    const ended = await applyGrant({ ...machine, runProgram: failing }, account, steps, EMPTY_RECORD, recordDirectory);
     expect(ended).toMatchObject({ code: "grant-failed" });
     expect(record).toMatchObject({ entries: steps.map(({ entry }) => ({ path: entry.path })) });
-    expect((await revokeGrant(machine, record ?? EMPTY_RECORD, record_directory)).problems).toEqual([]);
+    expect((await revokeGrant(machine, record ?? EMPTY_RECORD, recordDirectory)).problems).toEqual([]);
     expect(lists()).toBe(before);
   });
 });
@@ -396,7 +396,7 @@ describe.skipIf(!canGrant)("grant against its owner's tricks (needs root, setfac
 
   test("a key that a person could have put another file in place of is not given to that person", async () => {
     const people = { groups: [], users: [] };
-    const account = (user_id: number) => ({ name: "", user_id, group_id: user_id, group_ids: [user_id] });
+    const account = (userId: number) => ({ name: "", user_id: userId, group_id: userId, group_ids: [userId] });
     const key = join(await secretOfRoot(), "arm.json");
     expect(planKey(key, account(AGENT_ID), account(ANN_ID), people)).toMatchObject({ path: key });
     as(ANN_ID, `ln -sf '${key}' "$1"`);
@@ -558,7 +558,7 @@ test.skipIf(!canGrant)(
     const { robot } = scene;
     const [path = ""] = robot.paths;
     run("chown", "-R", `${ANN_ID}:${ANN_ID}`, robot.path("ann"));
-    for (const each of [robot.state_directory, robot.runtime_directory, robot.key_path])
+    for (const each of [robot.state_directory, robot.runtime_directory, robot.keyPath])
       await chown(each, AGENT_ID, AGENT_ID);
     await chmod(robot.folder, 0o755);
     await chmod(robot.path("ann"), 0o750);

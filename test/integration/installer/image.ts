@@ -177,9 +177,9 @@ async function run(
       ["zsh", "# zsh\n"],
     ]),
     readInput: async () => setting.input ?? "",
-    state_schema_version: 1,
+    stateSchemaVersion: 1,
   };
-  const exit_code = await command(context, {
+  const exitCode = await command(context, {
     openDisk: setting.openDisk ?? openRootedDisk,
     root: setting.root ?? "/nowhere",
     files: systemFiles,
@@ -191,7 +191,7 @@ async function run(
       nodeLibraries: () => [],
     },
   });
-  return { exit_code, stdout, stderr };
+  return { exit_code: exitCode, stdout, stderr };
 }
 
 /** What programs that write the files of users keep of the version before. */

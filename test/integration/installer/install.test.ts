@@ -23,8 +23,8 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   test("lays down program, Node, units, user, examples and completion, with their modes", async () => {
     const root = await workshop.makeImage();
     const before = new Set(describeTree(root));
-    const { exit_code } = await runInstall({ root }, setting);
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode } = await runInstall({ root }, setting);
+    expect(exitCode).toBe(0);
     const tree = describeTree(root).filter((line) => !before.has(line));
     const shown = tree.map((line) => line.replaceAll(/[0-9a-f]{16}$|(?<=1\.0\.0-)[0-9a-f]{12}/g, "…"));
     expect(shown).toMatchInlineSnapshot(`
@@ -133,8 +133,8 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const root = await workshop.makeImage();
     await runInstall({ root }, setting);
     const tree = describeTree(root);
-    const { exit_code, stdout } = await runInstall({ root, json: true }, setting);
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, stdout } = await runInstall({ root, json: true }, setting);
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ changed: false, changes: [], kept: [] });
     expect(describeTree(root)).toEqual(tree);
   });
@@ -261,11 +261,12 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
       const path = join(workshop.folder, "stick-key");
       await writeFile(path, `${KEY}\n`, { mode: 0o600 });
       const options = from === "file" ? { keyFile: path } : { keyStdin: true };
-      const { exit_code, stdout, stderr } = await runInstall(
-        { root, ...options, json: true },
-        { ...setting, input: `${KEY}\n` },
-      );
-      expect(exit_code).toBe(0);
+      const {
+        exit_code: exitCode,
+        stdout,
+        stderr,
+      } = await runInstall({ root, ...options, json: true }, { ...setting, input: `${KEY}\n` });
+      expect(exitCode).toBe(0);
       expect(await readFile(join(root, "etc/robot-policy-agent/api-key"), "utf8")).toBe(`${KEY}\n`);
       const line = describeTree(root).find((each) => each.startsWith("/etc/robot-policy-agent/api-key"));
       expect(line).toMatch(/ 600 997:997 /);
@@ -283,8 +284,8 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
     const tree = describeTree(root);
     const path = join(workshop.folder, "bad-key");
     await writeFile(path, text);
-    const { exit_code, stderr } = await runInstall({ root, keyFile: path }, setting);
-    expect(exit_code).toBe(1);
+    const { exit_code: exitCode, stderr } = await runInstall({ root, keyFile: path }, setting);
+    expect(exitCode).toBe(1);
     expect(stderr).toContain(`[${code}]`);
     expect(describeTree(root)).toEqual(tree);
   });
@@ -321,9 +322,9 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
   ])("%s is refused, and nothing changes", async (_what, options, more, code) => {
     const root = await workshop.makeImage();
     const tree = describeTree(root);
-    const { exit_code, stderr } = await runInstall({ root, ...options }, { ...setting, ...more });
+    const { exit_code: exitCode, stderr } = await runInstall({ root, ...options }, { ...setting, ...more });
     expect(stderr).toContain(`[${code}]`);
-    expect(exit_code).not.toBe(0);
+    expect(exitCode).not.toBe(0);
     expect(describeTree(root)).toEqual(tree);
   });
 
@@ -356,8 +357,8 @@ describe.runIf(canFillImages)("install --root (needs root and systemd)", () => {
       '{\n  "schema_version": 2,\n  "x": 1\n}\n',
     );
     const tree = describeTree(root);
-    const { exit_code, stderr } = await runInstall({ root }, setting);
-    expect(exit_code).toBe(1);
+    const { exit_code: exitCode, stderr } = await runInstall({ root }, setting);
+    expect(exitCode).toBe(1);
     expect(stderr).toContain("[newer-state]");
     expect(describeTree(root)).toEqual(tree);
   });

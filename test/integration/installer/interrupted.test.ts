@@ -115,8 +115,8 @@ describe.runIf(canFillImages)(
       const root = await workshop.makeImage();
       const before = describeTree(root);
       const { openDisk } = breakingDisk(root, { kind: "failing", at: 60, code: "ENOSPC" });
-      const { exit_code, stderr } = await install(root, { ...first, openDisk });
-      expect(exit_code).toBe(1);
+      const { exit_code: exitCode, stderr } = await install(root, { ...first, openDisk });
+      expect(exitCode).toBe(1);
       expect(stderr).toContain("(the disk is full)");
       expect(describeTree(root)).toEqual(before);
     });
@@ -151,8 +151,8 @@ describe.runIf(canFillImages)(
     test("Ctrl-C while the program is copied leaves nothing behind, and exits with 130", async () => {
       const root = await workshop.makeImage();
       const before = describeTree(root);
-      const { exit_code, stderr } = await install(root, { ...first, signal: AbortSignal.abort() });
-      expect(exit_code).toBe(130);
+      const { exit_code: exitCode, stderr } = await install(root, { ...first, signal: AbortSignal.abort() });
+      expect(exitCode).toBe(130);
       expect(stderr).toContain("[interrupted]");
       expect(describeTree(root)).toEqual(before);
     });

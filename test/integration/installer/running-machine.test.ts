@@ -40,8 +40,8 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   }
 
   test("the first time: user, units, enabled, and not started before there is a configuration", async () => {
-    const { exit_code, stdout } = await runInstall({}, here(first));
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, stdout } = await runInstall({}, here(first));
+    expect(exitCode).toBe(0);
     expect(systemd.done).toEqual(["systemd-sysusers", "daemon-reload", `enable ${SERVICE}`]);
     expect(stdout).toMatchInlineSnapshot(`
       "add the system user robot-policy-agent
@@ -59,8 +59,8 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   test("--dry-run without a running systemd: the whole plan, and why nothing of it can be done", async () => {
     await rm(join(root, "run/systemd/system"), { recursive: true });
     const before = describeTree(root);
-    const { exit_code, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
-    expect(exit_code).toBe(1);
+    const { exit_code: exitCode, stdout, stderr } = await runInstall({ dryRun: true }, here(first));
+    expect(exitCode).toBe(1);
     expect(stdout).toContain("would add the system user robot-policy-agent\n");
     expect(stdout).toContain("would link /usr/local/bin/robot-policy-agent");
     expect(stderr).toContain("[no-systemd]");
@@ -72,11 +72,11 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   test.each([
     ["valid: it is started", true, ["start"]],
     ["not valid: it is not started, and that is no failure", false, []],
-  ])("a configuration that is there and %s", async (_what, is_valid, verbs) => {
+  ])("a configuration that is there and %s", async (_what, isValid, verbs) => {
     await configure();
-    systemd.isConfigurationValid = is_valid;
-    const { exit_code } = await runInstall({}, here(first));
-    expect(exit_code).toBe(0);
+    systemd.isConfigurationValid = isValid;
+    const { exit_code: exitCode } = await runInstall({}, here(first));
+    expect(exitCode).toBe(0);
     expect(systemd.done.slice(3)).toEqual(verbs.map((verb) => `${verb} ${SERVICE}`));
   });
 
@@ -147,8 +147,8 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     systemd.refusals.set(`restart ${SERVICE}`, "Job for robot-policy-agent.service failed.");
     const running = runInstall({}, here({ ...second, runProgram: systemd.runProgram }));
     // The second restart is that of the version before.
-    const { exit_code, stderr } = await running;
-    expect(exit_code).toBe(1);
+    const { exit_code: exitCode, stderr } = await running;
+    expect(exitCode).toBe(1);
     expect(stderr).toContain("Job for robot-policy-agent.service failed.");
     expect(systemd.done.slice(-3)).toEqual([`restart ${SERVICE}`, "daemon-reload", `restart ${SERVICE}`]);
     expect(describeTree(root)).toEqual(before);
@@ -162,14 +162,14 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     [`enable ${SERVICE}`, "Failed to enable unit: Read-only file system"],
   ])("systemctl refuses %s: that is told, and the next run goes on", async (command, reason) => {
     const refused = systemd.runProgram;
-    let is_first = true;
+    let isFirst = true;
     const once: typeof refused = async (words, options) => {
-      if (!is_first || !words.join(" ").endsWith(command)) return refused(words, options);
-      is_first = false;
-      return { kind: "ended", exit_code: 1, stdout: "", stderr: `${reason}\n` };
+      if (!isFirst || !words.join(" ").endsWith(command)) return refused(words, options);
+      isFirst = false;
+      return { kind: "ended", exitCode: 1, stdout: "", stderr: `${reason}\n` };
     };
-    const { exit_code, stderr } = await runInstall({}, { ...here(first), runProgram: once });
-    expect(exit_code).toBe(1);
+    const { exit_code: exitCode, stderr } = await runInstall({}, { ...here(first), runProgram: once });
+    expect(exitCode).toBe(1);
     expect(stderr).toContain(`${reason} [not-installed]\n  → mend what stopped it`);
     systemd.done.splice(0);
     expect((await runInstall({}, here(first))).exit_code).toBe(0);
@@ -190,8 +190,8 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
   test("a start that fails leaves the installation, says so and fails", async () => {
     await configure();
     systemd.refusals.set(`start ${SERVICE}`, "Job failed.");
-    const { exit_code, stderr } = await runInstall({}, here(first));
-    expect(exit_code).toBe(1);
+    const { exit_code: exitCode, stderr } = await runInstall({}, here(first));
+    expect(exitCode).toBe(1);
     expect(stderr).toContain("[start-failed]");
     systemd.refusals.clear();
     expect((await runInstall({}, here(first))).stdout).toContain("Nothing to change");
@@ -221,8 +221,8 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await configure();
     await runInstall({}, here(first));
     systemd.done.splice(0);
-    const { exit_code, stdout } = await runUninstall({}, here(first));
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, stdout } = await runUninstall({}, here(first));
+    expect(exitCode).toBe(0);
     expect(systemd.done).toEqual([`stop ${SERVICE}`, `disable ${SERVICE}`, "daemon-reload"]);
     expect(stdout.slice(stdout.indexOf("ok "))).toMatchInlineSnapshot(`
       "ok robot-policy-agent is removed
@@ -252,8 +252,8 @@ describe.runIf(isRoot)("install on a machine that runs (needs root)", () => {
     await configure();
     await runInstall({}, here(first));
     systemd.refusals.set(`stop ${SERVICE}`, "Job timed out.");
-    const { exit_code, stderr } = await runUninstall({}, here(first));
-    expect(exit_code).toBe(1);
+    const { exit_code: exitCode, stderr } = await runUninstall({}, here(first));
+    expect(exitCode).toBe(1);
     expect(stderr).toContain("Job timed out.");
     systemd.refusals.clear();
     expect((await runUninstall({}, here(first))).exit_code).toBe(0);

@@ -26,20 +26,20 @@ export async function simulateSystemd(root: string): Promise<SimulatedSystemd> {
   const running = new Map<string, string>();
   const refusals = new Map<string, string>();
   const wants = join(root, "etc/systemd/system/multi-user.target.wants");
-  const ok = (stdout = "") => ({ kind: "ended", exit_code: 0, stdout, stderr: "" }) as const;
-  const failed = (stderr: string, exit_code = 1): ProgramResult => ({ kind: "ended", exit_code, stdout: "", stderr });
+  const ok = (stdout = "") => ({ kind: "ended", exitCode: 0, stdout, stderr: "" }) as const;
+  const failed = (stderr: string, exitCode = 1): ProgramResult => ({ kind: "ended", exitCode, stdout: "", stderr });
 
   const fileOf = (unit: string) =>
     UNIT_FOLDERS.map((folder) => join(root, folder, unit)).find((path) => existsSync(path));
 
   async function show(unit: string): Promise<Extract<ProgramResult, { readonly kind: "ended" }>> {
     const file = fileOf(unit);
-    const is_masked = file !== undefined && (await readFile(file)).byteLength === 0;
-    const is_enabled = lstatSync(join(wants, unit), { throwIfNoEntry: false }) !== undefined;
-    const load_state = file === undefined ? "not-found" : is_masked ? "masked" : "loaded";
-    const file_state = file === undefined ? "" : is_masked ? "masked" : is_enabled ? "enabled" : "disabled";
-    const active_state = running.has(unit) ? "active" : "inactive";
-    return ok(`LoadState=${load_state}\nActiveState=${active_state}\nUnitFileState=${file_state}\n`);
+    const isMasked = file !== undefined && (await readFile(file)).byteLength === 0;
+    const isEnabled = lstatSync(join(wants, unit), { throwIfNoEntry: false }) !== undefined;
+    const loadState = file === undefined ? "not-found" : isMasked ? "masked" : "loaded";
+    const fileState = file === undefined ? "" : isMasked ? "masked" : isEnabled ? "enabled" : "disabled";
+    const activeState = running.has(unit) ? "active" : "inactive";
+    return ok(`LoadState=${loadState}\nActiveState=${activeState}\nUnitFileState=${fileState}\n`);
   }
 
   async function systemctl([verb = "", unit = ""]: readonly string[]): Promise<ProgramResult> {

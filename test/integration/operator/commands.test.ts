@@ -22,16 +22,16 @@ afterAll(() => site[Symbol.asyncDispose]());
 
 interface SiteInTime extends OperatorSite {
   /** Lets time pass, for the service and its commands. */
-  pass(duration_ms: number): void;
+  pass(durationMs: number): void;
 }
 
 /** A site with one robot, `arm-1`, for a test that looks at all there is or lets time pass. */
 async function openSiteInTime(): Promise<SiteInTime> {
-  let ahead_ms = 0;
+  let aheadMs = 0;
   const clock: Clock = {
     ...systemClock,
-    wall_ms: () => systemClock.wall_ms() + ahead_ms,
-    monotonic_ms: () => systemClock.monotonic_ms() + ahead_ms,
+    wallMs: () => systemClock.wallMs() + aheadMs,
+    monotonicMs: () => systemClock.monotonicMs() + aheadMs,
   };
   const own = await openOperatorSite({ clock });
   await own.register("arm-1");
@@ -41,7 +41,7 @@ async function openSiteInTime(): Promise<SiteInTime> {
     ...own,
     runWith,
     run: (...words) => runWith({}, ...words),
-    pass: (duration_ms) => void (ahead_ms += duration_ms),
+    pass: (durationMs) => void (aheadMs += durationMs),
   };
 }
 
@@ -67,16 +67,12 @@ async function keys() {
 
 describe("keys", () => {
   it("create: shows the key once, alone on stdout", async () => {
-    const { exit_code, out, err } = await site.run(
-      "keys",
-      "create",
-      "cell 4",
-      "--scope",
-      "robots:setup",
-      "--expires",
-      "90d",
-    );
-    expect([exit_code, out]).toEqual([0, expect.stringMatching(/^sk_rps_\w+\n$/)]);
+    const {
+      exit_code: exitCode,
+      out,
+      err,
+    } = await site.run("keys", "create", "cell 4", "--scope", "robots:setup", "--expires", "90d");
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^sk_rps_\w+\n$/)]);
     expect(err).toContain("shown this once");
     const answer = await fetch(`${site.urls.whole}/v1/robots`, { headers: { authorization: `Bearer ${out.trim()}` } });
     expect(answer.status).toBe(403);
@@ -92,9 +88,9 @@ describe("keys", () => {
 
   it("create --out: writes it for this person alone, and shows it nowhere", async () => {
     const path = join(site.home, "cell-5.key");
-    const { exit_code, out, err } = await site.run("keys", "create", "cell 5", "--out", path, "--json");
+    const { exit_code: exitCode, out, err } = await site.run("keys", "create", "cell 5", "--out", path, "--json");
     const key = (await readFile(path, "utf8")).trim();
-    expect([exit_code, (await stat(path)).mode & 0o777]).toEqual([0, 0o600]);
+    expect([exitCode, (await stat(path)).mode & 0o777]).toEqual([0, 0o600]);
     expect(out + err).not.toContain(key);
     expect(JSON.parse(out)).toMatchObject({ label: "cell 5", key_file: path });
     expect(
@@ -108,8 +104,8 @@ describe("keys", () => {
     ["a folder that is not there", () => join(site.home, "nowhere/key"), "[key-file-unwritable]"],
   ])("create --out: %s is refused before a key is made", async (_case, path, problem) => {
     const before = (await keys()).length;
-    const { exit_code, err } = await site.run("keys", "create", "cell 6", "--out", path());
-    expect([exit_code, err]).toEqual([1, expect.stringContaining(problem)]);
+    const { exit_code: exitCode, err } = await site.run("keys", "create", "cell 6", "--out", path());
+    expect([exitCode, err]).toEqual([1, expect.stringContaining(problem)]);
     expect(await keys()).toHaveLength(before);
   });
 
@@ -134,7 +130,9 @@ describe("keys", () => {
       2,
       expect.stringMatching(/2 keys are labelled twin.*\n.*key_\w+, key_\w+/),
     ]);
-    expect((await keys()).filter(({ label, revoked_at }) => label === "twin" && revoked_at === null)).toHaveLength(2);
+    expect(
+      (await keys()).filter(({ label, revoked_at: revokedAt }) => label === "twin" && revokedAt === null),
+    ).toHaveLength(2);
   });
 
   it.each([
@@ -142,14 +140,14 @@ describe("keys", () => {
     ["yes", 0, "is revoked"],
     ["", 1, "[not-confirmed]"],
     ["n", 1, "[not-confirmed]"],
-  ])("revoke: a person is asked once, and %j ends with %i", async (answer, exit_code, told) => {
+  ])("revoke: a person is asked once, and %j ends with %i", async (answer, exitCode, told) => {
     await site.run("keys", "create", "asked");
     const ran = await site.runWith({ environment: whole(), answers: [answer] }, "keys", "revoke", "asked");
-    expect([ran.exit_code, ran.out + ran.err]).toEqual([exit_code, expect.stringContaining(told)]);
+    expect([ran.exit_code, ran.out + ran.err]).toEqual([exitCode, expect.stringContaining(told)]);
     expect(ran.err).toMatch(/^This revokes the key asked \(sk_rps_…\w{4}\), never used\.\n/);
     expect(ran.err.match(/\[y\/N\]/g)).toHaveLength(1);
-    expect((await keys()).some(({ label, revoked_at }) => label === "asked" && revoked_at === null)).toBe(
-      exit_code !== 0,
+    expect((await keys()).some(({ label, revoked_at: revokedAt }) => label === "asked" && revokedAt === null)).toBe(
+      exitCode !== 0,
     );
     await site.run("keys", "revoke", "asked");
   });
@@ -157,8 +155,13 @@ describe("keys", () => {
   it("revoke: nobody is asked with --yes, nor about a key that is revoked already", async () => {
     const { id } = JSON.parse((await site.run("keys", "create", "once", "--json")).out);
     for (const words of [["once", "--yes"], [id]]) {
-      const { exit_code, err } = await site.runWith({ environment: whole(), answers: [] }, "keys", "revoke", ...words);
-      expect([exit_code, err]).toEqual([0, ""]);
+      const { exit_code: exitCode, err } = await site.runWith(
+        { environment: whole(), answers: [] },
+        "keys",
+        "revoke",
+        ...words,
+      );
+      expect([exitCode, err]).toEqual([0, ""]);
     }
   });
 
@@ -167,9 +170,9 @@ describe("keys", () => {
     ["a service that does not say whose a credential is", () => site.urls.eleven],
   ])("revoke, at %s: the key in use", (_what, url) => {
     const own = async () => {
-      const { api_key } = JSON.parse((await site.run("keys", "create", "own", "--json")).out);
+      const { api_key: apiKey } = JSON.parse((await site.run("keys", "create", "own", "--json")).out);
       onTestFinished(async () => void (await site.run("keys", "revoke", "own")));
-      return { ROBOT_POLICY_URL: url(), ROBOT_POLICY_API_KEY: String(api_key) };
+      return { ROBOT_POLICY_URL: url(), ROBOT_POLICY_API_KEY: String(apiKey) };
     };
 
     it("is refused to a script, unless it says --yes", async () => {
@@ -214,7 +217,7 @@ describe("keys", () => {
       exit_code: 0,
       out: "The key parent is revoked, and so are 2 keys made with it: their next requests are refused.\n",
     });
-    expect((await keys()).slice(-2).every(({ revoked_at }) => revoked_at !== null)).toBe(true);
+    expect((await keys()).slice(-2).every(({ revoked_at: revokedAt }) => revokedAt !== null)).toBe(true);
   });
 
   it("create --independent: a key that others may end without", async () => {
@@ -225,35 +228,40 @@ describe("keys", () => {
   });
 
   it("revoke: the key of the context of this service counts as in use, also where another one is stronger", async () => {
-    const key_file = join(site.home, "context.key");
-    await site.run("keys", "create", "of the context", "--out", key_file);
-    await site.run("contexts", "add", "here", "--url", site.urls.whole, "--key-file", key_file);
-    const { exit_code, err } = await site.run("keys", "revoke", "of the context");
-    expect([exit_code, err]).toEqual([2, expect.stringContaining(`the key in ${key_file}, which the context names`)]);
+    const keyFile = join(site.home, "context.key");
+    await site.run("keys", "create", "of the context", "--out", keyFile);
+    await site.run("contexts", "add", "here", "--url", site.urls.whole, "--key-file", keyFile);
+    const { exit_code: exitCode, err } = await site.run("keys", "revoke", "of the context");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining(`the key in ${keyFile}, which the context names`)]);
     await site.run("contexts", "remove", "here");
   });
 
   it("create: a refusal names LABEL", async () => {
-    const { exit_code, err } = await site.run("keys", "create", "x".repeat(300));
+    const { exit_code: exitCode, err } = await site.run("keys", "create", "x".repeat(300));
     const told = /^error: LABEL "x+…: String should have at most 256 /m;
-    expect([exit_code, err]).toEqual([6, expect.stringMatching(told)]);
+    expect([exitCode, err]).toEqual([6, expect.stringMatching(told)]);
   });
 
   it.each([
     ["robot:setup", "did you mean robots:setup?"],
     ["everything", "it is one of robots:setup, "],
   ])("create: --scope %s, which there is not, is refused before anything is sent", async (scope, fix) => {
-    const { exit_code, err } = await site.run("keys", "create", "x", "--scope", "robots:read", "--scope", scope);
-    expect([exit_code, err]).toEqual([
-      2,
-      expect.stringContaining(`--scope '${scope}' is no scope [usage]\n  → ${fix}`),
-    ]);
+    const { exit_code: exitCode, err } = await site.run(
+      "keys",
+      "create",
+      "x",
+      "--scope",
+      "robots:read",
+      "--scope",
+      scope,
+    );
+    expect([exitCode, err]).toEqual([2, expect.stringContaining(`--scope '${scope}' is no scope [usage]\n  → ${fix}`)]);
   });
 
   it.each(["", " "])("create: %j labels no key, which a shell writes whose variable is not set", async (label) => {
     const before = (await keys()).length;
-    const { exit_code, err } = await site.run("keys", "create", label);
-    expect([exit_code, err]).toEqual([2, expect.stringContaining("the LABEL is empty")]);
+    const { exit_code: exitCode, err } = await site.run("keys", "create", label);
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("the LABEL is empty")]);
     expect(await keys()).toHaveLength(before);
   });
 });
@@ -261,13 +269,13 @@ describe("keys", () => {
 it("a key file that others can read is refused, with the command that mends it", async () => {
   const path = join(site.home, "open.key");
   await writeFile(path, site.service.key, { mode: 0o644 });
-  const { exit_code, err } = await site.run("robots", "list", "--key-file", path);
-  expect([exit_code, err]).toEqual([5, expect.stringContaining(`chmod 600 ${path}`)]);
+  const { exit_code: exitCode, err } = await site.run("robots", "list", "--key-file", path);
+  expect([exitCode, err]).toEqual([5, expect.stringContaining(`chmod 600 ${path}`)]);
 });
 
 it("a key file that is not there is told in the words of an operator", async () => {
-  const { exit_code, err } = await site.run("robots", "list", "--key-file", "/nowhere");
-  expect([exit_code, err]).toEqual([
+  const { exit_code: exitCode, err } = await site.run("robots", "list", "--key-file", "/nowhere");
+  expect([exitCode, err]).toEqual([
     5,
     expect.stringContaining("[key-missing]\n  → correct the path; robot-policy keys"),
   ]);
@@ -275,8 +283,8 @@ it("a key file that is not there is told in the words of an operator", async () 
 });
 
 it("an empty --key-file does not stand for the key in the environment", async () => {
-  const { exit_code, err } = await site.run("robots", "list", "--key-file", "");
-  expect([exit_code, err]).toEqual([2, expect.stringContaining("--key-file names no file")]);
+  const { exit_code: exitCode, err } = await site.run("robots", "list", "--key-file", "");
+  expect([exitCode, err]).toEqual([2, expect.stringContaining("--key-file names no file")]);
 });
 
 describe("--dry-run", () => {
@@ -297,8 +305,8 @@ describe("--dry-run", () => {
     [["api", "POST", "/v1/x", "--field", "n=1", "--raw-field", "s[t]=1"], "POST", "/v1/x", { s: { t: "1" }, n: 1 }],
   ])("%j shows the request and sends none", async (words, method, path, body) => {
     const before = site.service.requests.length;
-    const { exit_code, out, err } = await site.run(...words, "--dry-run", "--json");
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, out, err } = await site.run(...words, "--dry-run", "--json");
+    expect(exitCode).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ dry_run: true, method, url: site.urls.whole + path, body });
     expect(JSON.parse(out).headers.authorization).toBe("Bearer [secret]");
     expect(out + err).not.toContain(site.service.key);
@@ -442,11 +450,11 @@ describe("audit", () => {
   it("robots show tells what was refused since the robot registered last", async () => {
     await using own = await openSiteInTime();
     const { out: made } = await own.run("keys", "create", "cell 8", "--json");
-    const { api_key, id } = apiKeyCreatedSchema.parse(JSON.parse(made));
+    const { api_key: apiKey, id } = apiKeyCreatedSchema.parse(JSON.parse(made));
     const { name, ...robot } = { name: "cell-8", robot_type_id: "arm", region: "eu", configuration_digest: DIGEST };
-    expect(await setup(own, api_key, { name, ...robot })).toBe(200);
+    expect(await setup(own, apiKey, { name, ...robot })).toBe(200);
     expect((await own.service.send("DELETE", `/v1/me/api-keys/${id}`)).status).toBe(200);
-    for (let attempt = 0; attempt < 3; attempt += 1) expect(await setup(own, api_key, { name, ...robot })).toBe(401);
+    for (let attempt = 0; attempt < 3; attempt += 1) expect(await setup(own, apiKey, { name, ...robot })).toBe(401);
     const told = async () => (await own.run("robots", "show", name)).out;
     const toldLater = async () => {
       await passPeriod(own);
@@ -465,8 +473,8 @@ describe("audit", () => {
     [["--since", "yesterday"], "'yesterday' is no date and no length of time"],
     [["--columns", "whn"], "did you mean when?"],
   ])("%j is refused before anything is asked", async (words, told) => {
-    const { exit_code, err } = await site.run("audit", ...words);
-    expect([exit_code, err]).toEqual([2, expect.stringContaining(told)]);
+    const { exit_code: exitCode, err } = await site.run("audit", ...words);
+    expect([exitCode, err]).toEqual([2, expect.stringContaining(told)]);
   });
 
   async function refusalIsTold(own: SiteInTime): Promise<void> {
@@ -550,8 +558,8 @@ describe("usage", () => {
 
 describe("api", () => {
   it("prints the answer as it comes, and exits by its status", async () => {
-    const { exit_code, out } = await site.run("api", "/v1/robots");
-    expect([exit_code, JSON.parse(out)]).toEqual([0, await (await site.service.send("GET", "/v1/robots")).json()]);
+    const { exit_code: exitCode, out } = await site.run("api", "/v1/robots");
+    expect([exitCode, JSON.parse(out)]).toEqual([0, await (await site.service.send("GET", "/v1/robots")).json()]);
     const missing = await site.run("api", "GET", "/v1/robots/nobody");
     expect(missing).toMatchObject({ exit_code: 6, err: expect.stringContaining("Robot not found") });
     expect(JSON.parse(missing.out)).toMatchObject({ code: "NotFound" });
@@ -618,19 +626,19 @@ it.each(["robots", "fleets", "models", "deployments", "keys", "contexts"])(
 );
 
 it.each(["/\\ ", "/\\elsewhere.example/x", "/../.."])("api %j stays at the service", async (path) => {
-  const { exit_code, err } = await site.run("api", path, "--paginate");
-  expect([exit_code, err]).toEqual([6, expect.stringContaining("[http-404]")]);
+  const { exit_code: exitCode, err } = await site.run("api", path, "--paginate");
+  expect([exitCode, err]).toEqual([6, expect.stringContaining("[http-404]")]);
 });
 
 describe("contexts", () => {
   it("are added, used, shown and removed; the first is current", async () => {
     const environment = {};
     const run = (...words: string[]) => site.runWith({ environment }, "contexts", ...words);
-    const { key_file } = site.service;
+    const { key_file: keyFile } = site.service;
     for (const words of [["list"], []]) expect((await run(...words)).err).toContain("There are no contexts yet");
     expect((await run("--json")).out).toBe("[]\n");
     expect((await run("--help")).out).toContain("remove|rm");
-    expect((await run("add", "lab", "--url", site.urls.whole, "--key-file", key_file)).out).toContain(
+    expect((await run("add", "lab", "--url", site.urls.whole, "--key-file", keyFile)).out).toContain(
       "it is the current context",
     );
     await run("add", "other", "--url", "https://other.example");
@@ -642,7 +650,7 @@ describe("contexts", () => {
         url: site.urls.whole,
         ca_file: null,
         allow_insecure: false,
-        key_file,
+        key_file: keyFile,
         login: null,
       },
       {
@@ -685,9 +693,9 @@ describe("a service that has only what is documented", () => {
     [["deployments", "show", "dep_01jz0000000000000000000000"], 6, "this service does not show deployments"],
     [["deployments", "retire", "dep_01jz0000000000000000000000"], 6, "this service does not retire deployments"],
     [["keys", "list"], 0, "bootstrap"],
-  ])("%j ends with %i: %s", async (words, exit_code, told) => {
+  ])("%j ends with %i: %s", async (words, exitCode, told) => {
     const ran = await site.runWith(eleven(), ...words);
-    expect([ran.exit_code, ran.out + ran.err]).toEqual([exit_code, expect.stringContaining(told)]);
+    expect([ran.exit_code, ran.out + ran.err]).toEqual([exitCode, expect.stringContaining(told)]);
   });
 
   it("keys are created and revoked", async () => {
@@ -722,8 +730,8 @@ describe("a list with --watch", () => {
     );
     await changed.promise;
     interruption.abort(new Error("interrupted"));
-    const { exit_code, out } = await ended;
-    expect(exit_code).toBe(130);
+    const { exit_code: exitCode, out } = await ended;
+    expect(exitCode).toBe(130);
     expect(out).toMatch(/^LABEL /);
     expect(out).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z {2}new {6}watched {2}/m);
   });

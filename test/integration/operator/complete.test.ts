@@ -51,8 +51,8 @@ it.each([
   ["types", ["so101_follower", "wheelbarrow"]],
   ["labels", ["line=4", "shift=day"]],
 ])("%s: %j", async (kind, names) => {
-  const { exit_code, out, err } = await complete([kind, "robot-policy", "some", "command"]);
-  expect([exit_code, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
+  const { exit_code: exitCode, out, err } = await complete([kind, "robot-policy", "some", "command"]);
+  expect([exitCode, out.trimEnd().split("\n"), err]).toEqual([0, names, ""]);
 });
 
 it("models: by their slugs", async () => {
@@ -82,13 +82,13 @@ it.each([
   ["an address that is half typed", {}, ["fleets", "--url"]],
   ["a kind that nobody knows", {}, ["moons"]],
 ])("%s: no names, and no failure", async (_case, environment, words) => {
-  const { exit_code, out } = await site.runWith({ environment }, "__complete", ...words);
-  expect([exit_code, out]).toEqual([0, ""]);
+  const { exit_code: exitCode, out } = await site.runWith({ environment }, "__complete", ...words);
+  expect([exitCode, out]).toEqual([0, ""]);
 });
 
 it("a service without the list: no names", async () => {
-  const { exit_code, out } = await site.run("__complete", "models", "--url", site.urls.eleven);
-  expect([exit_code, out]).toEqual([0, ""]);
+  const { exit_code: exitCode, out } = await site.run("__complete", "models", "--url", site.urls.eleven);
+  expect([exitCode, out]).toEqual([0, ""]);
 });
 
 it("a service that does not answer is not waited for", async () => {
@@ -96,9 +96,9 @@ it("a service that does not answer is not waited for", async () => {
   await once(silent, "listening");
   onTestFinished(() => void silent.close());
   const { port } = silent.address() as AddressInfo;
-  const started_ms = performance.now();
-  const { exit_code, out } = await site.run("__complete", "robots", "--url", `http://127.0.0.1:${port}`);
-  expect([exit_code, out]).toEqual([0, ""]);
+  const startedMs = performance.now();
+  const { exit_code: exitCode, out } = await site.run("__complete", "robots", "--url", `http://127.0.0.1:${port}`);
+  expect([exitCode, out]).toEqual([0, ""]);
   // An answer is waited for fifteen seconds elsewhere.
-  expect(performance.now() - started_ms).toBeLessThan(10_000);
+  expect(performance.now() - startedMs).toBeLessThan(10_000);
 });

@@ -34,8 +34,8 @@ async function write(name: string, text: string): Promise<string> {
 
 describe("fleets create", () => {
   it("--wait: members first, then each change on a line, and 0 when it is ready", async () => {
-    const { exit_code, out, err } = await create("ready", STEADY.slug, ...ARMS, "--wait");
-    expect([exit_code, out]).toEqual([
+    const { exit_code: exitCode, out, err } = await create("ready", STEADY.slug, ...ARMS, "--wait");
+    expect([exitCode, out]).toEqual([
       0,
       expect.stringMatching(/^ready {2}ready {2}fleet_\w+\n█{20} {2}2 ready of 2\n/),
     ]);
@@ -46,13 +46,13 @@ describe("fleets create", () => {
 
   it("--wait on the documented service ends the same", async () => {
     const words = ["fleets", "create", "--name", "eleven", "--model", STEADY.slug, ...ARMS, "--wait", "--json"];
-    const { exit_code, out } = await eleven(...words);
-    expect([exit_code, JSON.parse(out)]).toEqual([0, expect.objectContaining({ name: "eleven", status: "ready" })]);
+    const { exit_code: exitCode, out } = await eleven(...words);
+    expect([exitCode, JSON.parse(out)]).toEqual([0, expect.objectContaining({ name: "eleven", status: "ready" })]);
   });
 
   it("--wait of one that is blocked: 6, and the blocker", async () => {
-    const { exit_code, err } = await create("blocked", PICKY.slug, "--robot", "cart", "--wait");
-    expect(exit_code).toBe(6);
+    const { exit_code: exitCode, err } = await create("blocked", PICKY.slug, "--robot", "cart", "--wait");
+    expect(exitCode).toBe(6);
     expect(err).toContain(`blocked: cart: ${PICKY.slug} needs a robot of type`);
     expect(err).toContain("[fleet-blocked]");
   });
@@ -79,13 +79,17 @@ describe("fleets create", () => {
   });
 
   it("--wait of one that some robots do not suit: 6", async () => {
-    const { exit_code, err } = await create("mixed", PICKY.slug, ...ARMS, "--robot", "cart", "--wait");
-    expect([exit_code, err]).toEqual([6, expect.stringContaining("[fleet-degraded]")]);
+    const { exit_code: exitCode, err } = await create("mixed", PICKY.slug, ...ARMS, "--robot", "cart", "--wait");
+    expect([exitCode, err]).toEqual([6, expect.stringContaining("[fleet-degraded]")]);
   });
 
   it("--wait --timeout: 1 when the time is over, with the fleet as it is", async () => {
-    const { exit_code, out, err } = await create("late", DEAD.slug, ...ARMS, "--wait", "--timeout", "0s", "--json");
-    expect([exit_code, JSON.parse(out), err]).toEqual([
+    const {
+      exit_code: exitCode,
+      out,
+      err,
+    } = await create("late", DEAD.slug, ...ARMS, "--wait", "--timeout", "0s", "--json");
+    expect([exitCode, JSON.parse(out), err]).toEqual([
       1,
       expect.objectContaining({ name: "late", status: "preparing" }),
       expect.stringContaining("[timeout]"),
@@ -94,8 +98,16 @@ describe("fleets create", () => {
 
   it("--wait of a schedule that has not begun ends when everything is prepared", async () => {
     const window = "2098-01-01T00:00:00Z/2098-01-01T08:00:00+01:00";
-    const { exit_code, out } = await create("night", STEADY.slug, ...ARMS, "--window", window, "--wait", "--json");
-    expect([exit_code, JSON.parse(out)]).toEqual([
+    const { exit_code: exitCode, out } = await create(
+      "night",
+      STEADY.slug,
+      ...ARMS,
+      "--window",
+      window,
+      "--wait",
+      "--json",
+    );
+    expect([exitCode, JSON.parse(out)]).toEqual([
       0,
       expect.objectContaining({ status: "preparing", readiness_mode: "scheduled" }),
     ]);
@@ -116,7 +128,7 @@ describe("fleets create", () => {
       "fleet.yaml",
       `name: from-file\nsubject: ${STEADY.slug}\nselection:\n  selector: {site: lab, labels: {cell: "4"}}\npeak_active_robots: 2\n`,
     );
-    const { exit_code, out } = await site.run(
+    const { exit_code: exitCode, out } = await site.run(
       "fleets",
       "create",
       "--from",
@@ -126,7 +138,7 @@ describe("fleets create", () => {
       "--dry-run",
       "--json",
     );
-    expect([exit_code, JSON.parse(out)]).toMatchObject([
+    expect([exitCode, JSON.parse(out)]).toMatchObject([
       0,
       {
         method: "POST",
@@ -144,8 +156,8 @@ describe("fleets create", () => {
 
   it("--from: the example is a fleet", async () => {
     const from = join(import.meta.dirname, "../../../config/fleet.example.yaml");
-    const { exit_code, out } = await site.run("fleets", "create", "--from", from, "--dry-run", "--json");
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, out } = await site.run("fleets", "create", "--from", from, "--dry-run", "--json");
+    expect(exitCode).toBe(0);
     expect(fleetCreateSchema.parse(JSON.parse(out).body)).toMatchObject({
       name: "packing",
       selection: { selector: { site: "plant-1", labels: { cell: "packing" } } },
@@ -157,12 +169,12 @@ describe("fleets create", () => {
       "bad.yaml",
       `nmae: x\nsubject: ""\nselection:\n  robots: [arm-1]\n  selector: {stie: lab}\npeak_active_robots: 0\nreadiness_mode: allways_ready\noperating_windows:\n  - {starts_at: 2030-01-01, ends_at: 2030-01-02T00:00:00Z}\nmodel: y\n`,
     );
-    const { exit_code, err } = await site.run("fleets", "create", "--from", from);
+    const { exit_code: exitCode, err } = await site.run("fleets", "create", "--from", from);
     const heads = err
       .split("\n")
       .filter((line) => line.includes(": error "))
       .map((line) => line.slice(from.length + 1));
-    expect([exit_code, heads]).toEqual([
+    expect([exitCode, heads]).toEqual([
       3,
       [
         "1:1: error missing: name is required",
@@ -184,8 +196,8 @@ describe("fleets create", () => {
       `name: refused\nsubject: no-such-model\nselection:\n  robots:\n    - arm-1\n    - nobody\npeak_active_robots: 1\n`,
     );
     for (const run of [site.run, eleven]) {
-      const { exit_code, err } = await run("fleets", "create", "--from", from);
-      expect(exit_code).toBe(6);
+      const { exit_code: exitCode, err } = await run("fleets", "create", "--from", from);
+      expect(exitCode).toBe(6);
       expect(err).toContain(`${from}:6:7 "nobody": no robot has this name or id`);
       expect(err).toContain(`${from}:2:10 "no-such-model": no model or checkpoint has this name`);
     }
@@ -194,8 +206,16 @@ describe("fleets create", () => {
   it("what is wrong with flags is told by flag", async () => {
     const words = ["--site", "no where", "--label", "line=4", "--peak", "9"];
     for (const run of [site.run, eleven]) {
-      const { exit_code, err } = await run("fleets", "create", "--name", "x", "--model", STEADY.slug, ...words);
-      expect([exit_code, err]).toEqual([
+      const { exit_code: exitCode, err } = await run(
+        "fleets",
+        "create",
+        "--name",
+        "x",
+        "--model",
+        STEADY.slug,
+        ...words,
+      );
+      expect([exitCode, err]).toEqual([
         6,
         "error: no robot matches --site 'no where' --label line=4 [value_error]\n" +
           "  → leave one out, or see sites and labels: robot-policy robots list\n",
@@ -225,8 +245,8 @@ describe("fleets create", () => {
 
   it("a key that may create but not look needs no preview", async () => {
     const answer = await site.service.send("POST", "/v1/me/api-keys", { label: "maker", scopes: ["fleets:write"] });
-    const { api_key } = (await answer.json()) as { api_key: string };
-    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: api_key };
+    const { api_key: apiKey } = (await answer.json()) as { api_key: string };
+    const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: apiKey };
     const words = ["fleets", "create", "--name", "made", "--model", STEADY.slug, ...ARMS];
     expect((await site.runWith({ environment }, ...words)).exit_code).toBe(0);
   });
@@ -236,8 +256,8 @@ describe("fleets show", () => {
   beforeAll(async () => void (await create("why", PICKY.slug, ...ARMS, "--robot", "cart", "--wait")));
 
   it("tells why: the blocker, then members grouped by what keeps them", async () => {
-    const { exit_code, out } = await site.run("fleets", "show", "why");
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, out } = await site.run("fleets", "show", "why");
+    expect(exitCode).toBe(0);
     const parts = [
       /^why {2}degraded {2}fleet_\w+$/m,
       /^blocked, 1 robot: picky-vla needs a robot of type so101_follower; the robot is wheelbarrow\.\n {2}cart$/m,
@@ -276,8 +296,8 @@ describe("fleets show", () => {
   });
 
   it("the documented service: what it knows, and one clear word", async () => {
-    const { exit_code, out, err } = await eleven("fleets", "show", "why");
-    expect([exit_code, out]).toEqual([0, expect.stringMatching(/^why {2}degraded {2}fleet_/)]);
+    const { exit_code: exitCode, out, err } = await eleven("fleets", "show", "why");
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^why {2}degraded {2}fleet_/)]);
     expect(err).toBe("This service does not tell of single members, windows and generations.\n");
     expect(JSON.parse((await eleven("fleets", "show", "why", "--json")).out)).toMatchObject({ details: null });
   });
@@ -335,8 +355,8 @@ describe("fleets list at 80 columns", () => {
   });
 
   it("on the documented service: with the blocker alone", async () => {
-    const { exit_code, out } = await eleven("fleets", "list", "--status", "blocked");
-    expect([exit_code, out]).toEqual([
+    const { exit_code: exitCode, out } = await eleven("fleets", "list", "--status", "blocked");
+    expect([exitCode, out]).toEqual([
       0,
       expect.stringMatching(
         /^list-alike-1 +blocked +0\/1 +picky-vla +No robot of this fleet can run picky-vla +fleet_/m,
@@ -348,8 +368,8 @@ describe("fleets list at 80 columns", () => {
 describe("fleets update-model", () => {
   it("--wait: 0 once the new model is what the fleet works with", async () => {
     await create("update", STEADY.oldest, ...ARMS, "--wait");
-    const { exit_code, out, err } = await site.run("fleets", "update-model", "update", STEADY.slug, "--wait");
-    expect([exit_code, out]).toEqual([0, expect.stringMatching(/^model +pi0\.5 \(active\)$/m)]);
+    const { exit_code: exitCode, out, err } = await site.run("fleets", "update-model", "update", STEADY.slug, "--wait");
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^model +pi0\.5 \(active\)$/m)]);
     expect(err).toContain(`update is being updated to ${STEADY.slug}; ${STEADY.oldest} goes on serving`);
     expect(await site.run("fleets", "update-model", "update", STEADY.slug, "--wait")).toMatchObject({
       exit_code: 0,
@@ -359,18 +379,18 @@ describe("fleets update-model", () => {
 
   it("--wait: 6 where the update is blocked, with its blocker", async () => {
     await create("stays", STEADY.slug, "--robot", "cart", "--wait");
-    const { exit_code, err } = await site.run("fleets", "update-model", "stays", PICKY.slug, "--wait");
-    expect(exit_code).toBe(6);
+    const { exit_code: exitCode, err } = await site.run("fleets", "update-model", "stays", PICKY.slug, "--wait");
+    expect(exitCode).toBe(6);
     expect(err).toMatch(/cart: picky-vla needs a robot of type .*\[update-blocked\]/);
   });
 
   it("--wait: 7 where another update takes its place", async () => {
     await create("raced", STEADY.slug, ...ARMS, "--wait");
     const { id } = JSON.parse((await site.run("fleets", "show", "raced", "--json")).out);
-    let is_replaced = false;
+    let isReplaced = false;
     const onOutput = (text: string) => {
-      if (is_replaced || !text.includes("update to")) return;
-      is_replaced = true;
+      if (isReplaced || !text.includes("update to")) return;
+      isReplaced = true;
       void site.service.send("POST", `/v1/fleets/${id}/model`, { subject: SHAKY.slug });
     };
     const words = ["fleets", "update-model", "raced", DEAD.slug, "--wait"];
@@ -392,15 +412,19 @@ describe("fleets update-model", () => {
 
 describe("deploy", () => {
   it("--wait: 0 once it is active, however long the endpoint takes", async () => {
-    let is_healed = false;
+    let isHealed = false;
     const onOutput = (text: string) => {
-      if (is_healed || !text.includes("is preparing")) return;
-      is_healed = true;
+      if (isHealed || !text.includes("is preparing")) return;
+      isHealed = true;
       site.inference.heal(COLD.endpoint);
     };
     const words = ["deploy", COLD.slug, "--robot", "arm-2", "--wait"];
-    const { exit_code, out, err } = await site.runWith({ ...surroundings(site.urls.whole), onOutput }, ...words);
-    expect([exit_code, out]).toEqual([0, expect.stringMatching(/^cold-vla on arm-2 is active \(dep_\w+\), at http/)]);
+    const {
+      exit_code: exitCode,
+      out,
+      err,
+    } = await site.runWith({ ...surroundings(site.urls.whole), onOutput }, ...words);
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^cold-vla on arm-2 is active \(dep_\w+\), at http/)]);
     expect(err).toBe("cold-vla on arm-2 is preparing\n");
   });
 
@@ -413,8 +437,8 @@ describe("deploy", () => {
   });
 
   it("a robot that the model does not suit: 6, at --robot", async () => {
-    const { exit_code, err } = await site.run("deploy", PICKY.slug, "--robot", "cart");
-    expect([exit_code, err]).toEqual([
+    const { exit_code: exitCode, err } = await site.run("deploy", PICKY.slug, "--robot", "cart");
+    expect([exitCode, err]).toEqual([
       6,
       expect.stringMatching(/^error: --robot "cart": the model needs a robot of type/),
     ]);

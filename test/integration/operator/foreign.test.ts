@@ -56,13 +56,13 @@ const key = (id: string, more: object = {}) => ({ id, label: id, ...more });
 describe("answers", () => {
   it("of pages are one list, and the next page is asked for at the service itself", async () => {
     const { run, requests } = await foreign((request, response) => {
-      const is_first = !(request.url ?? "").includes("cursor");
+      const isFirst = !(request.url ?? "").includes("cursor");
       const link = { link: '<https://elsewhere.example/v1/me/api-keys?cursor=a%2Fb>; rel="next"' };
-      if (is_first) json(response, 200, { items: [key("one")], total: 2 }, link);
+      if (isFirst) json(response, 200, { items: [key("one")], total: 2 }, link);
       else json(response, 200, { items: [key("two")] });
     });
-    const { exit_code, out } = await run("keys", "list", "--json");
-    expect([exit_code, JSON.parse(out)]).toEqual([0, { items: [key("one"), key("two")], total: 2 }]);
+    const { exit_code: exitCode, out } = await run("keys", "list", "--json");
+    expect([exitCode, JSON.parse(out)]).toEqual([0, { items: [key("one"), key("two")], total: 2 }]);
     expect(requests).toEqual(["GET /v1/me/api-keys?limit=1000", "GET /v1/me/api-keys?limit=1000&cursor=a%2Fb"]);
   });
 
@@ -80,8 +80,8 @@ describe("answers", () => {
   it.each([
     ["endpoint_failing", "Its endpoint was healthy and fails now.", "Mend the inference server"],
     ["constructor", "constructor.", null],
-  ])("that say %s of a deployment have it told in words", async (last_error_code, reason, remedy) => {
-    const deployment = { id: "d1", robot: "arm-1", model: "pi", status: "failed", last_error_code };
+  ])("that say %s of a deployment have it told in words", async (lastErrorCode, reason, remedy) => {
+    const deployment = { id: "d1", robot: "arm-1", model: "pi", status: "failed", last_error_code: lastErrorCode };
     const { run } = await foreign((request, response) =>
       json(response, 200, request.url?.includes("/d1") === true ? deployment : { items: [deployment] }),
     );
@@ -96,8 +96,8 @@ describe("answers", () => {
       json(response, 200, { items: [{ id, label: "cell 4" }] }),
     );
     for (const more of [[], ["--dry-run"]]) {
-      const { exit_code, err } = await run("keys", "revoke", "cell 4", ...more);
-      expect([exit_code, err]).toEqual([4, expect.stringContaining("an id that no address can hold")]);
+      const { exit_code: exitCode, err } = await run("keys", "revoke", "cell 4", ...more);
+      expect([exitCode, err]).toEqual([4, expect.stringContaining("an id that no address can hold")]);
     }
     expect(requests.filter((request) => !request.startsWith("GET "))).toEqual([]);
   });
@@ -111,14 +111,14 @@ describe("answers", () => {
         .writeHead(200, { "content-type": "application/json" })
         .end(`{"items":[{"id":"x","y":${"[".repeat(100_000)}${"]".repeat(100_000)}}]}`),
     );
-    const { exit_code, err } = await run(...words);
-    expect([exit_code, err]).toEqual([4, expect.stringContaining("[not-the-service]")]);
+    const { exit_code: exitCode, err } = await run(...words);
+    expect([exitCode, err]).toEqual([4, expect.stringContaining("[not-the-service]")]);
   });
 
   it("of 404 to a model say that there is none, in whatever words", async () => {
     const { run } = await foreign((_request, response) => json(response, 404, { detail: "Not Found" }));
-    const { exit_code, err } = await run("models", "show", "pi9");
-    expect([exit_code, err]).toEqual([6, expect.stringContaining("no model has the name pi9 [not-found]")]);
+    const { exit_code: exitCode, err } = await run("models", "show", "pi9");
+    expect([exitCode, err]).toEqual([6, expect.stringContaining("no model has the name pi9 [not-found]")]);
   });
 
   it("may have other lists beside the one that is asked for", async () => {
@@ -134,8 +134,8 @@ describe("answers", () => {
     const { run, requests } = await foreign((_request, response) =>
       json(response, 200, { items: [key("one")] }, { link: '</v1/me/api-keys?cursor=same>; rel="next"' }),
     );
-    const { exit_code, out, err } = await run(...words);
-    expect([exit_code, out, err]).toEqual([4, "", expect.stringContaining("names itself as the next one")]);
+    const { exit_code: exitCode, out, err } = await run(...words);
+    expect([exitCode, out, err]).toEqual([4, "", expect.stringContaining("names itself as the next one")]);
     expect(requests).toHaveLength(2);
   });
 
@@ -170,8 +170,8 @@ describe("answers", () => {
     const { run } = await foreign((_request, response) =>
       response.writeHead(status, status === 302 ? { location: "https://elsewhere.example/" } : {}).end(body),
     );
-    const { exit_code, err } = await run("keys", "list");
-    expect([exit_code, err]).toEqual([4, expect.stringContaining(told)]);
+    const { exit_code: exitCode, err } = await run("keys", "list");
+    expect([exitCode, err]).toEqual([4, expect.stringContaining(told)]);
     expect(err).not.toMatch(/^\s+at /m);
   });
 
@@ -190,8 +190,8 @@ describe("a service that asks for a pause", () => {
         ? json(response, 429, { detail: "slow down" }, { "retry-after": "0" })
         : json(response, 200, { items: [] }),
     );
-    const { exit_code, err } = await run("keys", "list");
-    expect([exit_code, requests.length]).toEqual([0, 2]);
+    const { exit_code: exitCode, err } = await run("keys", "list");
+    expect([exitCode, requests.length]).toEqual([0, 2]);
     expect(err).toMatch(/^slow down; asking again in 1 s$/m);
   });
 
@@ -214,8 +214,8 @@ describe("a service that asks for a pause", () => {
 
 it("a change whose answer is lost may be done: that is said", async () => {
   const { run } = await foreign((_request, response) => response.destroy());
-  const { exit_code, err } = await run("keys", "create", "x");
-  expect([exit_code, err]).toEqual([4, expect.stringContaining("may be done: look before you try again")]);
+  const { exit_code: exitCode, err } = await run("keys", "create", "x");
+  expect([exitCode, err]).toEqual([4, expect.stringContaining("may be done: look before you try again")]);
 });
 
 it("--watch: draws over what it drew, and outlives an outage", async () => {
@@ -230,7 +230,7 @@ it("--watch: draws over what it drew, and outlives an outage", async () => {
     if (seen.includes("look-3")) interruption.abort(new Error("interrupted"));
   };
   const surroundings = { columns: 100, onOutput, signal: interruption.signal, clock: HASTY_CLOCK };
-  const { exit_code, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
-  expect([exit_code, out]).toEqual([130, ""]);
+  const { exit_code: exitCode, out, err } = await runWith(surroundings, "keys", "list", "--watch", "--interval", "1");
+  expect([exitCode, out]).toEqual([130, ""]);
   expect(err).toMatch(/look-1[\s\S]*; asking on\n[\s\S]*look-3/);
 });

@@ -25,14 +25,14 @@ interface Scene extends OperatorSite {
 }
 
 async function scene(environment: Record<string, string> = {}): Promise<Scene> {
-  let ahead_ms = 0;
-  const clock: Clock = { ...systemClock, wall_ms: () => systemClock.wall_ms() + ahead_ms };
+  let aheadMs = 0;
+  const clock: Clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
   const site = await openOperatorSite({ clock });
   onTestFinished(() => site[Symbol.asyncDispose]());
   return {
     ...site,
     turn(ms) {
-      ahead_ms += ms;
+      aheadMs += ms;
     },
     startLogin(...words) {
       const { promise: page, resolve } = Promise.withResolvers<URL>();
@@ -47,8 +47,8 @@ async function scene(environment: Record<string, string> = {}): Promise<Scene> {
       return { ended, page };
     },
     async decide(page, decision) {
-      const exchange_id = page.searchParams.get("exchange");
-      const answer = await site.service.send("POST", "/v1/cli/login/decide", { exchange_id, decision });
+      const exchangeId = page.searchParams.get("exchange");
+      const answer = await site.service.send("POST", "/v1/cli/login/decide", { exchange_id: exchangeId, decision });
       return loginDecidedSchema.parse(await answer.json()).redirect_url;
     },
     later: (...words) => site.runWith({ environment }, ...words),
@@ -65,12 +65,12 @@ describe("login with a browser on this computer", () => {
     expect(url.origin).toBe(site.urls.whole);
     const answer = await fetch(await site.decide(url, "approve"));
     expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("You are signed in")]);
-    const { exit_code, out, err } = await ended;
+    const { exit_code: exitCode, out, err } = await ended;
     expect(err).toMatch(/The page shows the code [A-Z]{4}-[A-Z]{4}\. Deny a login with another\./);
     expect(out).toMatch(
       /^Signed in to default until \d{4}-\d{2}-\d{2}; it is the current context, 127\.0\.0\.1-\d+\.$/m,
     );
-    expect(exit_code).toBe(0);
+    expect(exitCode).toBe(0);
 
     const who = await site.later("whoami");
     expect(who.out).toMatch(/^credential +the login of context 127\.0\.0\.1-\d+ \(since .*, good until .*\)$/m);
@@ -163,12 +163,12 @@ it("login --no-browser: waits for a decision in a browser anywhere, or for its e
   // Ten minutes are a login's time.
   site.turn(LOGIN_LIFETIME_MS + 1);
   const [approved, denied] = [start("approved"), start("denied")];
-  const redirect_url = await site.decide(await approved.page, "approve");
-  expect(redirect_url).toMatch(/^http:\/\/127\.0\.0\.1:9\/no-browser\?/);
+  const redirectUrl = await site.decide(await approved.page, "approve");
+  expect(redirectUrl).toMatch(/^http:\/\/127\.0\.0\.1:9\/no-browser\?/);
   await site.decide(await denied.page, "deny");
 
-  const { exit_code, out } = await approved.ended;
-  expect(exit_code).toBe(0);
+  const { exit_code: exitCode, out } = await approved.ended;
+  expect(exitCode).toBe(0);
   expect(JSON.parse(out)).toEqual({
     context: "approved",
     url: site.urls.whole,
@@ -284,8 +284,8 @@ describe("a login", () => {
 
   it("is not ended by a logout from another address, nor from one that nobody knows", async () => {
     const site = await signedIn();
-    const { exit_code, err } = await site.later("logout", "--url", "https://other.example");
-    expect([exit_code, err]).toEqual([2, expect.stringContaining("no context has the address https://other.example")]);
+    const { exit_code: exitCode, err } = await site.later("logout", "--url", "https://other.example");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("no context has the address https://other.example")]);
     expect((await site.later("whoami")).exit_code).toBe(0);
   });
 
@@ -336,16 +336,22 @@ describe("a login", () => {
 it("login: a service that has only what is documented has none, and a key does it", async () => {
   const site = await scene();
   const { ended } = site.startLogin("--url", site.urls.eleven);
-  const { exit_code, err } = await ended;
-  expect(exit_code).toBe(6);
+  const { exit_code: exitCode, err } = await ended;
+  expect(exitCode).toBe(6);
   expect(err).toContain("this service has no logins");
   expect(err).toContain(`robot-policy contexts add NAME --url ${site.urls.eleven} --key-file FILE`);
 });
 
 it("login: a key has no meaning for it, and it says what to do with one", async () => {
   const site = await scene();
-  const { exit_code, err } = await site.later("login", "--url", site.urls.whole, "--key-file", site.service.key_file);
-  expect([exit_code, err]).toEqual([2, expect.stringContaining("robot-policy contexts add NAME --url URL --key-file")]);
+  const { exit_code: exitCode, err } = await site.later(
+    "login",
+    "--url",
+    site.urls.whole,
+    "--key-file",
+    site.service.key_file,
+  );
+  expect([exitCode, err]).toEqual([2, expect.stringContaining("robot-policy contexts add NAME --url URL --key-file")]);
   expect((await site.later("login", "--help")).out).not.toContain("--key-file <file>");
 });
 

@@ -75,8 +75,8 @@ describe("robots list", () => {
       ["cart", "arm-2", "arm-10", "arm-1"],
     ],
   ])("%j", async (words, names) => {
-    const { exit_code, out } = await site.run("robots", "list", ...words);
-    expect([exit_code, firstColumn(out)]).toEqual([0, names]);
+    const { exit_code: exitCode, out } = await site.run("robots", "list", ...words);
+    expect([exitCode, firstColumn(out)]).toEqual([0, names]);
   });
 
   it("a robot that registers again with another digest comes first by --sort changed", async () => {
@@ -135,23 +135,23 @@ describe("robots list", () => {
     ["name,weight_in_tons", "is no column of this list [usage]\n  → it has name, type, region, site, added, labels, "],
     [",", "--columns '' is no column of this list"],
   ])("--columns %s is a mistake of usage", async (columns, told) => {
-    const { exit_code, err } = await site.run("robots", "list", "--columns", columns);
-    expect([exit_code, err]).toEqual([2, expect.stringContaining(told)]);
+    const { exit_code: exitCode, err } = await site.run("robots", "list", "--columns", columns);
+    expect([exitCode, err]).toEqual([2, expect.stringContaining(told)]);
   });
 
   it("a label without = is refused before anything is sent", async () => {
-    const { exit_code, err } = await site.run("robots", "list", "--label", "cell");
-    expect([exit_code, err]).toEqual([2, expect.stringContaining("--label 'cell' is no name=value")]);
+    const { exit_code: exitCode, err } = await site.run("robots", "list", "--label", "cell");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("--label 'cell' is no name=value")]);
   });
 
   it("refuses a label that is given twice, of which one would count for nothing", async () => {
-    const { exit_code, err } = await site.run("robots", "list", "--label", "cell=4", "--label", "cell=5");
-    expect([exit_code, err]).toEqual([2, expect.stringContaining("--label 'cell' is given twice")]);
+    const { exit_code: exitCode, err } = await site.run("robots", "list", "--label", "cell=4", "--label", "cell=5");
+    expect([exitCode, err]).toEqual([2, expect.stringContaining("--label 'cell' is given twice")]);
   });
 
   it("where a service tells no digests, it says so and shows the rest", async () => {
-    const { exit_code, out, err } = await eleven("robots", "list", "--digest");
-    expect([exit_code, out.split("\n")[0], err]).toEqual([
+    const { exit_code: exitCode, out, err } = await eleven("robots", "list", "--digest");
+    expect([exitCode, out.split("\n")[0], err]).toEqual([
       0,
       expect.stringMatching(/^NAME +TYPE +REGION +SITE +ADDED +LABELS +ID$/),
       "This service does not tell digests and when they changed.\n",
@@ -166,12 +166,12 @@ describe("robots show", () => {
     const { out } = await site.run("robots", "show", "arm-2");
     const id = /\((rob_\w+)\)/.exec(out)?.[1] ?? "";
     // Not as text, which says how long ago.
-    const [by_name, by_id] = [
+    const [byName, byId] = [
       await site.run("robots", "show", "arm-2", "--json"),
       await site.run("robots", "show", id, "--json"),
     ];
-    expect(by_id).toEqual(by_name);
-    expect(by_id).toMatchObject({ exit_code: 0, out: expect.stringContaining('"arm-2"') });
+    expect(byId).toEqual(byName);
+    expect(byId).toMatchObject({ exit_code: 0, out: expect.stringContaining('"arm-2"') });
     expect(out).toMatch(/^labels +cell=4$/m);
     expect(out).toMatch(/^digest +sha256:0{64}$/m);
   });
@@ -234,8 +234,8 @@ describe("robots show", () => {
   });
 
   it("the documented service shows it from its list, and says what it does not keep", async () => {
-    const { exit_code, out, err } = await eleven("robots", "show", "arm-2", "--history", "--contract");
-    expect([exit_code, out]).toEqual([0, expect.stringMatching(/^robot +arm-2 \(rob_/)]);
+    const { exit_code: exitCode, out, err } = await eleven("robots", "show", "arm-2", "--history", "--contract");
+    expect([exitCode, out]).toEqual([0, expect.stringMatching(/^robot +arm-2 \(rob_/)]);
     expect(err).toBe("This service does not show contracts.\nThis service does not keep the history of robots.\n");
     const json = JSON.parse((await eleven("robots", "show", "arm-2", "--history", "--json")).out);
     expect(json).toMatchObject({ name: "arm-2", registration: null, history: null });
@@ -257,7 +257,7 @@ describe("robots setup", () => {
 
   it("the digest of --file is that of the agent: content and order", async () => {
     const paths = [await write("a.json", '{"a":1}'), await write("b.json", '{"b":2}')] as const;
-    const { exit_code, out } = await site.run(
+    const { exit_code: exitCode, out } = await site.run(
       "robots",
       "setup",
       "--name",
@@ -268,7 +268,7 @@ describe("robots setup", () => {
       "--file",
       paths[0],
     );
-    expect([exit_code, out]).toEqual([
+    expect([exitCode, out]).toEqual([
       0,
       expect.stringMatching(`^new is registered \\(rob_\\w+\\) with ${digestBySha256sum(paths[1], paths[0])}\\.\n$`),
     ]);
@@ -300,16 +300,16 @@ describe("robots setup", () => {
 
   it("--from: the example is a robot", async () => {
     const from = join(import.meta.dirname, "../../../config/robot-setup.example.yaml");
-    const { exit_code, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, out } = await site.run("robots", "setup", "--from", from, "--dry-run", "--json");
+    expect(exitCode).toBe(0);
     expect(robotSetupSchema.parse(JSON.parse(out).body)).toMatchObject({ name: "packing-cell-4", site: "plant-1" });
   });
 
   it("--manifest: type, files and contract of a custom robot, and robots show --contract shows them", async () => {
     const file = await write("bench.yaml", "x: 1\n");
     const manifest = await write("robot-manifest.yaml", customManifest([file]));
-    const set_up = await site.run("robots", "setup", "--name", "bench", "--region", REGION, "--manifest", manifest);
-    expect(set_up).toMatchObject({ exit_code: 0, out: expect.stringContaining(digestBySha256sum(file)) });
+    const setUp = await site.run("robots", "setup", "--name", "bench", "--region", REGION, "--manifest", manifest);
+    expect(setUp).toMatchObject({ exit_code: 0, out: expect.stringContaining(digestBySha256sum(file)) });
     expect((await site.run("robots", "show", "bench")).out).toContain("--contract shows it");
     const { out } = await site.run("robots", "show", "bench", "--contract");
     expect(out).not.toContain("--contract shows it");
@@ -319,8 +319,8 @@ describe("robots setup", () => {
 
   it("what the service refuses is shown where it is written: flag, line of the file, line of the manifest", async () => {
     const from = await write("long.yaml", `name: x\nregion: ${REGION}\nsite: ${"s".repeat(129)}\n`);
-    const { exit_code, err } = await site.run("robots", "setup", "--from", from, "--type", "t".repeat(257));
-    expect(exit_code).toBe(6);
+    const { exit_code: exitCode, err } = await site.run("robots", "setup", "--from", from, "--type", "t".repeat(257));
+    expect(exitCode).toBe(6);
     expect(err).toContain(`--type "ttt`);
     expect(err).toContain(`${from}:3:7 "sss`);
   });
@@ -338,8 +338,8 @@ describe("robots setup", () => {
     ["no YAML", "name: [\n", /error yaml_syntax/],
   ])("--from with %s: 3, at file:line:column, and nothing is sent", async (_what, text, finding) => {
     const path = await write("bad.yaml", text);
-    const { exit_code, err } = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT);
-    expect([exit_code, err]).toEqual([3, expect.stringMatching(finding)]);
+    const { exit_code: exitCode, err } = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT);
+    expect([exitCode, err]).toEqual([3, expect.stringMatching(finding)]);
     expect(err).not.toContain("0123456789abcdefghij");
     const json = await site.run("robots", "setup", "--from", path, "--name", "never", ...ROBOT, "--json");
     expect(JSON.parse(json.out).findings[0]).toMatchObject({ file: path, severity: "error" });
@@ -354,8 +354,10 @@ describe("robots setup", () => {
     beforeEach(() => site.register("held", held));
 
     it("keeps site, labels and contract, and tells what changes", async () => {
-      const { exit_code, err } = await site.run(...setUp("--region", "moon", "--configuration-digest", OTHER_DIGEST));
-      expect([exit_code, err]).toEqual([
+      const { exit_code: exitCode, err } = await site.run(
+        ...setUp("--region", "moon", "--configuration-digest", OTHER_DIGEST),
+      );
+      expect([exitCode, err]).toEqual([
         0,
         "warning: no endpoint is in the region moon.\n" +
           "held is registered already. This changes it:\n" +
@@ -383,8 +385,8 @@ describe("robots setup", () => {
 
     it("asks nothing where nothing changes", async () => {
       const words = setUp("--region", REGION, "--configuration-digest", DIGEST);
-      const { exit_code, err } = await site.runWith({ environment: whole(), answers: [] }, ...words);
-      expect([exit_code, err]).toEqual([0, ""]);
+      const { exit_code: exitCode, err } = await site.runWith({ environment: whole(), answers: [] }, ...words);
+      expect([exitCode, err]).toEqual([0, ""]);
     });
 
     it("asks a person at the terminal, and changes nothing without a yes", async () => {
@@ -400,8 +402,8 @@ describe("robots setup", () => {
 
     it("keeps its site and labels also at a service with the documented operations alone", async () => {
       const words = setUp("--region", REGION, "--configuration-digest", OTHER_DIGEST);
-      const { exit_code, err } = await eleven(...words);
-      expect([exit_code, err]).toEqual([
+      const { exit_code: exitCode, err } = await eleven(...words);
+      expect([exitCode, err]).toEqual([
         0,
         "held is registered already. This changes it:\n" +
           "  digest    not shown → sha256:777777777777\n" +
@@ -414,8 +416,8 @@ describe("robots setup", () => {
       ["--site", "x", "--clear-site"],
       ["--label", "a=b", "--clear-labels"],
     ])("%s %s and %s are a mistake of usage", async (...words) => {
-      const { exit_code, err } = await site.run(...setUp(...words));
-      expect([exit_code, err]).toEqual([2, expect.stringContaining("were both given")]);
+      const { exit_code: exitCode, err } = await site.run(...setUp(...words));
+      expect([exitCode, err]).toEqual([2, expect.stringContaining("were both given")]);
     });
   });
 
@@ -423,17 +425,17 @@ describe("robots setup", () => {
     ["--region", "https://user:pw@x", 2],
     ["--site", "see http://user:pw@wiki/4", 2],
     ["--label", "wiki=https://user:pw@x", 2],
-  ])("%s holds no address with a password: it is refused, and not repeated", async (flag, value, exit_code) => {
+  ])("%s holds no address with a password: it is refused, and not repeated", async (flag, value, exitCode) => {
     const words = ["--name", "x", "--type", ROBOT_TYPE, "--region", REGION, flag, value];
     const ran = await site.run("robots", "setup", ...words);
-    expect(ran).toMatchObject({ exit_code, out: "", err: expect.stringContaining(`error: ${flag}: `) });
+    expect(ran).toMatchObject({ exit_code: exitCode, out: "", err: expect.stringContaining(`error: ${flag}: `) });
     expect(ran.err).not.toContain("pw");
   });
 
   it("--from with a region that is none: 3, at its line", async () => {
     const from = await write("region.yaml", `name: x\nrobot_type_id: ${ROBOT_TYPE}\nregion: "my region"\n`);
-    const { exit_code, err } = await site.run("robots", "setup", "--from", from);
-    expect([exit_code, err]).toEqual([3, expect.stringContaining(`${from}:3:9: expected the code of a region`)]);
+    const { exit_code: exitCode, err } = await site.run("robots", "setup", "--from", from);
+    expect([exitCode, err]).toEqual([3, expect.stringContaining(`${from}:3:9: expected the code of a region`)]);
   });
 
   it.each<[what: string, words: readonly string[], told: RegExp]>([
@@ -448,7 +450,7 @@ describe("robots setup", () => {
       /wheelbarrow is not in the robot type catalog and comes without a contract\.$/m,
     ],
   ])("warns of a type that no catalog has: it %s", async (_what, words, told) => {
-    const { exit_code, err } = await site.run(
+    const { exit_code: exitCode, err } = await site.run(
       "robots",
       "setup",
       "--name",
@@ -458,14 +460,14 @@ describe("robots setup", () => {
       ...words,
       "--dry-run",
     );
-    expect([exit_code, err]).toEqual([0, expect.stringMatching(told)]);
+    expect([exitCode, err]).toEqual([0, expect.stringMatching(told)]);
   });
 
   it("from stdin", async () => {
     const input = `name: piped\nrobot_type_id: ${ROBOT_TYPE}\nregion: ${REGION}\n`;
     const environment = { ROBOT_POLICY_URL: site.urls.whole, ROBOT_POLICY_API_KEY: site.service.key };
-    const { exit_code, err } = await site.runWith({ input, environment }, "robots", "setup", "--from", "-");
-    expect([exit_code, err]).toEqual([
+    const { exit_code: exitCode, err } = await site.runWith({ input, environment }, "robots", "setup", "--from", "-");
+    expect([exitCode, err]).toEqual([
       0,
       expect.stringMatching(/^No configuration files: the digest covers nothing\. --file names them\.\n/),
     ]);
@@ -482,7 +484,10 @@ describe("robots setup", () => {
     ["files and a digest", ["--file", "a", "--configuration-digest", `sha256:${"0".repeat(64)}`], 2, /both given/],
     ["a digest that is none", ["--configuration-digest", "x"], 2, /is no digest/],
     ["no such manifest", ["--name", "x", "--manifest", "/nope"], 3, /no such manifest \(\/nope\)/],
-  ])("%s", async (_what, words, exit_code, err) => {
-    expect(await site.run("robots", "setup", ...words)).toMatchObject({ exit_code, err: expect.stringMatching(err) });
+  ])("%s", async (_what, words, exitCode, err) => {
+    expect(await site.run("robots", "setup", ...words)).toMatchObject({
+      exit_code: exitCode,
+      err: expect.stringMatching(err),
+    });
   });
 });

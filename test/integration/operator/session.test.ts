@@ -8,7 +8,7 @@ it.each(["whole", "eleven"] as const)(
   async (which) => {
     const texts: string[] = [];
     for await (const entry of runSession(which)) {
-      if (entry.is_steady) texts.push(steadyText(entry));
+      if (entry.isSteady) texts.push(steadyText(entry));
     }
     await expect(`${texts.join("\n\n")}\n`).toMatchFileSnapshot(`../../golden/operator-session/${which}.txt`);
   },

@@ -203,8 +203,8 @@ describe.skipIf(!hasProgram("dpkg-deb"))("scripts/package (needs dpkg-deb)", () 
       { path: "/home/lab/my cal", user_id: 997, before: "user::rwx\ndefault:user::rwx\n", after: "" },
       { path: '/home/lab/"', user_id: 997, before: "user::rwx\n", after: "" },
     ];
-    const drop_in = { path: "/etc/drop-in", text: "" };
-    await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries, drop_in });
+    const dropIn = { path: "/etc/drop-in", text: "" };
+    await writeGrantRecord(systemFiles, join(work, "grants"), { ...EMPTY_RECORD, entries, drop_in: dropIn });
     const postrm = await readFile(join(unpacked["amd64"]!.control, "postrm"), "utf8");
     const [, expression = ""] = /sed -n '(.+)' "\$grants"/.exec(postrm) ?? [];
     const { stdout } = await execute(["sed", "-n", expression, grantRecordPath(join(work, "grants"))]);
@@ -301,8 +301,8 @@ describe.skipIf(!hasProgram("dpkg-deb") || process.arch !== "x64")(
     });
 
     it("makes the digest that sha256sum makes", async () => {
-      const { by_agent, by_hand } = await digests(ownProgram(tree, ["digest"]));
-      expect(by_agent).toBe(by_hand);
+      const { by_agent: byAgent, by_hand: byHand } = await digests(ownProgram(tree, ["digest"]));
+      expect(byAgent).toBe(byHand);
     });
   },
 );
@@ -330,7 +330,7 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
       const words = ["lintian", "--allow-root", ...judged, "--tag-display-limit", "0"];
       const { stdout } = await execute([...words, debFile("whole-first", "amd64")], {
         may_fail: true,
-        limit_ms: BUILD_LIMIT_MS,
+        limitMs: BUILD_LIMIT_MS,
       });
       expect(stdout).toBe("");
     },
@@ -352,7 +352,7 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
         "runs on its own Node",
         async () => {
           const words = [...start, ...ownProgram(tree, ["--version"])];
-          const { stdout } = await execute(words, { limit_ms: BUILD_LIMIT_MS });
+          const { stdout } = await execute(words, { limitMs: BUILD_LIMIT_MS });
           expect(stdout).toBe(`${version}\n`);
         },
         BUILD_LIMIT_MS,
@@ -361,8 +361,8 @@ describe.skipIf(!isLong || !hasProgram("dpkg-deb"))("with Node itself, for every
       it(
         "makes the digest that sha256sum makes",
         async () => {
-          const { by_agent, by_hand } = await digests([...start, ...ownProgram(tree, ["digest"])]);
-          expect(by_agent).toBe(by_hand);
+          const { by_agent: byAgent, by_hand: byHand } = await digests([...start, ...ownProgram(tree, ["digest"])]);
+          expect(byAgent).toBe(byHand);
         },
         BUILD_LIMIT_MS,
       );
@@ -427,7 +427,7 @@ async function build(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<void> {
   const words = ["sh", "-c", 'umask "$1"; shift; exec "$@"', "sh", umask, ...command];
-  await execute(words, { limit_ms: BUILD_LIMIT_MS, environment });
+  await execute(words, { limitMs: BUILD_LIMIT_MS, environment });
 }
 
 function debFile(folder: string, architecture: string): string {
@@ -453,7 +453,7 @@ async function arm64Libraries(): Promise<string> {
     await rm(unfinished, { recursive: true, force: true });
     const packages = "libc6,libgcc-s1,libstdc++6,libatomic1";
     const words = ["--architectures=arm64", "--variant=extract", "--skip=check/qemu", `--include=${packages}`];
-    await execute(["mmdebstrap", "--quiet", ...words, "bookworm", unfinished], { limit_ms: BUILD_LIMIT_MS });
+    await execute(["mmdebstrap", "--quiet", ...words, "bookworm", unfinished], { limitMs: BUILD_LIMIT_MS });
     await execute(["mv", unfinished, folder]);
   });
   return folder;
@@ -467,9 +467,9 @@ async function digests(command: readonly string[]): Promise<{ readonly by_agent:
   await writeFile(join(folder, "config.yaml"), "service: { url: https://policy.example.com }\nrobot: { region: eu }\n");
   const lines = ["robot_type_id: yam.bimanual-joint-position.v1", `configuration_files: [${files.join(", ")}]`, ""];
   await writeFile(join(folder, "robot-manifest.yaml"), lines.join("\n"));
-  const { stdout } = await execute([...command, "--config", join(folder, "config.yaml")], { limit_ms: BUILD_LIMIT_MS });
-  const by_hand = await execute(["sh", "-c", `sha256sum ${files.join(" ")} | cut -c1-64 | sha256sum | cut -c1-64`]);
-  return { by_agent: stdout.trim(), by_hand: `sha256:${by_hand.stdout.trim()}` };
+  const { stdout } = await execute([...command, "--config", join(folder, "config.yaml")], { limitMs: BUILD_LIMIT_MS });
+  const byHand = await execute(["sh", "-c", `sha256sum ${files.join(" ")} | cut -c1-64 | sha256sum | cut -c1-64`]);
+  return { by_agent: stdout.trim(), by_hand: `sha256:${byHand.stdout.trim()}` };
 }
 
 /** A home of `/`, or a host named after a word of ours, would be found anywhere. */

@@ -55,18 +55,23 @@ describe("SIGUSR1, which opens the inspector of any other Node, to a program", (
       startWords([...start(launcherOf(name)), ...words], environment);
 
     /** Ended by a person in the end, as if nothing had happened. */
-    async function staysClosed(program: RunningCommand, exit_code: number): Promise<void> {
+    async function staysClosed(program: RunningCommand, exitCode: number): Promise<void> {
       program.child.kill("SIGUSR1");
       program.child.kill("SIGTERM");
-      expect(await program.ended()).toBe(exit_code);
+      expect(await program.ended()).toBe(exitCode);
       expect(program.output()).not.toMatch(/debugger|inspector/i);
     }
 
     test("robot-policy-agent run goes on, and nothing listens", async () => {
-      const { config_path, state_directory, runtime_directory, socket_path } = robot;
-      const folders = ["--config", config_path, "--state-dir", state_directory, "--runtime-dir", runtime_directory];
+      const {
+        config_path: configPath,
+        state_directory: stateDirectory,
+        runtime_directory: runtimeDirectory,
+        socket_path: socketPath,
+      } = robot;
+      const folders = ["--config", configPath, "--state-dir", stateDirectory, "--runtime-dir", runtimeDirectory];
       await using agent = startProgram("robot-policy-agent", ["run", ...folders]);
-      await eventually(async () => (existsSync(socket_path) ? true : undefined), "the agent to answer");
+      await eventually(async () => (existsSync(socketPath) ? true : undefined), "the agent to answer");
       await staysClosed(agent, 0);
     });
 
@@ -83,7 +88,7 @@ describe("SIGUSR1, which opens the inspector of any other Node, to a program", (
     });
 
     test("robot-policy --watch goes on, and nothing listens", async () => {
-      const words = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.key_path];
+      const words = ["keys", "list", "--watch", "--url", service.url, "--key-file", robot.keyPath];
       await using operator = startProgram("robot-policy", words);
       await operator.wrote("LABEL");
       await staysClosed(operator, 130);

@@ -21,12 +21,12 @@ async function service(options: ServiceOptions): Promise<RunningService> {
 
 /** The real clock, set ahead by as much as a test turns it. */
 function turnedClock(): Clock & { turn(ms: number): void } {
-  let ahead_ms = 0;
+  let aheadMs = 0;
   return {
     ...systemClock,
-    wall_ms: () => systemClock.wall_ms() + ahead_ms,
+    wallMs: () => systemClock.wallMs() + aheadMs,
     turn(ms) {
-      ahead_ms += ms;
+      aheadMs += ms;
     },
   };
 }
@@ -56,48 +56,48 @@ const detailOf = async (answer: Response) => z.object({ detail: z.string() }).pa
 describeOnEachStore("API keys", (newStore) => {
   it("last_used_at: noted by the end of the service, and only forward", async () => {
     const [clock, store] = [turnedClock(), await newStore()];
-    const data_directory = await mkdtemp(join(memoryFolder, "api-keys-"));
-    onTestFinished(() => rm(data_directory, { recursive: true, force: true }));
+    const dataDirectory = await mkdtemp(join(memoryFolder, "api-keys-"));
+    onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
     const use = async (key: string) => {
-      await using running = await startService({ store, data_directory, clock });
+      await using running = await startService({ store, data_directory: dataDirectory, clock });
       expect((await as(running, key, "GET", "/v1/robots")).status).toBe(200);
     };
-    const { id, api_key } = await (async () => {
-      await using running = await startService({ store, data_directory, clock });
+    const { id, api_key: apiKey } = await (async () => {
+      await using running = await startService({ store, data_directory: dataDirectory, clock });
       const created = await create(running, { label: "k" });
       expect((await list(running)).at(-1)?.last_used_at).toBeNull();
       return created;
     })();
-    const before_ms = clock.wall_ms();
-    await use(api_key);
-    const after_ms = clock.wall_ms();
+    const beforeMs = clock.wallMs();
+    await use(apiKey);
+    const afterMs = clock.wallMs();
     clock.turn(-3_600_000);
-    await use(api_key);
-    await using running = await startService({ store, data_directory, clock });
-    const noted_ms = Date.parse((await list(running)).find((key) => key.id === id)?.last_used_at ?? "");
-    expect(noted_ms).toBeGreaterThanOrEqual(before_ms);
-    expect(noted_ms).toBeLessThanOrEqual(after_ms);
+    await use(apiKey);
+    await using running = await startService({ store, data_directory: dataDirectory, clock });
+    const notedMs = Date.parse((await list(running)).find((key) => key.id === id)?.last_used_at ?? "");
+    expect(notedMs).toBeGreaterThanOrEqual(beforeMs);
+    expect(notedMs).toBeLessThanOrEqual(afterMs);
   });
 
   it("an expired key is refused, with its own sentence", async () => {
     const clock = turnedClock();
     const running = await service({ store: await newStore(), clock });
-    const expires_at = new Date(clock.wall_ms() + 60_000).toISOString();
-    const { api_key } = await create(running, { label: "k", expires_at });
-    expect((await as(running, api_key, "GET", "/v1/robots")).status).toBe(200);
+    const expiresAt = new Date(clock.wallMs() + 60_000).toISOString();
+    const { api_key: apiKey } = await create(running, { label: "k", expires_at: expiresAt });
+    expect((await as(running, apiKey, "GET", "/v1/robots")).status).toBe(200);
     clock.turn(60_001);
-    const refused = await as(running, api_key, "GET", "/v1/robots");
+    const refused = await as(running, apiKey, "GET", "/v1/robots");
     expect([refused.status, await detailOf(refused)]).toEqual([401, "API key has expired"]);
   });
 
   it("a restricted key hands out no more than it has: neither scopes nor time", async () => {
     const running = await service({ store: await newStore() });
-    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const scopes = ["api-keys:write", "robots:setup"];
-    const { api_key } = await create(running, { label: "k", scopes, expires_at });
-    const make = (body: object) => as(running, api_key, "POST", KEYS, { label: "l", ...body });
+    const { api_key: apiKey } = await create(running, { label: "k", scopes, expires_at: expiresAt });
+    const make = (body: object) => as(running, apiKey, "POST", KEYS, { label: "l", ...body });
     const made = apiKeyCreatedSchema.parse(await (await make({ scopes: ["robots:setup", "robots:setup"] })).json());
-    expect([made.scopes, made.expires_at]).toEqual([["robots:setup"], expires_at]);
+    expect([made.scopes, made.expires_at]).toEqual([["robots:setup"], expiresAt]);
     const soon = new Date(Date.now() + 60_000).toISOString();
     const sooner = apiKeyCreatedSchema.parse(await (await make({ scopes, expires_at: soon })).json());
     expect(sooner.expires_at).toBe(soon);
@@ -116,13 +116,13 @@ describeOnEachStore("API keys", (newStore) => {
     const revoke = (id: string) => as(running, restricted.api_key, "DELETE", `${KEYS}/${id}`);
     expect((await revoke(bootstrap)).status).toBe(403);
     expect((await revoke(lesser.id)).status).toBe(200);
-    expect((await list(running)).map(({ revoked_at }) => revoked_at !== null)).toEqual([false, false, true]);
+    expect((await list(running)).map(({ revoked_at: revokedAt }) => revokedAt !== null)).toEqual([false, false, true]);
   });
 
   it("a key that is revoked before its request has a body makes no other key", async () => {
     const running = await service({ store: await newStore() });
-    const { id, api_key } = await create(running, { label: "stolen" });
-    const request = await startSlowRequest(running.url + KEYS, api_key, { label: "to outlive it" });
+    const { id, api_key: apiKey } = await create(running, { label: "stolen" });
+    const request = await startSlowRequest(running.url + KEYS, apiKey, { label: "to outlive it" });
     expect((await running.send("DELETE", `${KEYS}/${id}`)).status).toBe(200);
     expect(await request.finish()).toMatchObject({ status: 401 });
     expect((await list(running)).map(({ label }) => label)).toEqual(["bootstrap", "stolen"]);
@@ -141,11 +141,11 @@ describeOnEachStore("API keys", (newStore) => {
 
   it("no key is in the log, whatever is done with it", async () => {
     const running = await service({ store: await newStore() });
-    const { api_key, id } = await create(running, { label: "k" });
-    await as(running, api_key, "GET", "/v1/robots");
-    await as(running, api_key, "DELETE", `${KEYS}/${id}`);
-    await as(running, api_key, "GET", "/v1/robots");
+    const { api_key: apiKey, id } = await create(running, { label: "k" });
+    await as(running, apiKey, "GET", "/v1/robots");
+    await as(running, apiKey, "DELETE", `${KEYS}/${id}`);
+    await as(running, apiKey, "GET", "/v1/robots");
     expect(running.log()).toContain(id);
-    expect(running.log()).not.toContain(api_key.slice(0, 20));
+    expect(running.log()).not.toContain(apiKey.slice(0, 20));
   });
 });

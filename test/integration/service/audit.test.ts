@@ -19,7 +19,7 @@ import { describeOnEachStore } from "../../support/stores.ts";
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse("2026-01-01T00:00:00Z");
-const iso = (time_ms: number) => new Date(time_ms).toISOString();
+const iso = (timeMs: number) => new Date(timeMs).toISOString();
 
 async function openedStore(newStore: NewStore): Promise<Store> {
   const folder = await mkdtemp(join(memoryFolder, "audit-"));
@@ -32,15 +32,15 @@ async function openedStore(newStore: NewStore): Promise<Store> {
 }
 
 /** The time of day by hand; monotonic time goes with it. */
-function handClock(now_ms: number): Clock & { now_ms: number } {
+function handClock(nowMs: number): Clock & { nowMs: number } {
   return {
     ...systemClock,
-    now_ms,
-    wall_ms() {
-      return this.now_ms;
+    nowMs,
+    wallMs() {
+      return this.nowMs;
     },
-    monotonic_ms() {
-      return this.now_ms;
+    monotonicMs() {
+      return this.nowMs;
     },
   };
 }
@@ -50,12 +50,12 @@ async function writeDays(store: Store, days: number): Promise<void> {
   const clock = handClock(START_MS);
   const newId = createIds(clock, testMachine.random);
   const entries = Array.from({ length: days }, (_, day) => {
-    clock.now_ms = START_MS + day * DAY_MS;
-    return { audit_id: newId("aud"), at: iso(clock.now_ms), organization_id: null, actor: "command", request_id: null };
+    clock.nowMs = START_MS + day * DAY_MS;
+    return { audit_id: newId("aud"), at: iso(clock.nowMs), organizationId: null, actor: "command", requestId: null };
   });
   await store.write(async (transaction) => {
     for (const entry of entries) {
-      await audit(transaction, entry, { action: "models.apply", subject_id: "catalog", details: {} });
+      await audit(transaction, entry, { action: "models.apply", subjectId: "catalog", details: {} });
     }
   });
 }
@@ -68,7 +68,7 @@ describeOnEachStore("the audit log", (newStore) => {
     const pruning = createAuditPruning(store, { ...testMachine, clock }, 30);
     await pruning.run(AbortSignal.abort());
     expect(await readAudit(store.reader, null, 10_000)).toHaveLength(1300);
-    clock.now_ms += pruning.interval_ms;
+    clock.nowMs += pruning.intervalMs;
     await pruning.run(new AbortController().signal);
     const left = await readAudit(store.reader, null, 10_000);
     expect(left.map(({ at }) => at)).toEqual(
@@ -81,11 +81,11 @@ describeOnEachStore("the audit log", (newStore) => {
     await writeDays(store, NEWEST_KEPT + 20);
     const clock = handClock(START_MS + 3000 * DAY_MS);
     const newId = createIds(clock, testMachine.random);
-    const ahead = Array.from({ length: NEWEST_KEPT - 1 }, () => ({ audit_id: newId("aud"), at: iso(clock.now_ms) }));
+    const ahead = Array.from({ length: NEWEST_KEPT - 1 }, () => ({ audit_id: newId("aud"), at: iso(clock.nowMs) }));
     await store.write(async (transaction) => {
       for (const entry of ahead) {
-        const author = { ...entry, organization_id: null, actor: "command", request_id: null };
-        await audit(transaction, author, { action: "models.apply", subject_id: "catalog", details: {} });
+        const author = { ...entry, organizationId: null, actor: "command", requestId: null };
+        await audit(transaction, author, { action: "models.apply", subjectId: "catalog", details: {} });
       }
     });
     await createAuditPruning(store, { ...testMachine, clock }, 2 * NEWEST_KEPT).run(new AbortController().signal);
@@ -100,7 +100,7 @@ describeOnEachStore("the audit log", (newStore) => {
     await writeDays(store, 300);
     await pruning.run(new AbortController().signal);
     expect(await readAudit(store.reader, null, 1000)).toHaveLength(300);
-    clock.now_ms += pruning.interval_ms;
+    clock.nowMs += pruning.intervalMs;
     await pruning.run(new AbortController().signal);
     expect(await readAudit(store.reader, null, 1000)).toHaveLength(NEWEST_KEPT + 31);
   });

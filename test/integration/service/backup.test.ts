@@ -61,8 +61,8 @@ const kinds: readonly Kind[] = [
 ];
 
 /** The first service on a store writes its key there; a later one on a copy works with the same. */
-function serve(store: StoreLocation, key_folder: string): Promise<RunningService> {
-  return startService({ store, data_directory: key_folder });
+function serve(store: StoreLocation, keyFolder: string): Promise<RunningService> {
+  return startService({ store, data_directory: keyFolder });
 }
 
 const setUp = (service: RunningService, name: string, more: object = {}) =>

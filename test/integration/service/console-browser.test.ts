@@ -46,11 +46,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
     const evil = createServer((_request, response) => {
       response.setHeader("content-type", "text/html").end("<!doctype html><title>Cats</title>");
     });
-    let evil_port = 0;
+    let evilPort = 0;
     beforeAll(async () => {
       evil.listen(0, "127.0.0.1");
       await once(evil, "listening");
-      evil_port = (evil.address() as AddressInfo).port;
+      evilPort = (evil.address() as AddressInfo).port;
     });
     afterAll(() => {
       evil.closeAllConnections();
@@ -64,22 +64,22 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
         verifier: "v".repeat(43),
         callback_url: "http://127.0.0.1:1/done",
       });
-      const { exchange_id } = loginStartedSchema.parse(await started.json());
+      const { exchange_id: exchangeId } = loginStartedSchema.parse(await started.json());
       const other = await page.context().newPage();
-      await other.goto(`http://${host}:${evil_port}/`);
+      await other.goto(`http://${host}:${evilPort}/`);
       const cookies = async () => (await page.context().cookies()).map(({ value }) => value);
       const before = await cookies();
       const expectNothingDone = async () => {
         const keys = apiKeyListSchema.parse(await (await running.send("GET", "/v1/me/api-keys")).json());
         expect(keys.items).toHaveLength(1);
-        const login = await running.send("GET", `/console/logins/${exchange_id}`);
+        const login = await running.send("GET", `/console/logins/${exchangeId}`);
         expect(await login.json()).toMatchObject({ state: "pending" });
         expect(await cookies()).toEqual(before);
         expect((await running.send("GET", "/v1/robots")).status).toBe(200);
         await page.reload();
         await page.getByRole("navigation").first().waitFor();
       };
-      return { running, page, other, exchange_id, expectNothingDone };
+      return { running, page, other, exchange_id: exchangeId, expectNothingDone };
     }
 
     // Browsers count every port of a host, and every scheme but TLS, as the same site: SameSite=Strict alone lets the first one through.
@@ -87,11 +87,11 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       ["at another port of the host, where the cookie comes along", "127.0.0.1"],
       ["of another site", "evil.localhost"],
     ])("%s, does nothing by asking, by headers of its own, and by forms, and hears nothing", async (_where, host) => {
-      const { running, other, exchange_id, expectNothingDone } = await attacked(host);
+      const { running, other, exchange_id: exchangeId, expectNothingDone } = await attacked(host);
       const asked = await other.evaluate(`(async () => {
         const ask = (path, init) => fetch(${JSON.stringify(running.url)} + path, { credentials: "include", ...init })
           .then(({ status, type }) => type + " " + status, () => "refused");
-        const decision = JSON.stringify({ exchange_id: ${JSON.stringify(exchange_id)}, decision: "approve" });
+        const decision = JSON.stringify({ exchange_id: ${JSON.stringify(exchangeId)}, decision: "approve" });
         const key = JSON.stringify({ label: "evil" });
         const post = { method: "POST", mode: "no-cors" };
         return [
@@ -113,10 +113,10 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
       expect(asked).toEqual([refused, refused, sent, refused, sent, sent, refused, refused]);
       for (const [path, body] of [
         ["/v1/me/api-keys", '{"label":"evil","x":"'],
-        ["/v1/cli/login/decide", `{"decision":"approve","exchange_id":"${exchange_id}","x":"`],
+        ["/v1/cli/login/decide", `{"decision":"approve","exchange_id":"${exchangeId}","x":"`],
         ["/console/session", `{"api_key":"${running.key}","x":"`],
       ] as const) {
-        await other.goto(`http://${host}:${evil_port}/`);
+        await other.goto(`http://${host}:${evilPort}/`);
         // A form as text: its name and value make JSON of it.
         await other.evaluate(`(() => {
           const form = document.createElement("form");
@@ -134,8 +134,8 @@ describe.skipIf(WITHOUT_BROWSER)(`the console in a browser${BROWSER_NEEDED}`, ()
     });
 
     it("cannot frame the console, nor hold on to it", async () => {
-      const { running, other, exchange_id, expectNothingDone } = await attacked("evil.localhost");
-      const url = JSON.stringify(`${running.url}/login?exchange=${exchange_id}`);
+      const { running, other, exchange_id: exchangeId, expectNothingDone } = await attacked("evil.localhost");
+      const url = JSON.stringify(`${running.url}/login?exchange=${exchangeId}`);
       await other.evaluate(`(() => {
         const frame = document.createElement("iframe");
         frame.src = ${url};

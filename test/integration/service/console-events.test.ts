@@ -37,15 +37,19 @@ const setup = {
 const hasty: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(ms / 50, signal) };
 
 async function service(options: ServiceOptions = {}): Promise<RunningService> {
-  const configuration = { console_folder: "/nowhere", ...options.configuration };
+  const configuration = { consoleFolder: "/nowhere", ...options.configuration };
   const running = await startService({ clock: hasty, ...options, configuration });
   onTestFinished(() => running[Symbol.asyncDispose]());
   return running;
 }
 
-async function cookieOf({ url }: RunningService, api_key: string): Promise<string> {
+async function cookieOf({ url }: RunningService, apiKey: string): Promise<string> {
   const headers = { ...FROM_CONSOLE, "content-type": "application/json" };
-  const answer = await fetch(`${url}/console/session`, { method: "POST", headers, body: JSON.stringify({ api_key }) });
+  const answer = await fetch(`${url}/console/session`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify({ api_key: apiKey }),
+  });
   return (answer.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
 }
 
@@ -90,9 +94,9 @@ describeOnEachStore("GET /console/events", (newStore) => {
     const running = await service({ store });
     const location = store ?? { kind: "sqlite" as const, data_directory: running.data_directory };
     await using backstage = await openBackstage(location);
-    const other_key = await backstage.organization();
+    const otherKey = await backstage.organization();
     const own = await listen(running, { cookie: await cookieOf(running, running.key) });
-    const other = await listen(running, { cookie: await cookieOf(running, other_key) });
+    const other = await listen(running, { cookie: await cookieOf(running, otherKey) });
     expect(own.answer.headers).toMatchObject({
       "content-type": "text/event-stream",
       "cache-control": "no-store, no-transform",
@@ -105,7 +109,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
     await running.send("POST", "/v1/me/api-keys", { label: "k" });
     await expect.poll(() => own.changes(), SOON).toContainEqual(["keys"]);
     // Heard after both: the other one's silence is no accident of time.
-    const headers = { authorization: `Bearer ${other_key}`, "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${otherKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ label: "k" });
     await fetch(`${running.url}/v1/me/api-keys`, { method: "POST", headers, body });
     await expect.poll(() => other.changes(), SOON).toContainEqual(["keys"]);
@@ -137,7 +141,7 @@ describeOnEachStore("GET /console/events", (newStore) => {
   it("keeps no place for who left while the store was asked", async ({ skip }) => {
     const store = await newStore();
     if (store?.kind !== "postgres") return skip("SQLite answers before anybody can leave");
-    const running = await service({ store, configuration: { rate_limit: null } });
+    const running = await service({ store, configuration: { rateLimit: null } });
     const cookie = await cookieOf(running, running.key);
     const client = new Client(store.url);
     await client.connect();
@@ -159,8 +163,8 @@ describeOnEachStore("GET /console/events", (newStore) => {
     const running = await service({ store: await newStore() });
     const listenAs = async (scopes: readonly string[] | null) => {
       const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes });
-      const { api_key } = apiKeyCreatedSchema.parse(await made.json());
-      return listen(running, { authorization: `Bearer ${api_key}` }, "?since=long-ago");
+      const { api_key: apiKey } = apiKeyCreatedSchema.parse(await made.json());
+      return listen(running, { authorization: `Bearer ${apiKey}` }, "?since=long-ago");
     };
     const [robot, reader] = [await listenAs(["robots:setup"]), await listenAs(["robots:read", "api-keys:read"])];
     await expect.poll(reader.changes, SOON).toContainEqual(["robots", "keys"]);
@@ -221,7 +225,7 @@ describe("who listens", () => {
   });
 
   it("is bounded for a credential: a newer stream takes the place of the oldest", async () => {
-    const running = await service({ configuration: { rate_limit: null } });
+    const running = await service({ configuration: { rateLimit: null } });
     const cookie = await cookieOf(running, running.key);
     const all = [];
     for (let count = 0; count < HTTP_LIMITS.streams.credential; count += 1) all.push(await listen(running, { cookie }));
@@ -237,7 +241,7 @@ describe("who listens", () => {
     const rests: (() => void)[] = [];
     const clock: Clock = {
       ...hasty,
-      monotonic_ms: () => 0,
+      monotonicMs: () => 0,
       sleep(ms, signal) {
         if (ms !== 1000) return hasty.sleep(ms, signal);
         return new Promise((resolve) => {
@@ -281,11 +285,11 @@ describeOnEachStore("the change feed", (newStore) => {
     const { store } = backstage;
     await backstage.organizations(2);
     const [first, second] = await store.reader.selectFrom("organizations").select("id").orderBy("id").execute();
-    let [now_ms, looks] = [Date.now(), 0];
+    let [nowMs, looks] = [Date.now(), 0];
     let wake: () => void = () => {};
     const clock: Clock = {
-      wall_ms: () => now_ms,
-      monotonic_ms: () => now_ms,
+      wallMs: () => nowMs,
+      monotonicMs: () => nowMs,
       sleep: (_ms, signal) =>
         new Promise((resolve, reject) => {
           looks += 1;
@@ -303,9 +307,9 @@ describeOnEachStore("the change feed", (newStore) => {
     // A look is under way; what it finds is no matter of what comes.
     await expect.poll(() => looks, SOON).toBeGreaterThan(0);
     /** What is heard of the next look. */
-    const next = async (after_ms = 1000) => {
+    const next = async (afterMs = 1000) => {
       const [before, from] = [looks, heard.length];
-      now_ms += after_ms;
+      nowMs += afterMs;
       wake();
       await expect.poll(() => looks, SOON).toBeGreaterThan(before);
       return heard.slice(from);
@@ -322,21 +326,34 @@ describeOnEachStore("the change feed", (newStore) => {
         .execute(),
     );
 
-  async function plant(store: Store, organization_id: string): Promise<void> {
+  async function plant(store: Store, organizationId: string): Promise<void> {
     const at = "2026-01-01T00:00:00.000Z";
     await insert(store, "models", { slug: "m", display_name: "m", default_checkpoint_id: "c", created_at: at });
     await insert(store, "checkpoints", { id: "c", model_slug: "m", requirements: "{}", created_at: at });
     const endpoint = { checkpoint_id: "c", region: "eu", url: "u", health_url: "u", health: "unknown" };
     await insert(store, "endpoints", { ...endpoint, contrary_probes: 0, next_probe_at: at });
-    const soon_ms = Date.now() + 100_000;
-    const windows = JSON.stringify([soon_ms, soon_ms + 100_000]);
-    const fleet = { id: "f", organization_id, name: "f", readiness_mode: "scheduled", generation_id: "g" } as const;
+    const soonMs = Date.now() + 100_000;
+    const windows = JSON.stringify([soonMs, soonMs + 100_000]);
+    const fleet = {
+      id: "f",
+      organization_id: organizationId,
+      name: "f",
+      readiness_mode: "scheduled",
+      generation_id: "g",
+    } as const;
     await insert(store, "fleets", fleetRow({ ...fleet, operating_windows: windows }));
-    const window = { organization_id, fleet_id: "f", starts_ms: soon_ms, ends_ms: soon_ms + 100_000 };
+    const window = { organization_id: organizationId, fleet_id: "f", starts_ms: soonMs, ends_ms: soonMs + 100_000 };
     await insert(store, "fleet_windows", window);
     await insert(store, "generations", { id: "g", fleet_id: "f", subject: "m", checkpoint_id: "c", created_at: at });
-    await insert(store, "robots", robotRow({ id: "r", organization_id, name: "r" }));
-    const deployment = { id: "d", organization_id, robot_id: "r", model_slug: "m", checkpoint_id: "c", region: "eu" };
+    await insert(store, "robots", robotRow({ id: "r", organization_id: organizationId, name: "r" }));
+    const deployment = {
+      id: "d",
+      organization_id: organizationId,
+      robot_id: "r",
+      model_slug: "m",
+      checkpoint_id: "c",
+      region: "eu",
+    };
     await insert(store, "deployments", { ...deployment, status: "preparing", generation_id: "g2", created_at: at });
   }
 
@@ -381,11 +398,11 @@ describeOnEachStore("the change feed", (newStore) => {
   it("tells what requests did, of the own organization and of the service's catalog", async () => {
     const { store, next, own, other } = await scene();
     let count = 0;
-    const act = (organization_id: string | null, action: string) => {
+    const act = (organizationId: string | null, action: string) => {
       count += 1;
       const entry = {
         id: `aud_z${String(count).padStart(6, "0")}`,
-        organization_id,
+        organization_id: organizationId,
         action,
         at: "2026",
         actor: "key_1",

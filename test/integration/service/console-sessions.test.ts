@@ -53,16 +53,16 @@ interface Scene {
   turn(ms: number): void;
   /** A request with exactly these headers. */
   ask(method: string, path: string, headers?: OutgoingHttpHeaders, body?: unknown): Promise<Answer>;
-  signIn(api_key?: string, headers?: OutgoingHttpHeaders): Promise<Answer>;
+  signIn(apiKey?: string, headers?: OutgoingHttpHeaders): Promise<Answer>;
   /** Signs in; resolves with what the browser would send from then on. */
-  browse(api_key?: string): Promise<{ readonly cookie: string }>;
+  browse(apiKey?: string): Promise<{ readonly cookie: string }>;
   makeKey(wish?: object): Promise<{ readonly id: string; readonly api_key: string }>;
 }
 
 async function scene(store?: StoreLocation, configuration: Partial<ServiceConfiguration> = {}): Promise<Scene> {
-  let ahead_ms = 0;
-  const clock = { ...systemClock, wall_ms: () => systemClock.wall_ms() + ahead_ms };
-  const running = await startService({ store, clock, configuration: { console_folder: "/nowhere", ...configuration } });
+  let aheadMs = 0;
+  const clock = { ...systemClock, wallMs: () => systemClock.wallMs() + aheadMs };
+  const running = await startService({ store, clock, configuration: { consoleFolder: "/nowhere", ...configuration } });
   onTestFinished(() => running[Symbol.asyncDispose]());
   const ask: Scene["ask"] = async (method, path, headers = {}, body) => {
     const sent = request(running.url + path, { method, headers, agent: false });
@@ -70,10 +70,15 @@ async function scene(store?: StoreLocation, configuration: Partial<ServiceConfig
     const [answer] = (await once(sent, "response")) as [IncomingMessage];
     return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
   };
-  const signIn: Scene["signIn"] = (api_key = running.key, headers = {}) =>
-    ask("POST", "/console/session", { ...FROM_CONSOLE, "content-type": "application/json", ...headers }, { api_key });
-  const browse: Scene["browse"] = async (api_key) => {
-    const { headers } = await signIn(api_key);
+  const signIn: Scene["signIn"] = (apiKey = running.key, headers = {}) =>
+    ask(
+      "POST",
+      "/console/session",
+      { ...FROM_CONSOLE, "content-type": "application/json", ...headers },
+      { api_key: apiKey },
+    );
+  const browse: Scene["browse"] = async (apiKey) => {
+    const { headers } = await signIn(apiKey);
     return { cookie: (headers["set-cookie"]?.[0] ?? "").split(";")[0] ?? "" };
   };
   const makeKey: Scene["makeKey"] = async (wish = {}) => {
@@ -81,7 +86,7 @@ async function scene(store?: StoreLocation, configuration: Partial<ServiceConfig
     return apiKeyCreatedSchema.parse(await answer.json());
   };
   const turn = (ms: number) => {
-    ahead_ms += ms;
+    aheadMs += ms;
   };
   return { running, turn, ask, signIn, browse, makeKey };
 }
@@ -118,16 +123,16 @@ describeOnEachStore("sessions of the console", (newStore) => {
 
   it("may do what the key may, and nothing else", async () => {
     const { ask, browse, makeKey } = await scene(await newStore());
-    const { api_key } = await makeKey({ scopes: ["robots:read"] });
-    const headers = { ...FROM_CONSOLE, ...(await browse(api_key)) };
+    const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
+    const headers = { ...FROM_CONSOLE, ...(await browse(apiKey)) };
     expect((await ask("GET", "/v1/robots", headers)).status).toBe(200);
     expect((await ask("GET", "/v1/me/api-keys", headers)).status).toBe(403);
     const view = sessionViewSchema.parse(JSON.parse((await ask("GET", "/v1/me/session", headers)).body));
     expect(view.credential?.scopes).toEqual(["robots:read"]);
     const start = { verifier: "v".repeat(43), callback_url: CALLBACK };
     const started = await ask("POST", "/v1/cli/login/start", { "content-type": "application/json" }, start);
-    const { exchange_id } = z.object({ exchange_id: z.string() }).parse(JSON.parse(started.body));
-    const decision = { exchange_id, decision: "approve" };
+    const { exchange_id: exchangeId } = z.object({ exchange_id: z.string() }).parse(JSON.parse(started.body));
+    const decision = { exchange_id: exchangeId, decision: "approve" };
     const json = { ...headers, "content-type": "application/json" };
     expect(refusal(await ask("POST", "/v1/cli/login/decide", json, decision))).toEqual([
       403,
@@ -137,8 +142,8 @@ describeOnEachStore("sessions of the console", (newStore) => {
 
   it("end with the key", async () => {
     const { running, ask, browse, makeKey } = await scene(await newStore());
-    const { id, api_key } = await makeKey();
-    const headers = { ...FROM_CONSOLE, ...(await browse(api_key)) };
+    const { id, api_key: apiKey } = await makeKey();
+    const headers = { ...FROM_CONSOLE, ...(await browse(apiKey)) };
     expect((await ask("GET", "/v1/robots", headers)).status).toBe(200);
     await running.send("DELETE", `/v1/me/api-keys/${id}`);
     expect(refusal(await ask("GET", "/v1/robots", headers))).toEqual([401, "Session has ended"]);
@@ -146,9 +151,9 @@ describeOnEachStore("sessions of the console", (newStore) => {
 
   it("live no longer than the key", async () => {
     const { ask, signIn, makeKey, turn } = await scene(await newStore());
-    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-    const { api_key } = await makeKey({ expires_at });
-    const answer = await signIn(api_key);
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const { api_key: apiKey } = await makeKey({ expires_at: expiresAt });
+    const answer = await signIn(apiKey);
     const [cookie = ""] = answer.headers["set-cookie"] ?? [];
     expect(Number(/Max-Age=(\d+)/.exec(cookie)?.[1])).toBeLessThanOrEqual(3600);
     const headers = { ...FROM_CONSOLE, cookie: cookie.split(";")[0] };
@@ -158,14 +163,14 @@ describeOnEachStore("sessions of the console", (newStore) => {
   });
 
   it("expire when nothing is heard of them for half a day, and after a week whatever is heard", async () => {
-    let now_ms = Date.parse("2026-03-01T00:00:00Z");
-    const clock = { ...systemClock, wall_ms: () => now_ms };
+    let nowMs = Date.parse("2026-03-01T00:00:00Z");
+    const clock = { ...systemClock, wallMs: () => nowMs };
     const machine = { ...testMachine, clock };
     const newId = createIds(clock, systemRandom);
     const folder = await mkdtemp(join(memoryFolder, "console-sessions-"));
     onTestFinished(() => rm(folder, { recursive: true }));
     await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, machine);
-    const at = new Date(now_ms).toISOString();
+    const at = new Date(nowMs).toISOString();
     const { row } = makeKey(
       { organization_id: "org_1", label: "k", scopes: null, expires_at: null },
       "key_1",
@@ -180,11 +185,11 @@ describeOnEachStore("sessions of the console", (newStore) => {
     for (const token of [idle, used]) {
       const session = { id: newId("ses"), token_sha256: hashSecret(token) };
       const origin = { organization_id: "org_1", key_id: "key_1" };
-      const author = { audit_id: newId("aud"), at, organization_id: "org_1", actor: "key_1", request_id: null };
+      const author = { audit_id: newId("aud"), at, organizationId: "org_1", actor: "key_1", requestId: null };
       await store.write((transaction) => signIn(transaction, origin, session, author));
     }
-    const hear = async (token: string, after_ms: number): Promise<string> => {
-      now_ms = Date.parse(at) + after_ms;
+    const hear = async (token: string, afterMs: number): Promise<string> => {
+      nowMs = Date.parse(at) + afterMs;
       const heard = await authenticate(store.reader, clock, { kind: "console", token });
       if (heard.state === "unauthorized") return heard.detail;
       const lastUsed = createLastUsed(store, machine);
@@ -193,8 +198,8 @@ describeOnEachStore("sessions of the console", (newStore) => {
       return "good";
     };
     expect(await hear(idle, CONSOLE_IDLE_MS)).toBe("Session has expired");
-    for (let after_ms = CONSOLE_IDLE_MS - 1; after_ms < CONSOLE_LIFETIME_MS; after_ms += CONSOLE_IDLE_MS - 1) {
-      expect([after_ms, await hear(used, after_ms)]).toEqual([after_ms, "good"]);
+    for (let afterMs = CONSOLE_IDLE_MS - 1; afterMs < CONSOLE_LIFETIME_MS; afterMs += CONSOLE_IDLE_MS - 1) {
+      expect([afterMs, await hear(used, afterMs)]).toEqual([afterMs, "good"]);
     }
     expect(await hear(used, CONSOLE_LIFETIME_MS)).toBe("Session has expired");
   });
@@ -217,8 +222,8 @@ describeOnEachStore("sessions of the console", (newStore) => {
     const { ask, browse, running } = await scene(location);
     const first = await browse();
     const second = await browse();
-    const { data_directory } = running;
-    await using store = await openStore(location ?? { kind: "sqlite", data_directory }, testMachine);
+    const { data_directory: dataDirectory } = running;
+    await using store = await openStore(location ?? { kind: "sqlite", data_directory: dataDirectory }, testMachine);
     const newest = await store.reader
       .selectFrom("sessions")
       .selectAll()
@@ -259,13 +264,16 @@ describeOnEachStore("sessions of the console", (newStore) => {
     };
     const seen = async (id: string) =>
       loginSchema.parse(JSON.parse((await ask("GET", `/console/logins/${id}`, headers)).body));
-    const exchange_id = await start();
-    expect(await seen(exchange_id)).toEqual({ state: "pending", callback_url: CALLBACK });
-    const decided = await ask("POST", "/v1/cli/login/decide", headers, { exchange_id, decision: "approve" });
+    const exchangeId = await start();
+    expect(await seen(exchangeId)).toEqual({ state: "pending", callback_url: CALLBACK });
+    const decided = await ask("POST", "/v1/cli/login/decide", headers, {
+      exchange_id: exchangeId,
+      decision: "approve",
+    });
     expect(decided.status).toBe(200);
-    expect((await seen(exchange_id)).state).toBe("approved");
+    expect((await seen(exchangeId)).state).toBe("approved");
     // Nobody who is not signed in learns of a login, and nobody of one that is not there.
-    expect((await ask("GET", `/console/logins/${exchange_id}`)).status).toBe(401);
+    expect((await ask("GET", `/console/logins/${exchangeId}`)).status).toBe(401);
     expect((await ask("GET", "/console/logins/login_1", headers)).status).toBe(404);
     const late = await start();
     turn(600_001);
@@ -305,9 +313,9 @@ describe("signing in", () => {
     ["a key of nobody", createApiKey(systemRandom), 401, "Invalid API key"],
     ["a token of a command line", createSessionToken(systemRandom), 401, "Invalid session token"],
     ["a token of a console", createConsoleToken(systemRandom), 401, "Invalid API key"],
-  ])("%s: refused", async (_what, api_key, status, detail) => {
+  ])("%s: refused", async (_what, apiKey, status, detail) => {
     const { running, signIn } = await scene();
-    const answer = await signIn(api_key);
+    const answer = await signIn(apiKey);
     expect(refusal(answer)).toEqual([status, detail]);
     expect(answer.headers["set-cookie"]).toBeUndefined();
     const metrics = await (await fetch(`${running.url}/metrics`)).text();
@@ -324,16 +332,16 @@ describe("signing in", () => {
     const json = { "content-type": "application/json" };
     const verifier = "v".repeat(43);
     const started = await ask("POST", "/v1/cli/login/start", json, { verifier, callback_url: CALLBACK });
-    const { exchange_id } = z.object({ exchange_id: z.string() }).parse(JSON.parse(started.body));
-    await running.send("POST", "/v1/cli/login/decide", { exchange_id, decision: "approve" });
-    const polled = await ask("POST", "/v1/cli/login/poll", json, { exchange_id, verifier });
+    const { exchange_id: exchangeId } = z.object({ exchange_id: z.string() }).parse(JSON.parse(started.body));
+    await running.send("POST", "/v1/cli/login/decide", { exchange_id: exchangeId, decision: "approve" });
+    const polled = await ask("POST", "/v1/cli/login/poll", json, { exchange_id: exchangeId, verifier });
     const { token } = z.object({ token: z.string() }).parse(JSON.parse(polled.body));
     expect(refusal(await signIn(token))).toEqual([401, "Invalid API key"]);
   });
 
   it("guesses are counted for the address, and then not heard", async () => {
     const few = { per_second: 0.001, burst: 3 };
-    const { signIn } = await scene(undefined, { rate_limit: { credential: few, address: few } });
+    const { signIn } = await scene(undefined, { rateLimit: { credential: few, address: few } });
     const statuses = [];
     for (let count = 0; count < 4; count += 1) {
       const answer = await signIn(createApiKey(systemRandom));
@@ -380,11 +388,11 @@ describe("where the cookie counts", () => {
   it("an Authorization of the request's own wins, good or bad", async () => {
     const { running, ask, browse, makeKey } = await scene();
     const { cookie } = await browse();
-    const { api_key } = await makeKey({ scopes: ["robots:read"] });
+    const { api_key: apiKey } = await makeKey({ scopes: ["robots:read"] });
     const get = async (authorization: string) =>
       (await ask("GET", "/v1/me/api-keys", { ...FROM_CONSOLE, cookie, authorization })).status;
     expect(await get(`Bearer ${running.key}`)).toBe(200);
-    expect(await get(`Bearer ${api_key}`)).toBe(403);
+    expect(await get(`Bearer ${apiKey}`)).toBe(403);
     expect(await get("Bearer nonsense")).toBe(401);
     expect(await get("Basic eDp5")).toBe(401);
     expect(await get("")).toBe(401);
@@ -450,15 +458,15 @@ describe("where the cookie counts", () => {
   it("nowhere, where the console is off", async () => {
     const first = await scene();
     const { cookie } = await first.browse();
-    const { data_directory, key } = first.running;
-    const kept = `${data_directory}-kept`;
-    await cp(data_directory, kept, { recursive: true });
+    const { data_directory: dataDirectory, key } = first.running;
+    const kept = `${dataDirectory}-kept`;
+    await cp(dataDirectory, kept, { recursive: true });
     onTestFinished(() => rm(kept, { recursive: true }));
-    for (const [console_folder, status] of [
+    for (const [consoleFolder, status] of [
       ["/nowhere", 200],
       [null, 401],
     ] as const) {
-      await using running = await startService({ data_directory: kept, configuration: { console_folder } });
+      await using running = await startService({ data_directory: kept, configuration: { consoleFolder } });
       const own = cookie.replace(/^\w+=/, `rps_session_${new URL(running.url).port}=`);
       const get = async (headers: Record<string, string>) =>
         (await fetch(`${running.url}/v1/robots`, { headers })).status;
@@ -472,7 +480,7 @@ describe("behind a proxy that speaks TLS", () => {
   const forwarded = { "x-forwarded-proto": "https", "x-forwarded-host": "robots.example" };
 
   it("the cookie is for TLS and this host alone", async () => {
-    const { ask, signIn } = await scene(undefined, { trusted_proxies: ["127.0.0.1"] });
+    const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
     const answer = await signIn(undefined, forwarded);
     const [cookie = ""] = answer.headers["set-cookie"] ?? [];
     expect(cookie).toMatch(
@@ -494,7 +502,7 @@ describe("behind a proxy that speaks TLS", () => {
   });
 
   it("where it rewrites the host, the browser's own word counts", async () => {
-    const { ask, signIn } = await scene(undefined, { trusted_proxies: ["127.0.0.1"] });
+    const { ask, signIn } = await scene(undefined, { trustedProxies: ["127.0.0.1"] });
     const rewritten = { "x-forwarded-proto": "https", origin: "https://robots.example" };
     const answer = await signIn(undefined, { ...rewritten, "sec-fetch-site": "same-origin" });
     const cookie = (answer.headers["set-cookie"]?.[0] ?? "").split(";")[0];

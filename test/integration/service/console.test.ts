@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 async function service(options: ServiceOptions = {}): Promise<RunningService> {
-  const configuration = { console_folder: folder, ...options.configuration };
+  const configuration = { consoleFolder: folder, ...options.configuration };
   const running = await startService({ ...options, configuration });
   onTestFinished(() => running[Symbol.asyncDispose]());
   return running;
@@ -105,12 +105,12 @@ describe("the console's page", () => {
       undefined,
     ],
   ])("Strict-Transport-Security over %s", async (_how, headers, expected) => {
-    const { url } = await service({ configuration: { trusted_proxies: ["127.0.0.1"] } });
+    const { url } = await service({ configuration: { trustedProxies: ["127.0.0.1"] } });
     expect((await ask(url, headers)).headers["strict-transport-security"]).toBe(expected);
   });
 
   it("is nobody's path where the console is off", async () => {
-    const { url } = await service({ configuration: { console_folder: null } });
+    const { url } = await service({ configuration: { consoleFolder: null } });
     for (const path of ["/", "/robots", "/login", "/console/events", "/console/assets/a.js"]) {
       const { status, headers } = await ask(url + path);
       expect([path, status, headers["content-type"]]).toEqual([path, 404, "application/json"]);
@@ -242,10 +242,10 @@ describe("a console that is not there", () => {
 
   it("the service works, and the page says how to build it; then it is there", async () => {
     const empty = await emptyFolder();
-    let now_ms = 0;
+    let nowMs = 0;
     const { url, send, key } = await service({
-      configuration: { console_folder: empty },
-      clock: { ...systemClock, monotonic_ms: () => now_ms },
+      configuration: { consoleFolder: empty },
+      clock: { ...systemClock, monotonicMs: () => nowMs },
     });
     const { status, headers, body } = await ask(url);
     expect([status, headers["content-type"]]).toEqual([503, "text/html; charset=utf-8"]);
@@ -253,13 +253,13 @@ describe("a console that is not there", () => {
     expect((await send("GET", "/v1/robots")).status).toBe(200);
     expect(key).toMatch(/^sk_/);
     await buildConsole(empty);
-    now_ms += 2000;
+    nowMs += 2000;
     expect((await ask(url)).status).toBe(200);
     // Built anew while it runs: the page and what it names belong together at any time.
     await rm(join(empty, "assets"), { recursive: true });
     for (const path of assetsOf((await ask(url)).body)) expect((await ask(url + path)).status).toBe(200);
     await rm(join(empty, "index.html"));
-    now_ms += 2000;
+    nowMs += 2000;
     expect((await ask(url)).status).toBe(200);
   });
 
@@ -267,7 +267,7 @@ describe("a console that is not there", () => {
     const broken = await emptyFolder();
     await writeFile(join(broken, "index.html"), "");
     await writeFile(join(broken, "assets"), "a file");
-    const { url, log } = await service({ configuration: { console_folder: broken } });
+    const { url, log } = await service({ configuration: { consoleFolder: broken } });
     for (let count = 0; count < 3; count += 1) expect((await ask(url)).status).toBe(503);
     expect(log().match(/"event":"console_unreadable"/g)).toHaveLength(1);
   });

@@ -57,9 +57,9 @@ interface Scene {
 async function scene(location: StoreLocation | undefined, count = 1): Promise<Scene> {
   const resources = new AsyncDisposableStack();
   onTestFinished(() => resources.disposeAsync());
-  const data_directory = await mkdtemp(join(memoryFolder, "deployments-"));
-  resources.defer(() => rm(data_directory, { recursive: true, force: true }));
-  const store = location ?? ({ kind: "sqlite", data_directory } as const);
+  const dataDirectory = await mkdtemp(join(memoryFolder, "deployments-"));
+  resources.defer(() => rm(dataDirectory, { recursive: true, force: true }));
+  const store = location ?? ({ kind: "sqlite", data_directory: dataDirectory } as const);
   const inference = resources.use(await startInferenceServer());
   const replicas = resources.use(
     await startReplicas({ store, count, catalog: catalogOf(inference), organizations: 1 }),
@@ -136,15 +136,15 @@ describeOnEachStore("deployments", (newStore) => {
   it("a robot that registers as something else is judged anew, and back", async () => {
     const { register, deploy, until, send } = await scene(await newStore());
     await register("r1");
-    const { id, activated_at } = await until((await deploy("steady", "r1")).id, { status: "active" });
+    const { id, activated_at: activatedAt } = await until((await deploy("steady", "r1")).id, { status: "active" });
     await register("r1", { robot_type_id: "cart.v1" });
     await until(id, { status: "failed", last_error_code: "robot_incompatible", active_generation_id: null });
     await register("r1", { region: "nowhere" });
     await until(id, { status: "failed", last_error_code: "no_endpoint_in_region", endpoint_url: null });
     await register("r1", { region: "there" });
-    await until(id, { status: "active", last_error_code: null, region: "there", activated_at });
+    await until(id, { status: "active", last_error_code: null, region: "there", activated_at: activatedAt });
     const usage = usageListSchema.parse(await (await send("GET", "/v1/me/usage")).json());
-    expect(usage.items.every(({ deployment_id }) => deployment_id === id)).toBe(true);
+    expect(usage.items.every(({ deployment_id: deploymentId }) => deploymentId === id)).toBe(true);
   });
 
   it("a robot keeps an endpoint that leaves the catalog, and none comes to it anew", async () => {
@@ -210,7 +210,7 @@ describe.skipIf(WITHOUT_POSTGRES)("deployments of replicas", () => {
         if (round % 3 === 0) inference.fail("flaky");
         else inference.heal("flaky");
         const current = (await deployments()).filter(
-          ({ robot: of, retired_at }) => of === robot && retired_at === null,
+          ({ robot: of, retired_at: retiredAt }) => of === robot && retiredAt === null,
         );
         expect(current).toHaveLength(1);
         if (round % 5 === 0) await send("DELETE", `/v1/me/deployments/${current[0]?.id ?? ""}`);
@@ -223,9 +223,9 @@ describe.skipIf(WITHOUT_POSTGRES)("deployments of replicas", () => {
     for (const robot of robots) {
       const own = items
         .filter((item) => item.robot === robot)
-        .map(({ period_start, period_end, quantity }) => [
-          Date.parse(period_start ?? ""),
-          Date.parse(period_end ?? ""),
+        .map(({ period_start: periodStart, period_end: periodEnd, quantity }) => [
+          Date.parse(periodStart ?? ""),
+          Date.parse(periodEnd ?? ""),
           quantity,
         ])
         .toSorted(([left = 0], [right = 0]) => (left ?? 0) - (right ?? 0));

@@ -38,11 +38,11 @@ afterEach(async () => {
 
 describe.skipIf(!canMountHere)("a service on SQLite, on a disk that is full", () => {
   it("answers 503 with Retry-After, goes on reading, and writes again when there is room", async () => {
-    const data_directory = join(disk, "data");
-    await mkdir(data_directory);
+    const dataDirectory = join(disk, "data");
+    await mkdir(dataDirectory);
     const ballast = join(disk, "ballast");
     await writeFile(ballast, Buffer.alloc(DISK_BYTES / 2));
-    await using service = await startService({ data_directory });
+    await using service = await startService({ data_directory: dataDirectory });
     const setUp = (name: string, contract?: object) =>
       service.send("POST", "/v1/robots/setup", {
         name,

@@ -66,7 +66,7 @@ describe("startFaultProxy", () => {
 
   it("delay: answers late", async () => {
     const { proxy, register } = await world();
-    proxy.inject({ kind: "delay", delay_ms: 150 });
+    proxy.inject({ kind: "delay", delayMs: 150 });
     const begin = performance.now();
     expect((await register()).status).toBe(200);
     expect(performance.now() - begin).toBeGreaterThan(140);

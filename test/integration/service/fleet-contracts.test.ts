@@ -41,13 +41,13 @@ describeOnEachStore("fleets of robots that each have a large contract of their o
     const folder = await mkdtemp(join(memoryFolder, "contracts-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     await using store = await openStore((await newStore()) ?? { kind: "sqlite", data_directory: folder }, testMachine);
-    const organization_id = newId("org");
+    const organizationId = newId("org");
     const robots = Array.from({ length: ROBOTS }, () => newId("rob"));
     await store.write(async (transaction) => {
       const nothing = { withdrawn_at: null };
       await transaction
         .insertInto("organizations")
-        .values({ id: organization_id, name: "o", created_at: NOW })
+        .values({ id: organizationId, name: "o", created_at: NOW })
         .execute();
       await transaction
         .insertInto("models")
@@ -63,27 +63,27 @@ describeOnEachStore("fleets of robots that each have a large contract of their o
         const judged = { contract, ...equipmentOf(contract) };
         await transaction
           .insertInto("robots")
-          .values(robotRow({ id, organization_id, name: `r${index}`, ...judged }))
+          .values(robotRow({ id, organization_id: organizationId, name: `r${index}`, ...judged }))
           .execute();
       }
       for (let index = 0; index < FLEETS; index += 1) {
-        const [id, generation_id] = [newId("fleet"), newId("gen")];
+        const [id, generationId] = [newId("fleet"), newId("gen")];
         await transaction
           .insertInto("fleets")
-          .values(fleetRow({ id, organization_id, name: `f${index}`, generation_id }))
+          .values(fleetRow({ id, organization_id: organizationId, name: `f${index}`, generation_id: generationId }))
           .execute();
         await transaction
           .insertInto("generations")
-          .values({ id: generation_id, fleet_id: id, subject: "m", checkpoint_id: "ckpt_m", created_at: NOW })
+          .values({ id: generationId, fleet_id: id, subject: "m", checkpoint_id: "ckpt_m", created_at: NOW })
           .execute();
-        const members = robots.map((robot_id) => ({ fleet_id: id, robot_id }));
+        const members = robots.map((robotId) => ({ fleet_id: id, robot_id: robotId }));
         await transaction.insertInto("fleet_members").values(members).execute();
       }
     });
     const { plugin, take } = measure();
     const reader = store.reader.withPlugin(plugin);
     const able = async () =>
-      (await listFleetFacts(reader, organization_id, ALL_ROWS)).map(({ members }) =>
+      (await listFleetFacts(reader, organizationId, ALL_ROWS)).map(({ members }) =>
         members.filter(({ obstacle }) => obstacle === null).reduce((sum, { count }) => sum + count, 0),
       );
     expect(await able()).toEqual(Array.from({ length: FLEETS }, () => ROBOTS / 2));

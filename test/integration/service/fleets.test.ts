@@ -34,7 +34,7 @@ import { fleetRow } from "../../support/rows.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 const LATER_MS = NOW_MS + 42_000;
-const iso = (epoch_ms: number) => new Date(epoch_ms).toISOString();
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const NEVER = new AbortController().signal;
 
 interface Replica {
@@ -51,10 +51,10 @@ interface Site extends AsyncDisposable {
   /** Whether writes wait for each other row by row, not all for all. */
   readonly hasRowLocks: boolean;
   readonly replicas: readonly [Replica, Replica];
-  setClock(epoch_ms: number): void;
+  setClock(epochMs: number): void;
   addRobots(names: readonly string[]): Promise<void>;
   /** What a probe found out at the time of the clock, of each region. */
-  observe(checkpoint_id: string, health: EndpointHealth): Promise<void>;
+  observe(checkpointId: string, health: EndpointHealth): Promise<void>;
 }
 
 const MODELS = { pi: "ckpt_pi", omega: "ckpt_omega", sigma: "ckpt_sigma" } as const;
@@ -67,8 +67,8 @@ async function openSite(newStore: NewStore): Promise<Site> {
   const folder = await mkdtemp(join(memoryFolder, "fleets-"));
   resources.defer(() => rm(folder, { recursive: true, force: true }));
   const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
-  let now_ms = NOW_MS;
-  const machine = { ...testMachine, clock: { ...testMachine.clock, wall_ms: () => now_ms } };
+  let nowMs = NOW_MS;
+  const machine = { ...testMachine, clock: { ...testMachine.clock, wallMs: () => nowMs } };
   const store = resources.use(await openStore(location, testMachine));
   const second = location.kind === "sqlite" ? store : resources.use(await openStore(location, testMachine));
   const newId = createIds(machine.clock, machine.random);
@@ -79,8 +79,8 @@ async function openSite(newStore: NewStore): Promise<Site> {
     store,
     hasRowLocks: location.kind === "postgres",
     replicas: [createReplica({ ...context, store }), createReplica({ ...context, store: second })],
-    setClock(epoch_ms) {
-      now_ms = epoch_ms;
+    setClock(epochMs) {
+      nowMs = epochMs;
     },
     async addRobots(names) {
       const robots = names.map((name, index) => ({
@@ -95,10 +95,10 @@ async function openSite(newStore: NewStore): Promise<Site> {
         identity: {
           id: newId("rob"),
           now: iso(0),
-          audit_id: newId("aud"),
-          recent_changes: "[]",
-          made_by: "key_1",
-          keeps_entry: 0 as const,
+          auditId: newId("aud"),
+          recentChanges: "[]",
+          madeBy: "key_1",
+          keepsEntry: 0 as const,
         },
       }));
       await store.write(async (transaction) => {
@@ -106,10 +106,10 @@ async function openSite(newStore: NewStore): Promise<Site> {
           await upsertRobot(transaction, ORGANIZATION, registrationOf(setup), identity);
       });
     },
-    async observe(checkpoint_id, health) {
-      const observed = { health, health_since: iso(now_ms), last_probed_at: iso(now_ms) };
+    async observe(checkpointId, health) {
+      const observed = { health, health_since: iso(nowMs), last_probed_at: iso(nowMs) };
       await store.write((transaction) =>
-        transaction.updateTable("endpoints").set(observed).where("checkpoint_id", "=", checkpoint_id).execute(),
+        transaction.updateTable("endpoints").set(observed).where("checkpoint_id", "=", checkpointId).execute(),
       );
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
@@ -117,19 +117,22 @@ async function openSite(newStore: NewStore): Promise<Site> {
 }
 
 async function addCatalog(store: Store): Promise<void> {
-  const created_at = iso(0);
+  const createdAt = iso(0);
   await store.write(async (transaction) => {
-    await transaction.insertInto("organizations").values({ id: ORGANIZATION, name: "lab", created_at }).execute();
+    await transaction
+      .insertInto("organizations")
+      .values({ id: ORGANIZATION, name: "lab", created_at: createdAt })
+      .execute();
     for (const [slug, id] of Object.entries(MODELS)) {
       const nothing = { vendor: null, model_type: null, license_tier: null, withdrawn_at: null };
       await transaction
         .insertInto("models")
-        .values({ slug, display_name: slug, default_checkpoint_id: id, created_at, ...nothing })
+        .values({ slug, display_name: slug, default_checkpoint_id: id, created_at: createdAt, ...nothing })
         .execute();
       const requirements = printRequirements(NO_REQUIREMENTS);
       await transaction
         .insertInto("checkpoints")
-        .values({ id, model_slug: slug, requirements, created_at, withdrawn_at: null })
+        .values({ id, model_slug: slug, requirements, created_at: createdAt, withdrawn_at: null })
         .execute();
       for (const region of REGIONS) {
         await transaction
@@ -374,8 +377,8 @@ describeOnEachStore("fleets", (newStore) => {
     await first.reconcile();
     await site.observe("ckpt_pi", "failing");
     const created = viewOf(await first.create({ name: "g" }));
-    const updated_at = iso(LATER_MS);
-    expect(created.readiness_estimate).toEqual({ lower_seconds: 42, upper_seconds: 42, updated_at });
+    const updatedAt = iso(LATER_MS);
+    expect(created.readiness_estimate).toEqual({ lower_seconds: 42, upper_seconds: 42, updated_at: updatedAt });
     site.setClock(LATER_MS + 10_000);
     expect((await first.get(created)).readiness_estimate).toMatchObject({ lower_seconds: 32, upper_seconds: 32 });
     site.setClock(LATER_MS + 43_000);
@@ -404,7 +407,9 @@ describeOnEachStore("fleets", (newStore) => {
       update: null,
     });
     const rows = await site.store.reader.selectFrom("generations").selectAll().orderBy("id").execute();
-    expect(rows.map(({ activated_at, superseded_at }) => [activated_at, superseded_at])).toEqual([
+    expect(
+      rows.map(({ activated_at: activatedAt, superseded_at: supersededAt }) => [activatedAt, supersededAt]),
+    ).toEqual([
       [iso(NOW_MS), iso(LATER_MS)],
       [iso(LATER_MS), null],
     ]);
@@ -416,11 +421,19 @@ describeOnEachStore("fleets", (newStore) => {
     await site.observe("ckpt_pi", "healthy");
     await first.reconcile();
     site.setClock(LATER_MS);
-    const withdrawn_at = iso(LATER_MS);
+    const withdrawnAt = iso(LATER_MS);
     await site.store.write(async (transaction) => {
-      await transaction.updateTable("models").set({ withdrawn_at }).where("slug", "=", "pi").execute();
-      await transaction.updateTable("checkpoints").set({ withdrawn_at }).where("id", "=", "ckpt_pi").execute();
-      await transaction.updateTable("endpoints").set({ withdrawn_at }).where("checkpoint_id", "=", "ckpt_pi").execute();
+      await transaction.updateTable("models").set({ withdrawn_at: withdrawnAt }).where("slug", "=", "pi").execute();
+      await transaction
+        .updateTable("checkpoints")
+        .set({ withdrawn_at: withdrawnAt })
+        .where("id", "=", "ckpt_pi")
+        .execute();
+      await transaction
+        .updateTable("endpoints")
+        .set({ withdrawn_at: withdrawnAt })
+        .where("checkpoint_id", "=", "ckpt_pi")
+        .execute();
     });
     expect((await first.get(fleet)).status).toBe("ready");
     expect((await first.create({ name: "g" })).status).toBe(422);
@@ -462,7 +475,7 @@ describeOnEachStore("fleets", (newStore) => {
     await site.observe("ckpt_pi", "healthy");
     await first.reconcile();
     const robots = await site.store.reader.selectFrom("robots").select("id").orderBy("name").execute();
-    const deploy = (index: number, checkpoint_id: string, status: "active" | "failed") =>
+    const deploy = (index: number, checkpointId: string, status: "active" | "failed") =>
       site.store.write((transaction) =>
         transaction
           .insertInto("deployments")
@@ -471,7 +484,7 @@ describeOnEachStore("fleets", (newStore) => {
             organization_id: ORGANIZATION,
             robot_id: robots[index]?.id ?? "",
             model_slug: "pi",
-            checkpoint_id,
+            checkpoint_id: checkpointId,
             region: "eu",
             status,
             generation_id: "gen_x",

@@ -80,7 +80,7 @@ describe("POST /v1/robots/setup", () => {
   });
 
   it("takes the largest body, and refuses one byte more", async () => {
-    const { send } = await service({ limits: { body_bytes: 10_000 } });
+    const { send } = await service({ limits: { bodyBytes: 10_000 } });
     const sized = (size: number) => ({ ...setup, zz: "x".repeat(size - JSON.stringify({ ...setup, zz: "" }).length) });
     expect((await send("POST", "/v1/robots/setup", sized(10_000))).status).toBe(200);
     const refused = await send("POST", "/v1/robots/setup", sized(10_001));
@@ -93,7 +93,7 @@ describe("POST /v1/robots/setup", () => {
   });
 
   it("refuses a body that grows beyond the limit without having said its length", async () => {
-    const { url, key } = await service({ limits: { body_bytes: 10_000 } });
+    const { url, key } = await service({ limits: { bodyBytes: 10_000 } });
     const chunk = `1000\r\n${"x".repeat(0x1000)}\r\n`;
     const head = `POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer ${key}\r\ntransfer-encoding: chunked\r\n\r\n`;
     expect(await raw(url, head, chunk, chunk, chunk)).toMatch(/^HTTP\/1.1 413 .*"code":"PayloadTooLarge"/s);
@@ -298,7 +298,7 @@ describe("hostile connections", () => {
     ["headers", `${line}x-slow: `],
     ["a body", "POST /v1/robots/setup HTTP/1.1\r\nauthorization: Bearer KEY\r\ncontent-length: 100\r\n\r\n{"],
   ])("%s that never end: 408, within the limit", async (_what, bytes) => {
-    const limits = { headers_timeout_ms: 200, request_timeout_ms: 300, check_interval_ms: 50 };
+    const limits = { headersTimeoutMs: 200, requestTimeoutMs: 300, checkIntervalMs: 50 };
     const { url, key } = await service({ limits });
     expect(await raw(url, bytes.replace("KEY", key))).toMatch(/^HTTP\/1.1 408 .*{"detail":/s);
   });
@@ -336,7 +336,7 @@ describe("logs", () => {
 describe("stopping", () => {
   it("lets requests in flight finish, takes no new ones, and gives the directory free", async () => {
     const running = await startService();
-    const { url, key, data_directory } = running;
+    const { url, key, data_directory: dataDirectory } = running;
     const { hostname, port } = new URL(url);
     const body = JSON.stringify(setup);
     const socket = connect(Number(port), hostname);
@@ -356,7 +356,7 @@ describe("stopping", () => {
     await stopped;
     expect(answer).toMatch(/HTTP\/1.1 200 OK.*connection: close.*"robot":/s);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed");
-    expect(data_directory).not.toBe("");
+    expect(dataDirectory).not.toBe("");
   });
 
   it("/readyz says so, and when to ask again", async () => {
@@ -383,7 +383,7 @@ describe("stopping", () => {
   });
 
   it("cuts what does not finish in time", async () => {
-    const running = await startService({ limits: { drain_timeout_ms: 100 } });
+    const running = await startService({ limits: { drainTimeoutMs: 100 } });
     const { hostname, port } = new URL(running.url);
     const socket = connect(Number(port), hostname);
     socket.on("error", () => {});

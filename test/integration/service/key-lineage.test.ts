@@ -33,19 +33,22 @@ async function scene(newStore: NewStore) {
   /** A command line's session, approved with this credential. */
   const logIn = async (credential: string) => {
     const body = { verifier: VERIFIER, callback_url: "http://127.0.0.1:1234/" };
-    const { exchange_id } = loginStartedSchema.parse(
+    const { exchange_id: exchangeId } = loginStartedSchema.parse(
       await (await call(null, "POST", "/v1/cli/login/start", body)).json(),
     );
-    const decision = await call(credential, "POST", "/v1/cli/login/decide", { exchange_id, decision: "approve" });
-    const { redirect_url } = loginDecidedSchema.parse(await decision.json());
-    const code = new URL(redirect_url).searchParams.get("code");
-    const exchange = { exchange_id, code, verifier: VERIFIER };
+    const decision = await call(credential, "POST", "/v1/cli/login/decide", {
+      exchange_id: exchangeId,
+      decision: "approve",
+    });
+    const { redirect_url: redirectUrl } = loginDecidedSchema.parse(await decision.json());
+    const code = new URL(redirectUrl).searchParams.get("code");
+    const exchange = { exchange_id: exchangeId, code, verifier: VERIFIER };
     return loginTokenSchema.parse(await (await call(null, "POST", "/v1/cli/login/exchange", exchange)).json()).token;
   };
   /** The store itself, beside the service. */
   const storeOf = async () => {
-    const { data_directory } = running;
-    const { store, ...rest } = await openBackstage(location ?? { kind: "sqlite", data_directory });
+    const { data_directory: dataDirectory } = running;
+    const { store, ...rest } = await openBackstage(location ?? { kind: "sqlite", data_directory: dataDirectory });
     const { id } = await store.reader.selectFrom("organizations").select("id").executeTakeFirstOrThrow();
     return { store, organization_id: id, [Symbol.asyncDispose]: () => rest[Symbol.asyncDispose]() };
   };
@@ -58,13 +61,13 @@ const detailOf = async (answer: Response) => z.object({ detail: z.string() }).pa
 describeOnEachStore("keys made with keys", (newStore) => {
   it("expire with the key they were made with, those made with them too, whatever they ask for", async () => {
     const { running, create } = await scene(newStore);
-    const expires_at = inAnHour();
-    const parent = await create(running.key, { expires_at });
+    const expiresAt = inAnHour();
+    const parent = await create(running.key, { expires_at: expiresAt });
     const child = await create(parent.api_key);
     const grandchild = await create(child.api_key, { expires_at: "2099-01-01T00:00:00Z" });
     expect([child, grandchild]).toMatchObject([
-      { expires_at, scopes: null, created_by: parent.id, parent_id: parent.id },
-      { expires_at, scopes: null, created_by: child.id, parent_id: child.id },
+      { expires_at: expiresAt, scopes: null, created_by: parent.id, parent_id: parent.id },
+      { expires_at: expiresAt, scopes: null, created_by: child.id, parent_id: child.id },
     ]);
   });
 
@@ -79,8 +82,8 @@ describeOnEachStore("keys made with keys", (newStore) => {
     expect((await revoke(parent.id)).status).toBe(200);
     expect(await Promise.all(credentials.map(statusOf))).toEqual([401, 401, 401, 401]);
     expect(await statusOf(sibling.api_key)).toBe(200);
-    const [first, ...others] = (await list()).filter(({ revoked_at }) => revoked_at !== null);
-    expect(others.map(({ revoked_at }) => revoked_at)).toEqual([first?.revoked_at, first?.revoked_at]);
+    const [first, ...others] = (await list()).filter(({ revoked_at: revokedAt }) => revokedAt !== null);
+    expect(others.map(({ revoked_at: revokedAt }) => revokedAt)).toEqual([first?.revoked_at, first?.revoked_at]);
     expect(running.log()).toMatch(/"keys_ended":2.*"api_key_revoked"/);
   });
 
@@ -102,20 +105,20 @@ describeOnEachStore("keys made with keys", (newStore) => {
     ],
   ])("are not independent of a key that %s", async (_what, of, detail) => {
     const { running, call, create, list } = await scene(newStore);
-    const { api_key } = await create(running.key, of);
+    const { api_key: apiKey } = await create(running.key, of);
     const body = { label: "k", scopes: ["api-keys:write"], independent: true };
-    const refused = await call(api_key, "POST", KEYS, body);
+    const refused = await call(apiKey, "POST", KEYS, body);
     expect([refused.status, await detailOf(refused)]).toEqual([403, detail]);
     expect(await list()).toHaveLength(2);
   });
 
   it("with a session are those of the key that it goes back to: they outlast a logout, and end with that key", async () => {
     const { running, call, create, revoke, statusOf, logIn } = await scene(newStore);
-    const expires_at = inAnHour();
-    const approver = await create(running.key, { expires_at });
+    const expiresAt = inAnHour();
+    const approver = await create(running.key, { expires_at: expiresAt });
     const session = await logIn(approver.api_key);
     const made = await create(session);
-    expect(made).toMatchObject({ expires_at, created_by: approver.id, parent_id: approver.id });
+    expect(made).toMatchObject({ expires_at: expiresAt, created_by: approver.id, parent_id: approver.id });
     const body = { label: "k", independent: true };
     expect((await call(session, "POST", KEYS, body)).status).toBe(403);
     expect((await call(session, "DELETE", "/v1/cli/session")).status).toBe(200);
@@ -180,8 +183,8 @@ describeOnEachStore("keys made with keys", (newStore) => {
       await revoke(first.id);
       for (const answer of await Promise.all(making)) {
         if (answer.status === 401) continue;
-        const { api_key } = apiKeyCreatedSchema.parse(await answer.json());
-        expect(await statusOf(api_key)).toBe(401);
+        const { api_key: apiKey } = apiKeyCreatedSchema.parse(await answer.json());
+        expect(await statusOf(apiKey)).toBe(401);
       }
     }
   });

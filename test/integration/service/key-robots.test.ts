@@ -39,13 +39,13 @@ async function service(options: ServiceOptions) {
 describeOnEachStore("a key that is bound to robots", (newStore) => {
   it("by their names: sets up these again and again, and no others", async () => {
     const { running, create, setUp, names } = await service({ store: await newStore() });
-    const { api_key, id, ...made } = await create({ robots: ["cell-4", "cell-5", "cell-4"] });
+    const { api_key: apiKey, id, ...made } = await create({ robots: ["cell-4", "cell-5", "cell-4"] });
     expect(made).toMatchObject({ robots: ["cell-4", "cell-5"], max_robots: null });
-    expect((await setUp(api_key, "cell-4")).status).toBe(200);
-    expect((await setUp(api_key, "cell-4", "1")).status).toBe(200);
+    expect((await setUp(apiKey, "cell-4")).status).toBe(200);
+    expect((await setUp(apiKey, "cell-4", "1")).status).toBe(200);
     await setUp(running.key, "cell-6");
     for (const name of ["cell-6", "Cell-4", "cell-7"]) {
-      const refused = await setUp(api_key, name, "2");
+      const refused = await setUp(apiKey, name, "2");
       expect([refused.status, await detailOf(refused)]).toEqual([403, "The API key is bound to robots of other names"]);
     }
     expect(await names()).toEqual(["cell-4", "cell-6"]);
@@ -55,20 +55,20 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
 
   it("by a number: adds so many, also where more ask at once, and sets up again whatever is there", async () => {
     const { running, create, setUp, names } = await service({ store: await newStore() });
-    const { api_key } = await create({ max_robots: 3 });
+    const { api_key: apiKey } = await create({ max_robots: 3 });
     await setUp(running.key, "old");
-    const answers = await Promise.all(["a", "b", "c", "d", "e", "f"].map((name) => setUp(api_key, name)));
+    const answers = await Promise.all(["a", "b", "c", "d", "e", "f"].map((name) => setUp(apiKey, name)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 200, 200, 409, 409, 409]);
     const refused = answers.find(({ status }) => status === 409);
     expect(refused && (await detailOf(refused))).toBe("The API key has added 3 robots, as many as it may");
-    for (const name of await names()) expect((await setUp(api_key, name, "1")).status).toBe(200);
+    for (const name of await names()) expect((await setUp(apiKey, name, "1")).status).toBe(200);
     expect(await names()).toHaveLength(4);
     const other = await create({ max_robots: 1 });
     expect((await setUp(other.api_key, "g")).status).toBe(200);
   });
 
   it("may make no keys, may sign in nowhere, and must be one that sets up robots", async () => {
-    const configuration = { console_folder: "/nowhere" };
+    const configuration = { consoleFolder: "/nowhere" };
     const { running, create } = await service({ store: await newStore(), configuration });
     const refusals = [
       { robots: ["a"] },
@@ -87,11 +87,11 @@ describeOnEachStore("a key that is bound to robots", (newStore) => {
       "body.robots",
       "body.max_robots",
     ]);
-    const { api_key } = await create({ max_robots: 2 });
+    const { api_key: apiKey } = await create({ max_robots: 2 });
     const signIn = await fetch(`${running.url}/console/session`, {
       method: "POST",
       headers: { "content-type": "application/json", "x-robot-policy-console": "1" },
-      body: JSON.stringify({ api_key }),
+      body: JSON.stringify({ api_key: apiKey }),
     });
     expect(signIn.status).toBe(403);
   });

@@ -23,17 +23,17 @@ describeOnEachStore("a service killed in a storm of setups, again and again", (n
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     const store = (await newStore()) ?? { kind: "sqlite", data_directory: folder };
     const place = store.kind === "sqlite" ? ["--data", store.data_directory] : ["--database", store.url];
-    const key_file = join(folder, "bootstrap-key");
+    const keyFile = join(folder, "bootstrap-key");
     const acknowledged: string[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
-      const words = ["--listen", "127.0.0.1:0", "--no-rate-limit", "--bootstrap-key-file", key_file];
+      const words = ["--listen", "127.0.0.1:0", "--no-rate-limit", "--bootstrap-key-file", keyFile];
       const child = spawn(process.execPath, [SERVICE_PROGRAM, "serve", ...place, ...words], {
         stdio: ["ignore", "pipe", "ignore"],
       });
       endWithTest(child);
       const [line] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
       const { url } = listeningSchema.parse(JSON.parse(line));
-      const storm = startStorm({ url, key: (await readFile(key_file, "utf8")).trim() }, 16, `round${round}-`);
+      const storm = startStorm({ url, key: (await readFile(keyFile, "utf8")).trim() }, 16, `round${round}-`);
       await acknowledges(storm, 100);
       child.kill("SIGKILL");
       await once(child, "close");

@@ -17,7 +17,7 @@ import type { NewStore } from "../../support/stores.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
 const DAY_MS = 24 * 3_600_000;
-const NOBODY = { organization_id: null };
+const NOBODY = { organizationId: null };
 
 /** What notes limits over an empty store, by a clock that the test sets. */
 async function recorder(newStore: NewStore) {
@@ -27,18 +27,18 @@ async function recorder(newStore: NewStore) {
     await store[Symbol.asyncDispose]();
     await rm(folder, { recursive: true });
   });
-  let now_ms = START_MS;
+  let nowMs = START_MS;
   let metered = 0;
-  const clock = { ...testMachine.clock, wall_ms: () => now_ms };
+  const clock = { ...testMachine.clock, wallMs: () => nowMs };
   const metrics = { limitMet: () => void (metered += 1) };
   const limitsMet = createLimitsMet({ store, machine: { ...testMachine, clock }, metrics });
   return {
     limitsMet,
     metered: () => metered,
-    pass: (duration_ms: number) => (now_ms += duration_ms),
+    pass: (durationMs: number) => (nowMs += durationMs),
     list: async () =>
-      (await listLimitsMet(store.reader, now_ms, 1000)).map(({ limit_name, party, count }) => [
-        limit_name,
+      (await listLimitsMet(store.reader, nowMs, 1000)).map(({ limit_name: limitName, party, count }) => [
+        limitName,
         party,
         count,
       ]),
@@ -50,7 +50,7 @@ describeOnEachStore("limits that were met", (newStore) => {
     const { limitsMet, pass, list } = await recorder(newStore);
     limitsMet.note("rate_limit.address", { ...NOBODY, party: "192.0.2.1" });
     limitsMet.note("rate_limit.address", { ...NOBODY, party: "192.0.2.1" });
-    limitsMet.note("limits.streams", { organization_id: "org_1", party: "192.0.2.1" });
+    limitsMet.note("limits.streams", { organizationId: "org_1", party: "192.0.2.1" });
     await limitsMet.flush();
     pass(6 * DAY_MS);
     limitsMet.note("rate_limit.address", { ...NOBODY, party: "192.0.2.1" });
@@ -91,16 +91,16 @@ describeOnEachStore("limits that were met", (newStore) => {
   });
 
   it("status tells them with the names of key and organization, and no key", async () => {
-    const data_directory = await newSqliteFolder("limits-met-");
-    onTestFinished(() => rm(data_directory, { recursive: true, force: true }));
-    const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory };
+    const dataDirectory = await newSqliteFolder("limits-met-");
+    onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
+    const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: dataDirectory };
     const status = (...flags: readonly string[]) => runServiceCommand("status", ...storeFlags(location), ...flags);
     const few = { per_second: 0.1, burst: 2 };
     const service = await startService({
       store: location,
-      data_directory,
-      configuration: { rate_limit: { credential: few, address: few } },
-      clock: { ...systemClock, monotonic_ms: () => 0 },
+      data_directory: dataDirectory,
+      configuration: { rateLimit: { credential: few, address: few } },
+      clock: { ...systemClock, monotonicMs: () => 0 },
     });
     expect(await status()).toMatchObject({
       stdout: expect.stringMatching(/^ORGANIZATION +ROBOTS +KEYS +ID *\ndefault +0 +1 +org_\w+\n$/),

@@ -25,19 +25,19 @@ interface Scene {
   call(token: string | null, method: string, path: string, body?: object): Promise<Response>;
   /** Starts a login; resolves with its id. */
   start(): Promise<string>;
-  approve(exchange_id: string, token?: string): Promise<string>;
-  exchange(exchange_id: string, code: string): Promise<Response>;
+  approve(exchangeId: string, token?: string): Promise<string>;
+  exchange(exchangeId: string, code: string): Promise<Response>;
   /** A whole login, approved with this credential; resolves with the session's token. */
   logIn(token?: string): Promise<string>;
 }
 
 /** @param pace how much faster than ours the clock of the service runs, by which it knows how long a request takes. */
 async function scene(store: StoreLocation | undefined, { pace = 1 } = {}): Promise<Scene> {
-  let ahead_ms = 0;
+  let aheadMs = 0;
   const clock: Clock = {
     ...systemClock,
-    wall_ms: () => systemClock.wall_ms() + ahead_ms,
-    monotonic_ms: () => systemClock.monotonic_ms() * pace,
+    wallMs: () => systemClock.wallMs() + aheadMs,
+    monotonicMs: () => systemClock.monotonicMs() * pace,
   };
   const running = await startService({ store, clock });
   onTestFinished(() => running[Symbol.asyncDispose]());
@@ -55,20 +55,20 @@ async function scene(store: StoreLocation | undefined, { pace = 1 } = {}): Promi
     const answer = await call(null, "POST", "/v1/cli/login/start", body);
     return loginStartedSchema.parse(await answer.json()).exchange_id;
   };
-  const approve = async (exchange_id: string, token = running.key) => {
-    const answer = await call(token, "POST", "/v1/cli/login/decide", { exchange_id, decision: "approve" });
-    const { redirect_url } = loginDecidedSchema.parse(await answer.json());
-    return new URL(redirect_url).searchParams.get("code") ?? "";
+  const approve = async (exchangeId: string, token = running.key) => {
+    const answer = await call(token, "POST", "/v1/cli/login/decide", { exchange_id: exchangeId, decision: "approve" });
+    const { redirect_url: redirectUrl } = loginDecidedSchema.parse(await answer.json());
+    return new URL(redirectUrl).searchParams.get("code") ?? "";
   };
-  const exchange = (exchange_id: string, code: string) =>
-    call(null, "POST", "/v1/cli/login/exchange", { exchange_id, code, verifier: VERIFIER });
+  const exchange = (exchangeId: string, code: string) =>
+    call(null, "POST", "/v1/cli/login/exchange", { exchange_id: exchangeId, code, verifier: VERIFIER });
   const logIn = async (token = running.key) => {
-    const exchange_id = await start();
-    const answer = await exchange(exchange_id, await approve(exchange_id, token));
+    const exchangeId = await start();
+    const answer = await exchange(exchangeId, await approve(exchangeId, token));
     return loginTokenSchema.parse(await answer.json()).token;
   };
   const turn = (ms: number) => {
-    ahead_ms += ms;
+    aheadMs += ms;
   };
   return { running, turn, call, start, approve, exchange, logIn };
 }
@@ -105,9 +105,9 @@ describeOnEachStore("logins of a command line", (newStore) => {
 
   it("are polled every five seconds", async () => {
     const { call, start, turn } = await scene(await newStore());
-    const exchange_id = await start();
+    const exchangeId = await start();
     const poll = async () =>
-      (await call(null, "POST", "/v1/cli/login/poll", { exchange_id, verifier: VERIFIER })).json();
+      (await call(null, "POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier: VERIFIER })).json();
     expect(await poll()).toEqual({ status: "pending", interval: 5 });
     expect(await poll()).toEqual({ status: "slow_down", interval: 5 });
     turn(5000);
@@ -141,8 +141,8 @@ describeOnEachStore("logins of a command line", (newStore) => {
 
   it("give a session that lives no longer than the key that approved it", async () => {
     const { running, call, logIn, turn } = await scene(await newStore());
-    const expires_at = new Date(Date.now() + 3_600_000).toISOString();
-    const made = await call(running.key, "POST", "/v1/me/api-keys", { label: "k", expires_at });
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const made = await call(running.key, "POST", "/v1/me/api-keys", { label: "k", expires_at: expiresAt });
     const token = await logIn(apiKeyCreatedSchema.parse(await made.json()).api_key);
     turn(3_600_001);
     await expectRefused(await call(token, "GET", "/v1/me/session"), "Session has expired");
@@ -151,8 +151,8 @@ describeOnEachStore("logins of a command line", (newStore) => {
   it("end with the key they go back to: sessions, theirs in turn, and those only approved", async () => {
     const { running, call, logIn, start, approve, exchange } = await scene(await newStore());
     const made = await call(running.key, "POST", "/v1/me/api-keys", { label: "k" });
-    const { id, api_key } = apiKeyCreatedSchema.parse(await made.json());
-    const session = await logIn(api_key);
+    const { id, api_key: apiKey } = apiKeyCreatedSchema.parse(await made.json());
+    const session = await logIn(apiKey);
     const grandchild = await logIn(session);
     const untaken = await start();
     const code = await approve(untaken, session);
@@ -166,25 +166,25 @@ describeOnEachStore("logins of a command line", (newStore) => {
 
   it("are approved by no session that ends before the decision has a body", async () => {
     const { running, call, start, logIn } = await scene(await newStore());
-    const [token, exchange_id] = [await logIn(), await start()];
+    const [token, exchangeId] = [await logIn(), await start()];
     const url = `${running.url}/v1/cli/login/decide`;
-    const decision = await startSlowRequest(url, token, { exchange_id, decision: "approve" });
+    const decision = await startSlowRequest(url, token, { exchange_id: exchangeId, decision: "approve" });
     expect((await call(token, "DELETE", "/v1/cli/session")).status).toBe(200);
     expect(await decision.finish()).toMatchObject({ status: 401 });
-    const poll = await call(null, "POST", "/v1/cli/login/poll", { exchange_id, verifier: VERIFIER });
+    const poll = await call(null, "POST", "/v1/cli/login/poll", { exchange_id: exchangeId, verifier: VERIFIER });
     expect(await poll.json()).toMatchObject({ status: "pending" });
   });
 
   it("of an approval taken up by poll and by code at once, one gets the token", async () => {
     const { call, start, approve, exchange } = await scene(await newStore());
     for (let round = 0; round < 5; round += 1) {
-      const exchange_id = await start();
-      const code = await approve(exchange_id);
-      const poll = { exchange_id, verifier: VERIFIER };
+      const exchangeId = await start();
+      const code = await approve(exchangeId);
+      const poll = { exchange_id: exchangeId, verifier: VERIFIER };
       const answers = await Promise.all([
-        exchange(exchange_id, code),
+        exchange(exchangeId, code),
         call(null, "POST", "/v1/cli/login/poll", poll),
-        exchange(exchange_id, code),
+        exchange(exchangeId, code),
         call(null, "POST", "/v1/cli/login/poll", poll),
       ]);
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401]);
@@ -194,9 +194,9 @@ describeOnEachStore("logins of a command line", (newStore) => {
   it("leave no secret in the log or the store", async () => {
     const store = await newStore();
     const { running, call, start, approve, exchange } = await scene(store);
-    const exchange_id = await start();
-    const code = await approve(exchange_id);
-    const { token } = loginTokenSchema.parse(await (await exchange(exchange_id, code)).json());
+    const exchangeId = await start();
+    const code = await approve(exchangeId);
+    const { token } = loginTokenSchema.parse(await (await exchange(exchangeId, code)).json());
     await call(token, "GET", "/v1/me/session");
     const kept = store === undefined ? await filesIn(running.data_directory) : "";
     for (const secret of [token, code, VERIFIER]) expect(running.log() + kept).not.toContain(secret);

@@ -76,7 +76,7 @@ describe("GET /metrics", () => {
 
   it("counts who was limited", async () => {
     const few = { per_second: 0.001, burst: 1 };
-    const running = await service({ rate_limit: { credential: few, address: few } });
+    const running = await service({ rateLimit: { credential: few, address: few } });
     for (let count = 0; count < 3; count += 1) await running.send("GET", "/v1/robots");
     const limited = samplesOf(await metricsOf(running), "robot_policy_service_limits_met_total");
     expect(limited).toEqual({ '{limit="rate_limit.credential"}': 2 });
@@ -88,8 +88,8 @@ describe("GET /metrics", () => {
   });
 
   it("counts in the store once in a while, however often it is asked", async () => {
-    let now_ms = 0;
-    const running = await service({}, { ...systemClock, monotonic_ms: () => now_ms });
+    let nowMs = 0;
+    const running = await service({}, { ...systemClock, monotonicMs: () => nowMs });
     using database = new DatabaseSync(join(running.data_directory, "service.db"), {
       enableForeignKeyConstraints: false,
     });
@@ -108,7 +108,7 @@ describe("GET /metrics", () => {
     expect(await healthy()).toBe(1);
     await add("us");
     expect(await healthy()).toBe(1);
-    now_ms = FIGURES_FRESH_MS;
+    nowMs = FIGURES_FRESH_MS;
     expect(await healthy()).toBe(2);
   });
 

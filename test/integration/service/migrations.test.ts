@@ -51,9 +51,9 @@ const engines = [
 ];
 
 async function emptyDirectory(): Promise<StoreLocation> {
-  const data_directory = await mkdtemp(join(memoryFolder, "migrations-"));
-  onTestFinished(() => rm(data_directory, { recursive: true, force: true }));
-  return { kind: "sqlite", data_directory };
+  const dataDirectory = await mkdtemp(join(memoryFolder, "migrations-"));
+  onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
+  return { kind: "sqlite", data_directory: dataDirectory };
 }
 
 for (const { name, skip, locate } of engines) {

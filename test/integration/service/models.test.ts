@@ -68,7 +68,12 @@ async function slugs(store: Store): Promise<readonly string[]> {
 
 async function auditEntries(store: Store) {
   const entries = await store.reader.selectFrom("audit_log").selectAll().orderBy("id").execute();
-  return entries.map(({ organization_id, actor, action, details }) => ({ organization_id, actor, action, details }));
+  return entries.map(({ organization_id: organizationId, actor, action, details }) => ({
+    organization_id: organizationId,
+    actor,
+    action,
+    details,
+  }));
 }
 
 const describePostgres = describe.skipIf(WITHOUT_POSTGRES);
@@ -98,8 +103,8 @@ function onStore(locate: () => Promise<StoreLocation>): void {
       { model_slug: "act-aloha", checkpoint_id: "ckpt_act_packing_2" },
       ...Array.from({ length: 6 }, () => undefined),
     ]);
-    const in_write = await store.write((transaction) => resolveSubject(transaction, "pi0.5"));
-    expect(in_write).toEqual(resolved[0]);
+    const inWrite = await store.write((transaction) => resolveSubject(transaction, "pi0.5"));
+    expect(inWrite).toEqual(resolved[0]);
   });
 
   it("each change is in the audit log, and the same catalog again is none", async () => {
@@ -112,8 +117,8 @@ function onStore(locate: () => Promise<StoreLocation>): void {
       { ...entry, details: '{"added":6,"changed":0,"withdrawn":0}' },
       { ...entry, details: '{"added":0,"changed":1,"withdrawn":2}' },
     ]);
-    const { applied_at } = await store.reader.selectFrom("catalogs").selectAll().executeTakeFirstOrThrow();
-    expect(applied_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    const { applied_at: appliedAt } = await store.reader.selectFrom("catalogs").selectAll().executeTakeFirstOrThrow();
+    expect(appliedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
   it("what is withdrawn is not found any more, but kept, and comes back with its first created_at", async () => {
@@ -253,8 +258,8 @@ function onStore(locate: () => Promise<StoreLocation>): void {
 describe("models apply, models list", () => {
   async function run(...words: readonly string[]) {
     await using command = startWords([process.execPath, SERVICE_PROGRAM, "models", ...words]);
-    const exit_code = await command.ended();
-    return { exit_code, output: command.output().replaceAll(folder, "FOLDER") };
+    const exitCode = await command.ended();
+    return { exit_code: exitCode, output: command.output().replaceAll(folder, "FOLDER") };
   }
 
   async function makeStore(): Promise<void> {
@@ -299,8 +304,8 @@ describe("models apply, models list", () => {
     const path = await writeCatalog(
       yaml(model("a"), model("b")).replaceAll("region: us,", "region: US West,").replace("US West", "us-west"),
     );
-    const { exit_code, output } = await run("apply", path, "--data", folder);
-    expect(exit_code).toBe(0);
+    const { exit_code: exitCode, output } = await run("apply", path, "--data", folder);
+    expect(exitCode).toBe(0);
     expect(output).toMatch(
       /1:\d+: warning region_without_robots: no robot is in the region "?US West"?; did you mean us-west\?/,
     );
@@ -311,8 +316,8 @@ describe("models apply, models list", () => {
   it("a bad catalog is shown with its places, and nothing of it is applied", async () => {
     await makeStore();
     const path = await writeCatalog("models:\n- slug: Pi\n  checkpoints: []\n");
-    const { exit_code, output } = await run("apply", path, "--data", folder);
-    expect(exit_code).toBe(3);
+    const { exit_code: exitCode, output } = await run("apply", path, "--data", folder);
+    expect(exitCode).toBe(3);
     expect(output.replace(path.replace(folder, "FOLDER"), "models.yaml")).toMatch(
       /^models\.yaml:2:9: error name_format: .*\n {4}- slug: Pi\n {12}\^\n.*:3:16: error list_length: /,
     );
@@ -330,8 +335,8 @@ describe("models apply, models list", () => {
     ["a directory that is not there", ["list", "--data", "/nowhere"], 1, "/nowhere"],
     ["no store", ["list"], 2, "--data DIR"],
     ["two stores", ["list", "--data", "/nowhere", "--database", "postgres://h/d"], 2, "--database"],
-  ])("%s is told, with a remedy", async (_, words, exit_code, text) => {
+  ])("%s is told, with a remedy", async (_, words, exitCode, text) => {
     const ended = await run(...words);
-    expect(ended).toMatchObject({ exit_code, output: expect.stringContaining(text) });
+    expect(ended).toMatchObject({ exit_code: exitCode, output: expect.stringContaining(text) });
   });
 });

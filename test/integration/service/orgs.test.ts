@@ -111,9 +111,9 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const { run, status } = site;
     const made = await run("orgs", "create", "second lab");
     expect([made.code, made.stdout]).toEqual([0, expect.stringMatching(/^org_[0-9a-z]{26}\n$/)]);
-    const organization_id = made.stdout.trim();
+    const organizationId = made.stdout.trim();
     expect((await run("keys", "list", "--org", "second lab")).stderr).toContain(
-      `second lab has no keys yet. Make one: robot-policy-service keys create --label TEXT --org ${organization_id}`,
+      `second lab has no keys yet. Make one: robot-policy-service keys create --label TEXT --org ${organizationId}`,
     );
 
     const created = await run("keys", "create", "--label", "arm 3", "--org", "second lab", "--expires", "1d");
@@ -124,10 +124,10 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     expect(created.stderr).not.toContain(key.slice(0, 20));
     expect(await status(key)).toBe(200);
 
-    const listed = await run("keys", "list", "--org", organization_id, "--json");
+    const listed = await run("keys", "list", "--org", organizationId, "--json");
     const [item] = apiKeyListSchema.parse(JSON.parse(listed.stdout)).items;
     expect(item).toMatchObject({ label: "arm 3", key_last4: key.slice(-4), scopes: null, revoked_at: null });
-    const shown = await run("keys", "list", "--org", organization_id);
+    const shown = await run("keys", "list", "--org", organizationId);
     expect(shown.stdout).toMatch(
       /^ID +LABEL +KEY +MAY +STATE +LAST USED +MADE WITH\nkey_\S+ +arm 3 +sk_rps_….{4} +everything +works until /,
     );
@@ -141,12 +141,14 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
     const audit = await run("audit", "--json");
     const entries = auditSchema.parse(JSON.parse(audit.stdout)).items;
     const own = entries
-      .filter(({ actor, subject_id }) => actor === "command" && [item?.id, organization_id].includes(subject_id))
-      .map(({ action, subject_id }) => [action, subject_id]);
+      .filter(
+        ({ actor, subject_id: subjectId }) => actor === "command" && [item?.id, organizationId].includes(subjectId),
+      )
+      .map(({ action, subject_id: subjectId }) => [action, subjectId]);
     expect(own.sort()).toEqual([
       ["api_key.create", item?.id],
       ["api_key.revoke", item?.id],
-      ["organization.create", organization_id],
+      ["organization.create", organizationId],
     ]);
     expect(audit.stdout).not.toContain(key.slice(0, 20));
   });
@@ -182,11 +184,11 @@ describeOnEachStore("robot-policy-service orgs and keys, beside a running servic
       "models:read",
     ];
     const made = await run(...words);
-    const { id, api_key, scopes } = apiKeyCreatedSchema.parse(JSON.parse(made.stdout));
+    const { id, api_key: apiKey, scopes } = apiKeyCreatedSchema.parse(JSON.parse(made.stdout));
     expect(scopes).toEqual(["fleets:read", "models:read"]);
     // Where stdout gets lost, this is how to revoke what nobody has seen.
     expect(made.stderr).toContain(`robot-policy-service keys revoke ${id}`);
-    expect(await status(api_key)).toBe(403);
+    expect(await status(apiKey)).toBe(403);
   });
 
   it("say what is wrong, and change nothing", async () => {

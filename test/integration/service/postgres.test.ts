@@ -43,8 +43,10 @@ const locate = async (): Promise<StoreLocation & { readonly kind: "postgres" }> 
   url: await createDatabaseWithSchema(postgres),
 });
 
-const add = (store: Store, id: string, created_at = "2026") =>
-  store.write((transaction) => transaction.insertInto("organizations").values({ id, name: id, created_at }).execute());
+const add = (store: Store, id: string, createdAt = "2026") =>
+  store.write((transaction) =>
+    transaction.insertInto("organizations").values({ id, name: id, created_at: createdAt }).execute(),
+  );
 
 const rename = (store: Store, id: string, name: string) =>
   store.write((transaction) => transaction.updateTable("organizations").set({ name }).where("id", "=", id).execute());
@@ -167,7 +169,7 @@ describe.skipIf(WITHOUT_POSTGRES)("writes on PostgreSQL", () => {
     );
     await Promise.all(sweeps);
     const rows = await first.reader.selectFrom("organizations").select("created_at").execute();
-    expect(rows.map(({ created_at }) => created_at)).toEqual(["40", "40", "40", "40"]);
+    expect(rows.map(({ created_at: createdAt }) => createdAt)).toEqual(["40", "40", "40", "40"]);
   });
 });
 
@@ -293,7 +295,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a service on PostgreSQL", () => {
     }
     await storm.stop();
     expect([...storm.statuses.keys()].filter((status) => ![200, 503].includes(status))).toEqual([]);
-    expect(storm.without_retry_after).toBe(0);
+    expect(storm.withoutRetryAfter).toBe(0);
     expect(lostBy(storm, await service.robots())).toEqual([]);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     expect(service.log()).not.toContain(postgres.password);

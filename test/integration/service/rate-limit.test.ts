@@ -10,7 +10,7 @@ import { startService } from "../../support/service.ts";
 
 /** For whose limits no time passes, however long a test takes. */
 async function service(configuration: Partial<ServiceConfiguration>): Promise<RunningService> {
-  const running = await startService({ configuration, clock: { ...systemClock, monotonic_ms: () => 0 } });
+  const running = await startService({ configuration, clock: { ...systemClock, monotonicMs: () => 0 } });
   onTestFinished(() => running[Symbol.asyncDispose]());
   return running;
 }
@@ -26,7 +26,7 @@ const rateHeaders = (answer: Response) => [
 
 describe("rate limits", () => {
   it("a credential: counts down, then 429 with Retry-After", async () => {
-    const { send } = await service({ rate_limit: { credential: few, address: many } });
+    const { send } = await service({ rateLimit: { credential: few, address: many } });
     const answers = [];
     for (let count = 0; count < 4; count += 1) answers.push(await send("GET", "/v1/robots"));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
@@ -40,7 +40,7 @@ describe("rate limits", () => {
   });
 
   it("a credential has one bucket, however its header is spelled", async () => {
-    const { url, key } = await service({ rate_limit: { credential: few, address: many } });
+    const { url, key } = await service({ rateLimit: { credential: few, address: many } });
     const statuses = [];
     for (const spelling of ["Bearer ", "bearer ", "BEARER   ", "bEaReR "]) {
       const headers = { authorization: spelling + key };
@@ -50,7 +50,7 @@ describe("rate limits", () => {
   });
 
   it("guesses at keys: 401, then 429, while every key that works is heard, one that was never seen before too", async () => {
-    const { url, send } = await service({ rate_limit: { credential: many, address: few } });
+    const { url, send } = await service({ rateLimit: { credential: many, address: few } });
     expect((await send("GET", "/v1/robots")).status).toBe(200);
     const guess = () =>
       fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${createApiKey(systemRandom)}` } });
@@ -60,14 +60,14 @@ describe("rate limits", () => {
     expect((await fetch(`${url}/v1/robots`)).status).toBe(429);
     expect((await send("GET", "/v1/robots")).status).toBe(200);
     const made = await send("POST", "/v1/me/api-keys", { label: "fresh", scopes: ["robots:read"] });
-    const { api_key } = (await made.json()) as { readonly api_key: string };
-    const headers = { authorization: `Bearer ${api_key}` };
+    const { api_key: apiKey } = (await made.json()) as { readonly api_key: string };
+    const headers = { authorization: `Bearer ${apiKey}` };
     expect((await fetch(`${url}/v1/robots`, { headers })).status).toBe(200);
     expect(await (await fetch(`${url}/metrics`)).text()).toMatch(/^robot_policy_service_refused_credentials_total 5$/m);
   });
 
   it("operations without a credential count for the address", async () => {
-    const { url } = await service({ rate_limit: { credential: many, address: few } });
+    const { url } = await service({ rateLimit: { credential: many, address: few } });
     const start = () => fetch(`${url}/v1/cli/login/start`, { method: "POST" });
     const statuses = [];
     for (let count = 0; count < 4; count += 1) statuses.push((await start()).status);
@@ -75,29 +75,29 @@ describe("rate limits", () => {
   });
 
   it("operations without a credential give one that comes along nothing back", async () => {
-    const { send } = await service({ rate_limit: { credential: few, address: many } });
+    const { send } = await service({ rateLimit: { credential: few, address: many } });
     for (let count = 0; count < 3; count += 1) await send("GET", "/v1/robots");
     expect((await send("POST", "/v1/cli/login/start", {})).status).toBe(422);
     expect((await send("GET", "/v1/robots")).status).toBe(429);
   });
 
   it("what is not /v1 has no limit", async () => {
-    const { url } = await service({ rate_limit: { credential: few, address: few } });
+    const { url } = await service({ rateLimit: { credential: few, address: few } });
     const statuses = [];
     for (let count = 0; count < 10; count += 1) statuses.push((await fetch(`${url}/readyz`)).status);
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
   it("switched off: no limit, no headers", async () => {
-    const { send } = await service({ rate_limit: null });
+    const { send } = await service({ rateLimit: null });
     expect(rateHeaders(await send("GET", "/v1/robots"))).toEqual([null, null, null]);
   });
 
   it("422 and 403 carry the headers as well", async () => {
     const { send, url } = await service({});
     const key = await (await send("POST", "/v1/me/api-keys", { label: "r", scopes: ["robots:setup"] })).json();
-    const { api_key } = key as { api_key: string };
-    const forbidden = await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${api_key}` } });
+    const { api_key: apiKey } = key as { api_key: string };
+    const forbidden = await fetch(`${url}/v1/robots`, { headers: { authorization: `Bearer ${apiKey}` } });
     const invalid = await send("POST", "/v1/robots/setup", {});
     expect([forbidden.status, invalid.status]).toEqual([403, 422]);
     for (const answer of [forbidden, invalid])
@@ -111,8 +111,8 @@ describe("X-Forwarded-For", () => {
 
   it("of a trusted proxy: each client counts for itself, and is named in the log", async () => {
     const { url, log } = await service({
-      rate_limit: { credential: many, address: few },
-      trusted_proxies: ["127.0.0.0/8"],
+      rateLimit: { credential: many, address: few },
+      trustedProxies: ["127.0.0.0/8"],
     });
     const statuses = [];
     for (let count = 0; count < 4; count += 1) statuses.push((await guessFrom(url, "203.0.113.7")).status);
@@ -122,7 +122,7 @@ describe("X-Forwarded-For", () => {
   });
 
   it("of anyone else means nothing", async () => {
-    const { url, log } = await service({ rate_limit: { credential: many, address: few } });
+    const { url, log } = await service({ rateLimit: { credential: many, address: few } });
     const statuses = [];
     for (let count = 0; count < 4; count += 1) statuses.push((await guessFrom(url, `203.0.113.${count}`)).status);
     expect(statuses).toEqual([401, 401, 401, 429]);
@@ -131,15 +131,15 @@ describe("X-Forwarded-For", () => {
   });
 
   it("a client behind the trusted proxy cannot add hops of its own", async () => {
-    const { url, log } = await service({ trusted_proxies: ["127.0.0.1"] });
+    const { url, log } = await service({ trustedProxies: ["127.0.0.1"] });
     await guessFrom(url, "198.51.100.1, 203.0.113.9");
     await expect.poll(log).toContain('"client":"203.0.113.9"');
   });
 
   it("that holds no address counts as one client, however it is spelt", async () => {
     const { url, log } = await service({
-      rate_limit: { credential: many, address: few },
-      trusted_proxies: ["127.0.0.1"],
+      rateLimit: { credential: many, address: few },
+      trustedProxies: ["127.0.0.1"],
     });
     const statuses = [];
     for (const spelt of ["unknown", "x".repeat(5000), '"level":"error"', "_hidden"]) {

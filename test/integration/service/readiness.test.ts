@@ -31,10 +31,10 @@ import { fleetRow } from "../../support/rows.ts";
 
 const SOON = { timeout: PATIENCE_MS, interval: 10 } as const;
 /** Where a probe that a busy machine is late with would be one too many. */
-const PATIENT = { idle_ms: 600_000, probe_timeout_ms: 60_000 } as const;
+const PATIENT = { idleMs: 600_000, probeTimeoutMs: 60_000 } as const;
 const log = { debug() {}, info() {}, warn() {}, error() {} };
 const machine = { clock: systemClock, files: systemFiles, random: systemRandom, log };
-const iso = (epoch_ms: number) => new Date(epoch_ms).toISOString();
+const iso = (epochMs: number) => new Date(epochMs).toISOString();
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 
 interface Site extends AsyncDisposable {
@@ -54,17 +54,17 @@ async function openSite(newStore: NewStore): Promise<Site> {
   resources.defer(() => rm(folder, { recursive: true, force: true }));
   const location = (await newStore()) ?? { kind: "sqlite" as const, data_directory: folder };
   const store = resources.use(await openStore(location, machine));
-  const created_at = iso(0);
+  const createdAt = iso(0);
   await store.write(async (transaction) => {
     const nothing = { vendor: null, model_type: null, license_tier: null, withdrawn_at: null };
     await transaction
       .insertInto("models")
-      .values({ slug: "pi", display_name: "pi", default_checkpoint_id: CHECKPOINT, created_at, ...nothing })
+      .values({ slug: "pi", display_name: "pi", default_checkpoint_id: CHECKPOINT, created_at: createdAt, ...nothing })
       .execute();
     const requirements = printRequirements(NO_REQUIREMENTS);
     await transaction
       .insertInto("checkpoints")
-      .values({ id: CHECKPOINT, model_slug: "pi", requirements, created_at, withdrawn_at: null })
+      .values({ id: CHECKPOINT, model_slug: "pi", requirements, created_at: createdAt, withdrawn_at: null })
       .execute();
   });
   return {
@@ -144,13 +144,13 @@ function probing(store: Store, times: Partial<ReadinessTimes> = {}, onNudge = ()
   };
 }
 
-function claimAt(now_ms: number, probe_id: string): Claim {
+function claimAt(nowMs: number, probeId: string): Claim {
   return {
-    now: iso(now_ms),
-    probed_before: iso(now_ms - 1000),
-    horizon: iso(now_ms + 600_000),
-    probe_id,
-    expires_at: iso(now_ms + 10_000),
+    now: iso(nowMs),
+    probedBefore: iso(nowMs - 1000),
+    horizon: iso(nowMs + 600_000),
+    probeId,
+    expiresAt: iso(nowMs + 10_000),
   };
 }
 
@@ -158,8 +158,8 @@ describeOnEachStore("the prober", (newStore) => {
   it("a claim is one prober's alone, lapses when that one died, and then its late outcome counts for nothing", async () => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu");
-    const claim = (now_ms: number, probe_id: string) =>
-      site.store.write((transaction) => claimEndpoint(transaction, claimAt(now_ms, probe_id)));
+    const claim = (nowMs: number, probeId: string) =>
+      site.store.write((transaction) => claimEndpoint(transaction, claimAt(nowMs, probeId)));
     const first = await claim(NOW_MS, "first");
     expect(first).toMatchObject({ region: "eu", health: "unknown" });
     expect(await claim(NOW_MS + 9_999, "second")).toBeUndefined();
@@ -167,19 +167,19 @@ describeOnEachStore("the prober", (newStore) => {
     const outcome = {
       health: "healthy" as const,
       contrary_probes: 0,
-      is_changed: true,
+      isChanged: true,
       last_error: null,
-      probed_at: iso(NOW_MS + 10_001),
+      probedAt: iso(NOW_MS + 10_001),
       next_probe_at: iso(NOW_MS + 20_000),
     };
-    const record = (probe_id: string) =>
-      site.store.write((transaction) => recordProbe(transaction, first!, probe_id, outcome));
+    const record = (probeId: string) =>
+      site.store.write((transaction) => recordProbe(transaction, first!, probeId, outcome));
     expect(await record("first")).toBe(false);
     expect(await site.endpoint("eu")).toMatchObject({ health: "unknown", probe_id: "second" });
     expect(await record("second")).toBe(true);
     expect(await site.endpoint("eu")).toMatchObject({
       health: "healthy",
-      health_since: outcome.probed_at,
+      health_since: outcome.probedAt,
       probe_id: null,
     });
     expect(await record("second")).toBe(false);
@@ -192,8 +192,8 @@ describeOnEachStore("the prober", (newStore) => {
     await site.store.write((transaction) =>
       transaction.updateTable("endpoints").set({ health_url: "http://127.0.0.1:2/health" }).execute(),
     );
-    const outcome = { health: "healthy" as const, contrary_probes: 0, is_changed: true, last_error: null };
-    const times = { probed_at: iso(NOW_MS), next_probe_at: iso(NOW_MS) };
+    const outcome = { health: "healthy" as const, contrary_probes: 0, isChanged: true, last_error: null };
+    const times = { probedAt: iso(NOW_MS), next_probe_at: iso(NOW_MS) };
     const write = site.store.write((transaction) =>
       recordProbe(transaction, claimed!, "first", { ...outcome, ...times }),
     );
@@ -243,8 +243,8 @@ describeOnEachStore("the prober", (newStore) => {
     await using site = await openSite(newStore);
     await site.addEndpoint("eu", { withdrawn_at: iso(0) });
     await addFleet(site.store, { readiness_mode: "on_demand", operating_windows: "[]" });
-    const claim = (probe_id: string, now_ms: number) =>
-      site.store.write((transaction) => claimEndpoint(transaction, claimAt(now_ms, probe_id)));
+    const claim = (probeId: string, nowMs: number) =>
+      site.store.write((transaction) => claimEndpoint(transaction, claimAt(nowMs, probeId)));
     expect(await claim("first", NOW_MS)).toMatchObject({ region: "eu" });
     await site.store.write((transaction) =>
       transaction
@@ -279,15 +279,15 @@ describeOnEachStore("the prober", (newStore) => {
       await site.addEndpoint(`hang-${index}`, { health_url: endpoint.healthUrl(`hang-${index}`) });
     }
     await site.addEndpoint("well", { health_url: endpoint.healthUrl("well"), next_probe_at: iso(NOW_MS) });
-    await using prober = probing(site.store, { probe_timeout_ms: 300, idle_ms: 600_000 });
+    await using prober = probing(site.store, { probeTimeoutMs: 300, idleMs: 600_000 });
     const isProbed = async () => {
       await prober.probe();
       return (await site.endpoint("well")).health;
     };
     await expect.poll(isProbed, SOON).toBe("healthy");
     expect(endpoint.most()).toBeLessThanOrEqual(PROBES_MAXIMUM);
-    const last_error = "no answer within 300 ms";
-    await expect.poll(() => site.endpoint("hang-0"), SOON).toMatchObject({ last_error });
+    const lastError = "no answer within 300 ms";
+    await expect.poll(() => site.endpoint("hang-0"), SOON).toMatchObject({ last_error: lastError });
     hanging.resolve(200);
   });
 
@@ -297,7 +297,7 @@ describeOnEachStore("the prober", (newStore) => {
     await using endpoint = await startEndpoint(() => hanging.promise);
     await site.addEndpoint("eu", { health_url: endpoint.healthUrl("eu") });
     {
-      await using prober = probing(site.store, { probe_timeout_ms: 60_000 });
+      await using prober = probing(site.store, { probeTimeoutMs: 60_000 });
       await prober.probe();
       await expect.poll(() => endpoint.probes("eu"), SOON).toBe(1);
       expect((await site.endpoint("eu")).probe_id).not.toBeNull();
@@ -310,30 +310,39 @@ describeOnEachStore("the prober", (newStore) => {
     await using site = await openSite(newStore);
     await using endpoint = await startEndpoint();
     await site.addEndpoint("eu", { health_url: endpoint.healthUrl("eu") });
-    await using prober = probing(site.store, { ...PATIENT, expected_ms: 1000 });
+    await using prober = probing(site.store, { ...PATIENT, expectedMs: 1000 });
     await prober.probe();
     await expect.poll(async () => (await site.endpoint("eu")).health, SOON).toBe("healthy");
-    const wait_ms = async () => Date.parse((await site.endpoint("eu")).next_probe_at) - Date.now();
-    expect(await wait_ms()).toBeGreaterThan(500_000);
+    const waitMs = async () => Date.parse((await site.endpoint("eu")).next_probe_at) - Date.now();
+    expect(await waitMs()).toBeGreaterThan(500_000);
     await prober.expect();
-    expect(await wait_ms()).toBeGreaterThan(500_000);
+    expect(await waitMs()).toBeGreaterThan(500_000);
     await addFleet(site.store, { readiness_mode: "always_ready", operating_windows: "[]" });
     await prober.expect();
-    expect(await wait_ms()).toBeLessThanOrEqual(0);
+    expect(await waitMs()).toBeLessThanOrEqual(0);
   });
 });
 
 /** A fleet without members: somebody who expects capacity. */
 async function addFleet(store: Store, parts: Pick<Tables["fleets"], "readiness_mode" | "operating_windows">) {
   await store.write(async (transaction) => {
-    const created_at = iso(0);
-    await transaction.insertInto("organizations").values({ id: "org_1", name: "org_1", created_at }).execute();
+    const createdAt = iso(0);
+    await transaction
+      .insertInto("organizations")
+      .values({ id: "org_1", name: "org_1", created_at: createdAt })
+      .execute();
     const ids = { id: "fleet_1", organization_id: "org_1", name: "f", generation_id: "gen_1" };
     await transaction
       .insertInto("fleets")
-      .values(fleetRow({ ...ids, ...parts, created_at }))
+      .values(fleetRow({ ...ids, ...parts, created_at: createdAt }))
       .execute();
-    const generation = { id: "gen_1", fleet_id: "fleet_1", subject: "pi", checkpoint_id: CHECKPOINT, created_at };
+    const generation = {
+      id: "gen_1",
+      fleet_id: "fleet_1",
+      subject: "pi",
+      checkpoint_id: CHECKPOINT,
+      created_at: createdAt,
+    };
     await transaction
       .insertInto("generations")
       .values({ ...generation, activated_at: null, superseded_at: null })
@@ -345,10 +354,10 @@ describeOnEachStore("preparations", (newStore) => {
   it("the newest of each model are kept", async () => {
     await using site = await openSite(newStore);
     const newId = createIds(systemClock, systemRandom);
-    const add = (model_slug: string, seconds: number) => {
+    const add = (modelSlug: string, seconds: number) => {
       const row = {
         id: newId("prep"),
-        model_slug,
+        model_slug: modelSlug,
         checkpoint_id: CHECKPOINT,
         region: "eu",
         seconds,
@@ -372,9 +381,9 @@ describe("the life of a fleet", () => {
       const steps: WalkStep[] = [];
       for await (const step of walkFleet(store)) steps.push(step);
       await rm(folder, { recursive: true, force: true });
-      const lines = steps.map(({ title, view: { subject, status, robots, active_model, update } }) => {
+      const lines = steps.map(({ title, view: { subject, status, robots, active_model: activeModel, update } }) => {
         const { ready, waiting, blocked } = robots;
-        return `${title}: ${status}, ${subject} ${active_model?.status}, update ${update?.status ?? "none"}, ${ready}/${waiting}/${blocked}`;
+        return `${title}: ${status}, ${subject} ${activeModel?.status}, update ${update?.status ?? "none"}, ${ready}/${waiting}/${blocked}`;
       });
       expect(lines).toMatchInlineSnapshot(`
         [

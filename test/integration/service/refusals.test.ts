@@ -30,13 +30,13 @@ import { describeOnEachStore } from "../../support/stores.ts";
 import type { NewStore } from "../../support/stores.ts";
 
 const START_MS = Date.parse("2026-01-01T00:00:00.000Z");
-const iso = (time_ms: number) => new Date(time_ms).toISOString();
+const iso = (timeMs: number) => new Date(timeMs).toISOString();
 /** A refusal is told within seconds, of a clock that runs twenty times as fast; the machine may be busy. */
 const SOON = { timeout: PATIENCE_MS, interval: 100 } as const;
 const FAST_CLOCK: Clock = {
   ...systemClock,
-  monotonic_ms: () => 20 * systemClock.monotonic_ms(),
-  sleep: (duration_ms, signal) => systemClock.sleep(duration_ms / 20, signal),
+  monotonicMs: () => 20 * systemClock.monotonicMs(),
+  sleep: (durationMs, signal) => systemClock.sleep(durationMs / 20, signal),
 };
 
 const REFUSAL: Refusal = {
@@ -65,8 +65,8 @@ async function collector(newStore: NewStore) {
         .execute();
     }
   });
-  let now_ms = START_MS;
-  const clock: Clock = { ...systemClock, wall_ms: () => now_ms, monotonic_ms: () => now_ms };
+  let nowMs = START_MS;
+  const clock: Clock = { ...systemClock, wallMs: () => nowMs, monotonicMs: () => nowMs };
   const newId = createIds(clock, testMachine.random);
   let commits = 0;
   const counted: Store = { ...store, write: (job) => ((commits += 1), store.write(job)) };
@@ -76,7 +76,7 @@ async function collector(newStore: NewStore) {
     newId,
     note: (refusal: Partial<Refusal> = {}) => refusals.note({ ...REFUSAL, ...refusal }),
     run: () => refusals.task.run(new AbortController().signal),
-    tick: () => (now_ms += refusals.task.interval_ms),
+    tick: () => (nowMs += refusals.task.intervalMs),
     commits: () => commits,
     told: (robot?: string) => listRefusals(store.reader, "org_1", robot),
   };
@@ -156,7 +156,7 @@ describeOnEachStore("refused registrations", (newStore) => {
     await fill(rowsOf((index) => `r${index}`, REFUSALS_SHOWN.maximum + 20));
     expect(await told()).toHaveLength(REFUSALS_SHOWN.maximum);
     await store.write((transaction) => pruneRefusals(transaction, iso(START_MS + 1000)));
-    expect((await told()).map(({ last_at }) => last_at).toSorted()[0]).toBe(iso(START_MS + 1000));
+    expect((await told()).map(({ last_at: lastAt }) => lastAt).toSorted()[0]).toBe(iso(START_MS + 1000));
   });
 });
 
@@ -184,7 +184,7 @@ describeOnEachStore("GET /v1/me/refusals", (newStore) => {
       store: await newStore(),
       clock: FAST_CLOCK,
       configuration: {
-        rate_limit: { credential: { per_second: 0.001, burst: 80 }, address: { per_second: 100, burst: 1000 } },
+        rateLimit: { credential: { per_second: 0.001, burst: 80 }, address: { per_second: 100, burst: 1000 } },
       },
     });
     const create = async (label: string, scopes: readonly string[]) =>

@@ -107,7 +107,7 @@ describe.skipIf(WITHOUT_POSTGRES)("a replica that is killed", () => {
     const survivor = await startService({
       store: { kind: "postgres", url: database },
       data_directory: folder,
-      clock: { ...systemClock, wall_ms: () => systemClock.wall_ms() + AFTER_THE_CLAIM_MS },
+      clock: { ...systemClock, wallMs: () => systemClock.wallMs() + AFTER_THE_CLAIM_MS },
       configuration: { models_file: join(folder, "models.yaml") },
     });
     onTestFinished(() => survivor[Symbol.asyncDispose]());

@@ -118,7 +118,7 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
     const inForce = [view.active_model?.generation_id, view.update?.generation_id].filter((id) => id !== undefined);
     const [row] = generations;
     const kept = [row?.["generation_id"], row?.["update_generation_id"]].filter((id) => id !== null);
-    const standing = generations.filter(({ superseded_at }) => superseded_at === null).map(({ id }) => id);
+    const standing = generations.filter(({ superseded_at: supersededAt }) => supersededAt === null).map(({ id }) => id);
     expect(standing.toSorted()).toEqual(kept.toSorted());
     expect(inForce.length).toBeGreaterThan(0);
     // And it settles on what was asked last.
@@ -156,8 +156,8 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
   it("a key that one revokes, the other refuses with the next request", async () => {
     const { clients } = await world();
     for (let round = 0; round < ROUNDS; round += 1) {
-      const { id, api_key } = await clients[0].call("createApiKey", { body: { label: "k" } });
-      const elsewhere = clients[1].as(api_key);
+      const { id, api_key: apiKey } = await clients[0].call("createApiKey", { body: { label: "k" } });
+      const elsewhere = clients[1].as(apiKey);
       await elsewhere.call("listRobots");
       await clients[0].call("revokeApiKey", { path: { key_id: id } });
       expect(await elsewhere.refused("Unauthorized", "listRobots")).toBe("API key has been revoked");
@@ -168,14 +168,14 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
     const { clients } = await world();
     const verifier = "v".repeat(43);
     for (let round = 0; round < ROUNDS; round += 1) {
-      const { exchange_id } = await clients[0].call("startLogin", {
+      const { exchange_id: exchangeId } = await clients[0].call("startLogin", {
         body: { verifier, callback_url: "http://127.0.0.1:1/" },
       });
-      const decided = await clients[1].call("decideLogin", { body: { exchange_id, decision: "approve" } });
+      const decided = await clients[1].call("decideLogin", { body: { exchange_id: exchangeId, decision: "approve" } });
       const code = new URL(decided.redirect_url).searchParams.get("code");
       const answers = await Promise.all([
-        clients[0].send("exchangeLogin", { body: { exchange_id, code, verifier } }),
-        clients[1].send("pollLogin", { body: { exchange_id, verifier } }),
+        clients[0].send("exchangeLogin", { body: { exchange_id: exchangeId, code, verifier } }),
+        clients[1].send("pollLogin", { body: { exchange_id: exchangeId, verifier } }),
       ]);
       expect(answers.map(({ status }) => status).sort()).toEqual([200, 401]);
     }
@@ -184,7 +184,7 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
   it("an endpoint is probed by one of them at a time", async () => {
     const { clients, inference } = await world();
     // Long enough for the other one to look for something to do.
-    inference.delay(COLD.endpoint, 3 * QUICK.tick_ms);
+    inference.delay(COLD.endpoint, 3 * QUICK.tickMs);
     await register(clients[0], ["r1", "r2"]);
     await clients[0].call("createFleet", { body: fleetOf("f", { subject: COLD.slug }) });
     const before = inference.probes(COLD.endpoint);
@@ -209,7 +209,7 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
       Promise.all(clients.map((client, index) => register(client, [`nudge-${index}`], { region })));
     await refit("x0");
     for (let hour = 1; hour <= 3; hour += 1) {
-      clock.shift_ms += HOUR_MS;
+      clock.shiftMs += HOUR_MS;
       await refit(`x${hour}`);
       await expect
         .poll(async () => (await query("select count(*)::int as count from usage_records"))[0]?.["count"], SOON)
@@ -229,12 +229,12 @@ describe.skipIf(WITHOUT_POSTGRES)("two replicas on one database", () => {
 });
 
 /** The machine's clock, with time that passed at once. */
-function shiftedClock(): Clock & { shift_ms: number } {
+function shiftedClock(): Clock & { shiftMs: number } {
   const clock = {
     ...systemClock,
-    shift_ms: 0,
-    wall_ms: () => systemClock.wall_ms() + clock.shift_ms,
-    monotonic_ms: () => systemClock.monotonic_ms() + clock.shift_ms,
+    shiftMs: 0,
+    wallMs: () => systemClock.wallMs() + clock.shiftMs,
+    monotonicMs: () => systemClock.monotonicMs() + clock.shiftMs,
   };
   return clock;
 }

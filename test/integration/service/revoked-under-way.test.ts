@@ -16,19 +16,19 @@ const DIGEST = `sha256:${"0".repeat(64)}`;
 /** A service, and a key of it that may do everything, to be ended while its requests are under way. */
 async function scene(newStore: NewStore) {
   const store = await newStore();
-  let ahead_ms = 0;
-  const monotonic_ms = () => systemClock.monotonic_ms() + ahead_ms;
-  const running = await startService({ store, clock: { ...systemClock, monotonic_ms } });
+  let aheadMs = 0;
+  const monotonicMs = () => systemClock.monotonicMs() + aheadMs;
+  const running = await startService({ store, clock: { ...systemClock, monotonicMs } });
   onTestFinished(() => running[Symbol.asyncDispose]());
   const made = await running.send("POST", KEYS, { label: "k" });
-  const { id, api_key } = apiKeyCreatedSchema.parse(await made.json());
+  const { id, api_key: apiKey } = apiKeyCreatedSchema.parse(await made.json());
   return {
     store,
     running,
     id,
-    api_key,
-    pass: (ms: number) => void (ahead_ms += ms),
-    begin: (path: string, body: object) => startSlowRequest(running.url + path, api_key, body),
+    api_key: apiKey,
+    pass: (ms: number) => void (aheadMs += ms),
+    begin: (path: string, body: object) => startSlowRequest(running.url + path, apiKey, body),
     revoke: async () => expect((await running.send("DELETE", `${KEYS}/${id}`)).status).toBe(200),
     /** What the key did, as far as the audit log knows. */
     deeds: async () => {
@@ -80,7 +80,7 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
   });
 
   it("is revoked only once a write that holds it has ended, and noted as used meanwhile", async ({ skip }) => {
-    const { store, running, id, api_key, revoke } = await scene(newStore);
+    const { store, running, id, api_key: apiKey, revoke } = await scene(newStore);
     if (store?.kind !== "postgres") return skip("SQLite has one writer");
     const [writer, other] = [new Client(store.url), new Client(store.url)];
     for (const client of [writer, other]) {
@@ -90,7 +90,7 @@ describeOnEachStore("a key that is revoked while its request is under way", (new
     await other.query("begin");
     await other.query("update api_keys set last_used_at = '2026' where id = $1", [id]);
     // Nobody who writes with the key waits for that.
-    const headers = { authorization: `Bearer ${api_key}`, "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
     const body = JSON.stringify({ name: "r", robot_type_id: "t", region: "us-west-2", configuration_digest: DIGEST });
     expect((await fetch(`${running.url}/v1/robots/setup`, { method: "POST", headers, body })).status).toBe(200);
     await other.query("commit");

@@ -89,22 +89,27 @@ describeOnEachStore("demands of fleets", (newStore) => {
     await using parts = await openServiceParts(await newStore());
     await parts.addModel("grasp");
     await parts.register("r1");
-    const begin_ms = parts.context.machine.clock.wall_ms();
-    const window = (start_h: number, end_h: number) => ({
-      starts_at: new Date(begin_ms + start_h * HOUR_MS).toISOString(),
-      ends_at: new Date(begin_ms + end_h * HOUR_MS).toISOString(),
+    const beginMs = parts.context.machine.clock.wallMs();
+    const window = (startH: number, endH: number) => ({
+      starts_at: new Date(beginMs + startH * HOUR_MS).toISOString(),
+      ends_at: new Date(beginMs + endH * HOUR_MS).toISOString(),
     });
     const plans = [[window(5, 6), window(1, 2)], [window(2, 3)]];
-    for (const [index, operating_windows] of plans.entries()) {
-      const body: FleetCreate = { ...FLEET, name: `f${index}`, readiness_mode: "scheduled", operating_windows };
-      const author = { organization_id: "org_1", at: parts.at(), audit_id: `a${index}`, actor: "k", request_id: "r" };
-      const ids = { fleet_id: `fleet_${index}`, generation_id: `gen_${index}` };
+    for (const [index, operatingWindows] of plans.entries()) {
+      const body: FleetCreate = {
+        ...FLEET,
+        name: `f${index}`,
+        readiness_mode: "scheduled",
+        operating_windows: operatingWindows,
+      };
+      const author = { organizationId: "org_1", at: parts.at(), audit_id: `a${index}`, actor: "k", requestId: "r" };
+      const ids = { fleetId: `fleet_${index}`, generationId: `gen_${index}` };
       await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
     }
     const opens = async (hours: number) => {
-      const demands = await loadDemands(parts.store.reader, ["ckpt_grasp"], begin_ms + hours * HOUR_MS);
+      const demands = await loadDemands(parts.store.reader, ["ckpt_grasp"], beginMs + hours * HOUR_MS);
       return demands.map((demand) =>
-        demand.kind === "fleets" && demand.opens_ms !== null ? (demand.opens_ms - begin_ms) / HOUR_MS : null,
+        demand.kind === "fleets" && demand.opensMs !== null ? (demand.opensMs - beginMs) / HOUR_MS : null,
       );
     };
     expect([await opens(0), await opens(1), await opens(1.9)]).toEqual([[1], [1], [1]]);
@@ -122,8 +127,8 @@ describeOnEachStore("fleets", (newStore) => {
     for (const serial of [1, 2, 3]) await parts.register(`r${serial}`, { contract: contractOf(serial, "wrist") });
     await parts.register("blind", { contract: contractOf(4, "top") });
     const body: FleetCreate = { ...FLEET, name: "f" };
-    const author = { organization_id: "org_1", at: parts.at(), audit_id: "aud_1", actor: "key_1", request_id: "r" };
-    const ids = { fleet_id: "fleet_1", generation_id: "gen_1" };
+    const author = { organizationId: "org_1", at: parts.at(), audit_id: "aud_1", actor: "key_1", requestId: "r" };
+    const ids = { fleetId: "fleet_1", generationId: "gen_1" };
     await parts.store.write((transaction) => makeFleet(transaction, "org_1", body, ids, author));
     const facts = await findFleetFacts(parts.store.reader, "org_1", "fleet_1");
     expect(facts?.members).toMatchObject([

@@ -66,7 +66,7 @@ describeOnEachStore("robots", (newStore) => {
     rest: Partial<RobotSetup> = {},
   ): Promise<void> {
     const { store } = await backstage(location);
-    const { id: organization_id } = await store.reader
+    const { id: organizationId } = await store.reader
       .selectFrom("organizations")
       .select("id")
       .executeTakeFirstOrThrow();
@@ -75,13 +75,13 @@ describeOnEachStore("robots", (newStore) => {
     const identity = {
       id: newId("rob"),
       now,
-      audit_id: newId("aud"),
-      recent_changes: "[]",
-      made_by: "key_1",
-      keeps_entry: 0 as const,
+      auditId: newId("aud"),
+      recentChanges: "[]",
+      madeBy: "key_1",
+      keepsEntry: 0 as const,
     };
     const registration = registrationOf(setupOf(first, rest));
-    await store.write((transaction) => upsertRobot(transaction, organization_id, registration, identity));
+    await store.write((transaction) => upsertRobot(transaction, organizationId, registration, identity));
     const added = store.reader.selectFrom("robots").selectAll().where("id", "=", identity.id);
     const row = await added.executeTakeFirstOrThrow();
     const like = (name: string) => ({ ...row, id: newId("rob"), name, audit_id: newId("aud") });
@@ -106,20 +106,23 @@ describeOnEachStore("robots", (newStore) => {
     const path = "/v1/robots/arm/registration";
     const registration = async () => registrationViewSchema.parse(await (await running.send("GET", path)).json());
     await register(running, setupOf("arm"));
-    const { changed_at, registered_at } = await registration();
-    expect(registered_at).toBe(changed_at);
-    await expect.poll(() => new Date().toISOString()).not.toBe(changed_at);
+    const { changed_at: changedAt, registered_at: registeredAt } = await registration();
+    expect(registeredAt).toBe(changedAt);
+    await expect.poll(() => new Date().toISOString()).not.toBe(changedAt);
     await register(running, setupOf("arm"));
-    expect(await registration()).toMatchObject({ changed_at, registered_at: expect.not.stringMatching(changed_at) });
+    expect(await registration()).toMatchObject({
+      changed_at: changedAt,
+      registered_at: expect.not.stringMatching(changedAt),
+    });
   });
 
   it("a contract that says it is ours is one, or the robot is not registered", async () => {
     const running = await service();
     const example = new URL("../../golden/robot-manifest/examples/so101.contract.json", import.meta.url);
     const contract: RobotContract = JSON.parse(await readFile(example, "utf8"));
-    const { robot_type_id } = contract;
+    const { robot_type_id: robotTypeId } = contract;
     const cameras = contract.cameras.map((camera) => Object.assign({}, camera, { fps: 0 }));
-    const wrong = setupOf("arm", { robot_type_id, contract: { ...contract, cameras } });
+    const wrong = setupOf("arm", { robot_type_id: robotTypeId, contract: { ...contract, cameras } });
     const refused = await running.send("POST", "/v1/robots/setup", wrong);
     expect(refused.status).toBe(422);
     const fault = { type: "greater_than", msg: "Input should be greater than 0", input: 0, ctx: { gt: 0 } };
@@ -130,7 +133,7 @@ describeOnEachStore("robots", (newStore) => {
       ],
     });
     expect(await running.robots()).toEqual([]);
-    await register(running, setupOf("arm", { robot_type_id, contract: { ...contract } }));
+    await register(running, setupOf("arm", { robot_type_id: robotTypeId, contract: { ...contract } }));
     const { store } = await backstage(running.location);
     const [stored] = await store.reader.selectFrom("robots").select("contract").execute();
     expect(JSON.parse(stored?.contract ?? "")).toEqual(contract);
@@ -153,8 +156,8 @@ describeOnEachStore("robots", (newStore) => {
         },
       ),
     );
-    const status = async (handler: typeof first, organization_id: string, name: string) => {
-      const principal = { ...PRINCIPAL, organization_id };
+    const status = async (handler: typeof first, organizationId: string, name: string) => {
+      const principal = { ...PRINCIPAL, organization_id: organizationId };
       const write: typeof store.write = (job) => store.write(job);
       const call = { principal: { ...principal, scopes: null, expires_at: null }, path: {}, query: null, url: "/" };
       const answer = await handler?.({ ...call, write, body: setupOf(name), request_id: "r", address: "10.0.0.4" });
@@ -196,25 +199,25 @@ describeOnEachStore("robots", (newStore) => {
     await register(running, setupOf("arm", { site: "lab" }));
     await register(running, setupOf("arm", { region: "eu" }));
     const { store } = await backstage(running.location);
-    const { id: organization_id } = await store.reader
+    const { id: organizationId } = await store.reader
       .selectFrom("organizations")
       .select("id")
       .executeTakeFirstOrThrow();
     const changes = async (organization: string, count = 10) =>
       (await readRobotHistory(store.reader, organization, id, count)).map(({ changed }) => changed);
-    expect(await changes(organization_id)).toEqual([["region", "site"], ["site"], null]);
-    expect(await changes(organization_id, 1)).toEqual([["region", "site"]]);
+    expect(await changes(organizationId)).toEqual([["region", "site"], ["site"], null]);
+    expect(await changes(organizationId, 1)).toEqual([["region", "site"]]);
     expect(await changes("org_other")).toEqual([]);
     const setups = store.reader.selectFrom("audit_log").where("subject_id", "=", id);
     const { oldest } = await setups.select(({ fn }) => fn.min("id").as("oldest")).executeTakeFirstOrThrow();
     await store.write((transaction) => transaction.deleteFrom("audit_log").where("id", "<=", oldest).execute());
-    expect(await changes(organization_id)).toEqual([["region", "site"], null]);
+    expect(await changes(organizationId)).toEqual([["region", "site"], null]);
   });
 
   it("tells what a setup changed: fleets care for type, region and contract", async () => {
     const { store, organization } = await backstage((await service()).location);
     await organization();
-    const { id: organization_id } = await store.reader
+    const { id: organizationId } = await store.reader
       .selectFrom("organizations")
       .select("id")
       .executeTakeFirstOrThrow();
@@ -234,13 +237,13 @@ describeOnEachStore("robots", (newStore) => {
       const identity = {
         id: newId("rob"),
         now,
-        audit_id: newId("aud"),
-        recent_changes: "[]",
-        made_by: "key_1",
-        keeps_entry: 0 as const,
+        auditId: newId("aud"),
+        recentChanges: "[]",
+        madeBy: "key_1",
+        keepsEntry: 0 as const,
       };
       const { change } = await store.write((transaction) =>
-        upsertRobot(transaction, organization_id, registrationOf(setup), identity),
+        upsertRobot(transaction, organizationId, registrationOf(setup), identity),
       );
       changes.push(change);
     }
@@ -292,10 +295,13 @@ describeOnEachStore("robots", (newStore) => {
     const expected = new Map<string, string>();
     await fc.assert(
       fc.asyncProperty(setups, async (setup) => {
-        const { id, name, created_at } = await register(running, setup);
-        const { robot_type_id, region, site, labels } = setup;
+        const { id, name, created_at: createdAt } = await register(running, setup);
+        const { robot_type_id: robotTypeId, region, site, labels } = setup;
         expect(name).toBe(setup.name);
-        expected.set(id, JSON.stringify({ id, name, robot_type_id, region, created_at, site, labels }));
+        expected.set(
+          id,
+          JSON.stringify({ id, name, robot_type_id: robotTypeId, region, created_at: createdAt, site, labels }),
+        );
       }),
       { numRuns: times(30, 300) },
     );
@@ -364,7 +370,7 @@ describeOnEachStore("robots", (newStore) => {
   it("more bodies at once than it may hold: some are asked to come again, and then taken", async () => {
     const running = await startService({
       store: await newStore(),
-      limits: { in_flight_bytes: { ...HTTP_LIMITS.in_flight_bytes, all: 1 } },
+      limits: { inFlightBytes: { ...HTTP_LIMITS.inFlightBytes, all: 1 } },
     });
     onTestFinished(() => running[Symbol.asyncDispose]());
     const names = Array.from({ length: 50 }, (_, index) => `arm-${index}`);

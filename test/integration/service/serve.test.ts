@@ -452,13 +452,13 @@ describe("robot-policy-service audit", () => {
     expect(items).toMatchObject([
       { action: "robot.setup", subject_id: expect.stringMatching(/^rob_/), details: { name: "r2" } },
     ]);
-    const [{ subject_id, actor }] = items;
+    const [{ subject_id: subjectId, actor }] = items;
     const found = async (...words: readonly string[]) => {
       const filtered = run("audit", "--data", join(folder, "data"), "--json", ...words);
       expect(await filtered.ended).toBe(0);
       return JSON.parse(filtered.stdout()).items.map(({ details }: { details: { name?: string } }) => details.name);
     };
-    expect(await found("--subject", subject_id)).toEqual(["r2"]);
+    expect(await found("--subject", subjectId)).toEqual(["r2"]);
     expect(await found("--actor", actor, "--action", "robot.setup", "--org", "default")).toEqual(["r1", "r2"]);
     expect(await found("--actor", "command")).toEqual([]);
     expect(await found("--action", "robot.set")).toEqual([]);

@@ -27,9 +27,9 @@ async function idsIn(store: Store): Promise<string[]> {
 async function locationFor(newStore: NewStore): Promise<StoreLocation> {
   const location = await newStore();
   if (location !== undefined) return location;
-  const data_directory = await mkdtemp(join(memoryFolder, "store-"));
-  onTestFinished(() => rm(data_directory, { recursive: true, force: true }));
-  return { kind: "sqlite", data_directory };
+  const dataDirectory = await mkdtemp(join(memoryFolder, "store-"));
+  onTestFinished(() => rm(dataDirectory, { recursive: true, force: true }));
+  return { kind: "sqlite", data_directory: dataDirectory };
 }
 
 describeOnEachStore("openStore", (newStore, newPlace) => {

@@ -23,10 +23,10 @@ function scene() {
   onTestFinished(() => authority[Symbol.dispose]());
   const folder = mkdtempSync(join(tmpdir(), "tls-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const files = { cert_file: join(folder, "cert.pem"), key_file: join(folder, "key.pem") };
+  const files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
   const put = async ({ cert, key }: Partial<Certified>): Promise<void> => {
     // As certbot does: whole files, by rename.
-    for (const [path, text] of [[files.key_file, key] as const, [files.cert_file, cert] as const]) {
+    for (const [path, text] of [[files.keyFile, key] as const, [files.certFile, cert] as const]) {
       if (text === undefined) continue;
       await writeFile(`${path}.new`, text);
       await rename(`${path}.new`, path);
@@ -40,7 +40,7 @@ type Scene = ReturnType<typeof scene>;
 async function serve({ files }: Scene, limits: Readonly<Record<string, number>> = {}): Promise<RunningService> {
   const running = await startService({
     configuration: { tls: files },
-    limits: { certificate_check_ms: 60_000, ...limits },
+    limits: { certificateCheckMs: 60_000, ...limits },
   });
   onTestFinished(() => running[Symbol.asyncDispose]());
   return running;
@@ -99,7 +99,7 @@ describe("TLS by files", () => {
   it("a handshake that never comes is not waited for", async () => {
     const world = scene();
     await world.put(world.issue());
-    const { url } = await serve(world, { headers_timeout_ms: 200 });
+    const { url } = await serve(world, { headersTimeoutMs: 200 });
     const silent = connectPlain(Number(new URL(url).port), "127.0.0.1");
     silent.on("error", () => {});
     await once(silent, "close");
@@ -128,22 +128,22 @@ describe("TLS by files", () => {
       await writeFile(join(world.folder, `${name}.cert`), cert);
       await writeFile(join(world.folder, `${name}.key`), key);
       for (const [path, target] of [
-        [world.files.key_file, `${name}.key`],
-        [world.files.cert_file, `${name}.cert`],
+        [world.files.keyFile, `${name}.key`],
+        [world.files.certFile, `${name}.cert`],
       ] as const) {
         await symlink(target, `${path}.new`);
         await rename(`${path}.new`, path);
       }
     };
     await put("first");
-    const { url } = await serve(world, { certificate_check_ms: 50 });
+    const { url } = await serve(world, { certificateCheckMs: 50 });
     const before = await servedSerial(url);
     await put("second");
     await expect.poll(() => servedSerial(url), { timeout: PATIENCE_MS }).not.toBe(before);
   });
 
   it.each<[string, (world: Scene) => Promise<void>, string]>([
-    ["is gone", async ({ files }) => rename(files.cert_file, `${files.cert_file}.old`), "tls-certificate-unreadable"],
+    ["is gone", async ({ files }) => rename(files.certFile, `${files.certFile}.old`), "tls-certificate-unreadable"],
     ["is cut off", async ({ put }) => put({ cert: "-----BEGIN CERTIFICATE-----\nMIIB" }), "tls-certificate-invalid"],
     ["has expired", async ({ put, issue }) => put(issue("past")), "tls-certificate-expired"],
     ["has another key", async ({ put }) => put({ key: otherKey() }), "tls-pair-mismatch"],

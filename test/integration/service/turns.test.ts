@@ -33,32 +33,41 @@ async function open(): Promise<Store> {
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const store = await openStore({ kind: "sqlite", data_directory: folder }, testMachine);
   onTestFinished(() => store[Symbol.asyncDispose]());
-  const organization_id = newId("org");
+  const organizationId = newId("org");
   const health = { health: "healthy", contrary_probes: 0, health_since: NOW, last_probed_at: NOW } as const;
   const robots = Array.from({ length: ROBOTS }, (_, index) => ({ id: newId("rob"), name: `r${index}` }));
   await store.write(async (transaction) => {
-    await transaction.insertInto("organizations").values({ id: organization_id, name: "o", created_at: NOW }).execute();
+    await transaction.insertInto("organizations").values({ id: organizationId, name: "o", created_at: NOW }).execute();
     // The second is for robots that this organization does not have.
-    for (const [slug, robot_types] of Object.entries({ a: [], b: ["other"] })) {
-      const checkpoint_id = `ckpt_${slug}`;
+    for (const [slug, robotTypes] of Object.entries({ a: [], b: ["other"] })) {
+      const checkpointId = `ckpt_${slug}`;
       await transaction
         .insertInto("models")
-        .values({ slug, display_name: slug, default_checkpoint_id: checkpoint_id, created_at: NOW })
+        .values({ slug, display_name: slug, default_checkpoint_id: checkpointId, created_at: NOW })
         .execute();
-      const requirements = printRequirements({ ...NO_REQUIREMENTS, robot_types });
+      const requirements = printRequirements({ ...NO_REQUIREMENTS, robot_types: robotTypes });
       await transaction
         .insertInto("checkpoints")
-        .values({ id: checkpoint_id, model_slug: slug, requirements, created_at: NOW })
+        .values({ id: checkpointId, model_slug: slug, requirements, created_at: NOW })
         .execute();
       const url = "http://127.0.0.1:1";
       await transaction
         .insertInto("endpoints")
-        .values({ checkpoint_id, region: "r", url, health_url: url, next_probe_at: NOW, ...health })
+        .values({ checkpoint_id: checkpointId, region: "r", url, health_url: url, next_probe_at: NOW, ...health })
         .execute();
     }
     for (const { id, name } of robots) {
-      await transaction.insertInto("robots").values(robotRow({ id, name, organization_id })).execute();
-      const deployment = { id: newId("dep"), organization_id, robot_id: id, region: "r", status: "active" } as const;
+      await transaction
+        .insertInto("robots")
+        .values(robotRow({ id, name, organization_id: organizationId }))
+        .execute();
+      const deployment = {
+        id: newId("dep"),
+        organization_id: organizationId,
+        robot_id: id,
+        region: "r",
+        status: "active",
+      } as const;
       const model = { model_slug: "a", checkpoint_id: "ckpt_a", generation_id: newId("gen") };
       await transaction
         .insertInto("deployments")
@@ -66,18 +75,31 @@ async function open(): Promise<Store> {
         .execute();
     }
     for (let index = 0; index < FLEETS; index += 1) {
-      const [fleet_id, generation_id, update_generation_id] = [newId("fleet"), newId("gen"), newId("gen")];
-      const fleet = { id: fleet_id, organization_id, name: `f${index}`, generation_id, update_generation_id };
+      const [fleetId, generationId, updateGenerationId] = [newId("fleet"), newId("gen"), newId("gen")];
+      const fleet = {
+        id: fleetId,
+        organization_id: organizationId,
+        name: `f${index}`,
+        generation_id: generationId,
+        update_generation_id: updateGenerationId,
+      };
       await transaction.insertInto("fleets").values(fleetRow(fleet)).execute();
       await transaction
         .insertInto("generations")
         .values([
-          { id: generation_id, fleet_id, subject: "a", checkpoint_id: "ckpt_a", created_at: NOW, activated_at: NOW },
-          { id: update_generation_id, fleet_id, subject: "b", checkpoint_id: "ckpt_b", created_at: NOW },
+          {
+            id: generationId,
+            fleet_id: fleetId,
+            subject: "a",
+            checkpoint_id: "ckpt_a",
+            created_at: NOW,
+            activated_at: NOW,
+          },
+          { id: updateGenerationId, fleet_id: fleetId, subject: "b", checkpoint_id: "ckpt_b", created_at: NOW },
         ])
         .execute();
-      const robot_id = robots[index]?.id ?? "";
-      await transaction.insertInto("fleet_members").values({ fleet_id, robot_id }).execute();
+      const robotId = robots[index]?.id ?? "";
+      await transaction.insertInto("fleet_members").values({ fleet_id: fleetId, robot_id: robotId }).execute();
     }
   });
   return store;
@@ -152,10 +174,10 @@ const requestFor = (path: string, address: string) =>
   `GET ${path} HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n\r\n`;
 
 it("a flood of requests from one address does not keep those of another waiting", async () => {
-  let now_ms = 0;
+  let nowMs = 0;
   // Whatever happens takes long, so that each turn of the event loop has room for little.
-  const clock = { ...testMachine.clock, monotonic_ms: () => (now_ms += 5) };
-  await using service = await startService({ clock, configuration: { trusted_proxies: ["127.0.0.1"] } });
+  const clock = { ...testMachine.clock, monotonicMs: () => (nowMs += 5) };
+  await using service = await startService({ clock, configuration: { trustedProxies: ["127.0.0.1"] } });
   const [flooding, other] = [await connectTo(service), await connectTo(service)];
   flooding.write(requestFor("/healthz", "192.0.2.1").repeat(100));
   other.write(requestFor("/openapi.json", "192.0.2.2"));
@@ -165,7 +187,7 @@ it("a flood of requests from one address does not keep those of another waiting"
 
 it("new connections do not wait for a flood of requests", async () => {
   // Nothing takes any time.
-  const clock = { ...testMachine.clock, monotonic_ms: () => 0 };
+  const clock = { ...testMachine.clock, monotonicMs: () => 0 };
   await using service = await startService({ clock });
   const flooding = await connectTo(service);
   const { port } = new URL(service.url);

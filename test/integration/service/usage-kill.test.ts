@@ -32,9 +32,9 @@ class Victim {
   readonly #key_file: string;
   #child: ChildProcess | null = null;
 
-  constructor(words: readonly string[], key_file: string) {
+  constructor(words: readonly string[], keyFile: string) {
     this.#words = words;
-    this.#key_file = key_file;
+    this.#key_file = keyFile;
   }
 
   async start(): Promise<void> {
@@ -67,12 +67,16 @@ class Victim {
   }
 }
 
-const catalogOf = (url: string, health_url: string) =>
+const catalogOf = (url: string, healthUrl: string) =>
   JSON.stringify({
     models: ["a", "b"].map((slug) => ({
       slug,
       checkpoints: [
-        { id: `ckpt_${slug}`, created_at: "2026-01-01T00:00:00Z", endpoints: [{ region: "x", url, health_url }] },
+        {
+          id: `ckpt_${slug}`,
+          created_at: "2026-01-01T00:00:00Z",
+          endpoints: [{ region: "x", url, health_url: healthUrl }],
+        },
       ],
     })),
   });
@@ -118,14 +122,14 @@ describeOnEachStore("usage of a service that is killed", (newStore) => {
     const secondsOf = async (robot: string) =>
       (await usage()).reduce((total, item) => total + (item.robot === robot ? (item.quantity ?? 0) : 0), 0);
     for (let round = 0; round < ROUNDS; round += 1) {
-      const turns_before = turns;
+      const turnsBefore = turns;
       const churning = ROBOTS.slice(1).map(churn);
       // The first robot keeps what it has.
       await victim.send("POST", "/v1/me/deployments", { model: "a", robot: "r0" });
       // The outages count too, so in each round something is added while the service runs.
       const before = await secondsOf("r0");
       await expect.poll(() => secondsOf("r0"), SOON).toBeGreaterThan(before);
-      await expect.poll(() => turns - turns_before, SOON).toBeGreaterThan(4);
+      await expect.poll(() => turns - turnsBefore, SOON).toBeGreaterThan(4);
       await victim.kill();
       await Promise.all(churning);
       await victim.start();
@@ -138,11 +142,11 @@ describeOnEachStore("usage of a service that is killed", (newStore) => {
     const all = await deployments();
     // Each turn made its own, but for the first of a round where the robot had that model.
     expect(all.length).toBeGreaterThanOrEqual(turns - ROUNDS * 2);
-    for (const { id, activated_at, retired_at } of all) {
-      const periods = items.filter(({ deployment_id }) => deployment_id === id);
+    for (const { id, activated_at: activatedAt, retired_at: retiredAt } of all) {
+      const periods = items.filter(({ deployment_id: deploymentId }) => deploymentId === id);
       const seconds = periods.reduce((total, { quantity }) => total + (quantity ?? 0), 0);
       // The endpoint was healthy throughout: active from its activation to its retirement.
-      const [from, to] = [activated_at ?? retired_at ?? "", retired_at ?? ""];
+      const [from, to] = [activatedAt ?? retiredAt ?? "", retiredAt ?? ""];
       expect([id, seconds]).toEqual([id, secondOf(to) - secondOf(from)]);
     }
     const kept = all.filter(({ robot }) => robot === "r0");

@@ -17,29 +17,29 @@ const NOW_MS = Date.parse("2026-05-31T12:00:00Z");
 
 /** A service whose ledger has an entry for each robot and each of the last hours, or each of the last days. */
 async function scene(robots: number, hours: number, stepHours: 1 | 24 = 1): Promise<RunningService> {
-  const running = await startService({ clock: { ...systemClock, wall_ms: () => NOW_MS } });
+  const running = await startService({ clock: { ...systemClock, wallMs: () => NOW_MS } });
   onTestFinished(() => running[Symbol.asyncDispose]());
   using database = new DatabaseSync(join(running.data_directory, "service.db"));
-  const organization_id = String(database.prepare("select id from organizations").get()?.["id"]);
+  const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
   await beginWriting(database);
   database.exec(`insert into robots (id, organization_id, name, robot_type_id, region, configuration_digest, site, labels, contract, created_at, updated_at, refitted_at, changed_at, audit_id, recent_changes, made_by)
-      values ('rob_1', '${organization_id}', 'r', 't', 'eu', 'd', null, '{}', null, '', '', '', '', '', '', '')`);
+      values ('rob_1', '${organizationId}', 'r', 't', 'eu', 'd', null, '{}', null, '', '', '', '', '', '', '')`);
   database.exec(`insert into models (slug, display_name, default_checkpoint_id, created_at) values ('m', 'm', 'c', '');
     insert into checkpoints (id, model_slug, requirements, created_at) values ('c', 'm', '{}', '');
     insert into deployments (id, organization_id, robot_id, model_slug, checkpoint_id, region, status, generation_id, created_at, retired_at)
-      values ('dep_1', '${organization_id}', 'rob_1', 'm', 'c', 'eu', 'retired', 'g', '', '')`);
+      values ('dep_1', '${organizationId}', 'rob_1', 'm', 'c', 'eu', 'retired', 'g', '', '')`);
   const insert = database.prepare(
     "insert into usage_records values (?, ?, 'dep_1', ?, ?, 't', 's', 3600, 'second', ?, ?, ?)",
   );
   for (let hour = hours; hour > 0; hour -= stepHours) {
-    const start_ms = NOW_MS - hour * HOUR_MS;
+    const startMs = NOW_MS - hour * HOUR_MS;
     const newId = createIds(
-      { wall_ms: () => start_ms, monotonic_ms: () => 0, sleep: () => Promise.resolve() },
+      { wallMs: () => startMs, monotonicMs: () => 0, sleep: () => Promise.resolve() },
       systemRandom,
     );
-    const [start, end] = [new Date(start_ms).toISOString(), new Date(start_ms + HOUR_MS).toISOString()];
+    const [start, end] = [new Date(startMs).toISOString(), new Date(startMs + HOUR_MS).toISOString()];
     for (let robot = 0; robot < robots; robot += 1) {
-      insert.run(newId("use"), organization_id, `arm-${robot}`, robot % 2 === 0 ? "pi" : "act", start, end, start);
+      insert.run(newId("use"), organizationId, `arm-${robot}`, robot % 2 === 0 ? "pi" : "act", start, end, start);
     }
   }
   database.exec("commit");
@@ -47,19 +47,23 @@ async function scene(robots: number, hours: number, stepHours: 1 | 24 = 1): Prom
 }
 
 /** Puts one more period into the ledger, of a robot of its own. */
-async function enterPeriod({ data_directory }: RunningService, start: string, end: string): Promise<void> {
-  using database = new DatabaseSync(join(data_directory, "service.db"));
-  const start_ms = Date.parse(start);
+async function enterPeriod(
+  { data_directory: dataDirectory }: RunningService,
+  start: string,
+  end: string,
+): Promise<void> {
+  using database = new DatabaseSync(join(dataDirectory, "service.db"));
+  const startMs = Date.parse(start);
   const newId = createIds(
-    { wall_ms: () => start_ms, monotonic_ms: () => 0, sleep: () => Promise.resolve() },
+    { wallMs: () => startMs, monotonicMs: () => 0, sleep: () => Promise.resolve() },
     systemRandom,
   );
-  const organization_id = String(database.prepare("select id from organizations").get()?.["id"]);
-  const seconds = (Date.parse(end) - start_ms) / 1000;
+  const organizationId = String(database.prepare("select id from organizations").get()?.["id"]);
+  const seconds = (Date.parse(end) - startMs) / 1000;
   await beginWriting(database);
   database
     .prepare("insert into usage_records values (?, ?, 'dep_1', 'arm-late', 'pi', 't', 's', ?, 'second', ?, ?, ?)")
-    .run(newId("use"), organization_id, seconds, start, end, start);
+    .run(newId("use"), organizationId, seconds, start, end, start);
   database.exec("commit");
 }
 
@@ -142,8 +146,8 @@ describe("GET /v1/me/usage/summary", () => {
   it("a key without usage:read may not see it", async () => {
     const running = await scene(1, 1);
     const made = await running.send("POST", "/v1/me/api-keys", { label: "k", scopes: ["robots:read"] });
-    const { api_key } = z.object({ api_key: z.string() }).parse(await made.json());
-    const headers = { authorization: `Bearer ${api_key}` };
+    const { api_key: apiKey } = z.object({ api_key: z.string() }).parse(await made.json());
+    const headers = { authorization: `Bearer ${apiKey}` };
     expect((await fetch(`${running.url}/v1/me/usage/summary`, { headers })).status).toBe(403);
   });
 });

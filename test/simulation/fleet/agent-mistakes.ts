@@ -11,7 +11,7 @@ export const AGENT_MISTAKES = {
   "the agent does not sync its state": (machine) => ({ ...machine, files: plantIn(machine.files, "forget-fsync") }),
   "the agent takes seconds for minutes": (machine) => ({
     ...machine,
-    clock: { ...machine.clock, monotonic_ms: () => 60 * machine.clock.monotonic_ms() },
+    clock: { ...machine.clock, monotonicMs: () => 60 * machine.clock.monotonicMs() },
   }),
   "the agent leaves nothing to chance": (machine) => ({ ...machine, random: { ...machine.random, unit: () => 0 } }),
   "the agent never reads its key again": (machine) => {

@@ -22,7 +22,7 @@ export interface Cluster {
   /** Addresses of clients, and names of replicas, that nothing comes to from the others, and that nothing comes from; null without. */
   island: ReadonlySet<string> | null;
   /** The longest way round that a request, and an answer, may take: so one overtakes the other. */
-  detour_ms: number;
+  detourMs: number;
   /** Requests that reached a replica. */
   readonly requests: number;
   serve(organization: string, address: string, request: HttpRequest): Promise<HttpAnswer | null>;
@@ -44,14 +44,14 @@ export function createCluster({ scheduler, dice, replicas, onAnswer }: ClusterOp
   const halfOpen = new Set<Replica>();
   let requests = 0;
 
-  function after(delay_ms: number, label: string): Promise<null> {
+  function after(delayMs: number, label: string): Promise<null> {
     return new Promise((resolve) => {
-      scheduler.after(delay_ms, null, label, () => resolve(null));
+      scheduler.after(delayMs, null, label, () => resolve(null));
     });
   }
 
   async function travel(): Promise<void> {
-    if (cluster.detour_ms > 0) await after(dice.between(0, cluster.detour_ms), "detour");
+    if (cluster.detourMs > 0) await after(dice.between(0, cluster.detourMs), "detour");
   }
 
   function isCutOff(address: string, { name }: Replica): boolean {
@@ -63,7 +63,7 @@ export function createCluster({ scheduler, dice, replicas, onAnswer }: ClusterOp
     unreachable,
     halfOpen,
     island: null,
-    detour_ms: 0,
+    detourMs: 0,
     get requests() {
       return requests;
     },
@@ -73,7 +73,7 @@ export function createCluster({ scheduler, dice, replicas, onAnswer }: ClusterOp
       if (isCutOff(address, replica)) return after(SILENCE_MS, "nobody answers");
       if (unreachable.has(replica) || !replica.isServing) return null;
       requests += 1;
-      const asked = { organization, request, arrived_ms: scheduler.now_ms, replica: replica.name };
+      const asked = { organization, request, arrived_ms: scheduler.nowMs, replica: replica.name };
       const answer = await replica.handle(request, address);
       if (answer !== null) onAnswer(asked, answer);
       await travel();

@@ -56,7 +56,7 @@ interface Turn {
 }
 
 /** Within one step of the world no time passes. */
-const NO_TIME = { monotonic_ms: () => 0 };
+const NO_TIME = { monotonicMs: () => 0 };
 
 const DATA_VERSION = CompiledQuery.raw("pragma data_version");
 

@@ -35,12 +35,12 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
     checkAcknowledged();
   }
 
-  function fail({ disk }: Disturbed, trouble: DiskTrouble, duration_ms: number): void {
-    const until_ms = scheduler.now_ms + duration_ms + TOLD_LATE_MS;
-    failsUntil_ms = Math.max(failsUntil_ms, until_ms);
-    if (trouble === "input and output fail") unreadableUntil_ms = Math.max(unreadableUntil_ms, until_ms);
+  function fail({ disk }: Disturbed, trouble: DiskTrouble, durationMs: number): void {
+    const untilMs = scheduler.nowMs + durationMs + TOLD_LATE_MS;
+    failsUntil_ms = Math.max(failsUntil_ms, untilMs);
+    if (trouble === "input and output fail") unreadableUntil_ms = Math.max(unreadableUntil_ms, untilMs);
     during(
-      duration_ms,
+      durationMs,
       `the service's disk: ${trouble}`,
       () => (disk.trouble = trouble),
       () => (disk.trouble = "none"),
@@ -48,8 +48,8 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
   }
 
   return {
-    isFailing: () => scheduler.now_ms <= failsUntil_ms,
-    isReadable: () => scheduler.now_ms > unreadableUntil_ms,
+    isFailing: () => scheduler.nowMs <= failsUntil_ms,
+    isReadable: () => scheduler.nowMs > unreadableUntil_ms,
     kinds(surroundings) {
       const { replicas, disk, robots, onLoss, count } = surroundings;
       return [
@@ -78,7 +78,7 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
             during(
               dice.between(500, 20_000),
               "the service's disk lies",
-              () => disk.lie(scheduler.now_ms),
+              () => disk.lie(scheduler.nowMs),
               () => {
                 if (endsBadly) cutPower(power, surroundings);
                 else disk.makeTrue();
@@ -91,7 +91,7 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
           weight: 1,
           run(dice) {
             const backup = disk.backUp();
-            const since_ms = scheduler.now_ms;
+            const sinceMs = scheduler.nowMs;
             during(
               dice.between(500, 30_000),
               "a backup is kept",
@@ -100,7 +100,7 @@ export function createDiskDisturbances(scheduler: Scheduler, during: During): Di
                 for (const replica of replicas) replica.crash();
                 disk.restore(backup);
                 count("the service is older than it was");
-                onLoss(since_ms);
+                onLoss(sinceMs);
               },
             );
           },

@@ -16,7 +16,7 @@ export interface Disturbances {
   /** Health URLs that fail now. */
   readonly failing: ReadonlySet<string>;
   /** The clocks of the replicas: by how much they were set, back and forth, in all, and how much of it the service may take for time. */
-  readonly clocks: { readonly set_ms: number; readonly believed_ms: number };
+  readonly clocks: { readonly setMs: number; readonly believedMs: number };
   /** A replica froze or was slow, so that what it wrote was decided long before. */
   readonly hasHeldUp: boolean;
   readonly isDiskFailing: DiskDisturbances["isFailing"];
@@ -35,41 +35,41 @@ export interface Disturbed {
   /** Addresses of all clients. */
   readonly addresses: readonly string[];
   /** What was acknowledged since then may be lost. */
-  onLoss(since_ms: number): void;
+  onLoss(sinceMs: number): void;
   checkAcknowledged(): void;
   count(what: string): void;
 }
 
 /** Begins something that ends by itself after a while, unless everything is mended before. */
-export type During = (duration_ms: number, what: string, begin: () => void, end: () => void) => void;
+export type During = (durationMs: number, what: string, begin: () => void, end: () => void) => void;
 
 const HEALTH_URLS: readonly string[] = MODELS.map((slug) => `https://${slug}.example/`);
 
 export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturbances {
   const failing = new Set<string>();
   const ending: Event[] = [];
-  const clocks = { set_ms: 0, believed_ms: 0 };
+  const clocks = { setMs: 0, believedMs: 0 };
   let startsWhenSet = 0;
   let hasHeldUp = false;
   let setBy_ms = 0;
 
-  const during: During = (duration_ms, what, begin, end) => {
-    trace.note(scheduler.now_ms, `${what} for ${(duration_ms / 1000).toFixed(1)} s`, true);
+  const during: During = (durationMs, what, begin, end) => {
+    trace.note(scheduler.nowMs, `${what} for ${(durationMs / 1000).toFixed(1)} s`, true);
     begin();
-    ending.push(scheduler.after(duration_ms, null, `${what} ends`, end));
+    ending.push(scheduler.after(durationMs, null, `${what} ends`, end));
   };
   const disks = createDiskDisturbances(scheduler, during);
 
   /** What is set ahead is set back later by as much. */
-  function setClocks(replicas: readonly Replica[], by_ms: number): void {
-    for (const { wall } of replicas) wall.set(wall.offset_ms + by_ms);
-    const jumpMs = Math.abs(by_ms);
-    clocks.set_ms += jumpMs;
+  function setClocks(replicas: readonly Replica[], byMs: number): void {
+    for (const { wall } of replicas) wall.set(wall.offsetMs + byMs);
+    const jumpMs = Math.abs(byMs);
+    clocks.setMs += jumpMs;
     // Who runs knows better; who started since the last time had nothing but a clock that several jumps may have set.
     const starts = replicas.reduce((sum, replica) => sum + replica.starts, 0);
-    clocks.believed_ms +=
+    clocks.believedMs +=
       starts === startsWhenSet ? Math.min(CORRECTION_MAXIMUM_MS, jumpMs) : Math.max(Math.abs(setBy_ms), jumpMs);
-    setBy_ms += by_ms;
+    setBy_ms += byMs;
     startsWhenSet = starts;
   }
 
@@ -104,12 +104,12 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
           what: "requests and answers overtake each other",
           weight: 2,
           run(dice) {
-            const detour_ms = dice.pick([200, 2000, 12_000]);
+            const detourMs = dice.pick([200, 2000, 12_000]);
             during(
               dice.between(500, 60_000),
-              `detours of up to ${detour_ms} ms`,
-              () => (cluster.detour_ms = detour_ms),
-              () => (cluster.detour_ms = 0),
+              `detours of up to ${detourMs} ms`,
+              () => (cluster.detourMs = detourMs),
+              () => (cluster.detourMs = 0),
             );
           },
         },
@@ -176,16 +176,16 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
           weight: 1,
           isUnsteady: true,
           run(dice) {
-            const by_ms = dice.pick([
+            const byMs = dice.pick([
               dice.between(-900, 900),
               dice.between(-50_000, 50_000),
               dice.between(-7_200_000, 7_200_000),
             ]);
             during(
               dice.between(3000, 90_000),
-              `the clocks of the service are off by ${(by_ms / 1000).toFixed(1)} s`,
-              () => setClocks(replicas, by_ms),
-              () => setClocks(replicas, -by_ms),
+              `the clocks of the service are off by ${(byMs / 1000).toFixed(1)} s`,
+              () => setClocks(replicas, byMs),
+              () => setClocks(replicas, -byMs),
             );
           },
         },
@@ -209,7 +209,7 @@ export function createDisturbances(scheduler: Scheduler, trace: Trace): Disturba
       for (const event of ending) event.cancel();
       disks.mend(surroundings);
       cluster.island = null;
-      cluster.detour_ms = 0;
+      cluster.detourMs = 0;
       failing.clear();
       setClocks(replicas, -setBy_ms);
       cluster.unreachable.clear();

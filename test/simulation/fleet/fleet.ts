@@ -54,7 +54,7 @@ export interface FleetReport {
   readonly seed: number;
   readonly robots: number;
   readonly steps: number;
-  readonly simulated_ms: number;
+  readonly simulatedMs: number;
   /** What happened, and how often. */
   readonly acts: Readonly<Record<string, number>>;
   /** Indices of all acts of the plan. */
@@ -62,7 +62,7 @@ export interface FleetReport {
   /** Requests that reached a replica. */
   readonly requests: number;
   readonly acknowledged: number;
-  readonly trace_hash: string;
+  readonly traceHash: string;
   readonly failure: string | null;
   readonly trace: readonly string[];
 }
@@ -107,7 +107,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   const scheduler = createScheduler(dice.fork(), trace, TURNS);
   using disk = createServiceDisk(bytes, dice.fork());
   const database = createDatabase(disk);
-  let seen_commits = 0;
+  let seenCommits = 0;
   let seenVersion = "";
   const found: Found = { failure: null, trace: [] };
   const happened: Record<string, number> = {};
@@ -117,7 +117,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   const fail = (message: string) => {
     if (found.failure !== null) return;
     found.failure = message;
-    trace.note(scheduler.now_ms, `! ${message}`);
+    trace.note(scheduler.nowMs, `! ${message}`);
     found.trace = trace.tail();
   };
   using _rejections = failOnRejection(fail);
@@ -130,10 +130,10 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     fail,
   });
   // Some days have a full hour in them, where running periods are cut.
-  const start_ms = dice.pick([0, HOUR_NEAR_MS, HOUR_NEAR_MS]);
+  const startMs = dice.pick([0, HOUR_NEAR_MS, HOUR_NEAR_MS]);
   const walls = Array.from({ length: REPLICAS }, () => {
     const wall = createWallClock(scheduler);
-    wall.set(start_ms + dice.between(-SKEW_MS, SKEW_MS));
+    wall.set(startMs + dice.between(-SKEW_MS, SKEW_MS));
     return wall;
   });
   const replicas: readonly Replica[] = Array.from({ length: REPLICAS }, (_, index) =>
@@ -162,7 +162,7 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     replicas,
     onAnswer(asked, answer) {
       trace.note(
-        scheduler.now_ms,
+        scheduler.nowMs,
         `${asked.replica} answers ${asked.request.method} ${asked.request.url} ${answer.status}`,
       );
       truth.answered(asked, answer);
@@ -197,16 +197,16 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   );
   // Only where nothing holds a replica up can it be told to the second what usage there was.
   const isSteady = dice.chance(0.3);
-  const until_ms = simulatedMinutes(options.minutes ?? dice.pick([1, 1, 2, 3]));
+  const untilMs = simulatedMinutes(options.minutes ?? dice.pick([1, 1, 2, 3]));
   const disturbed: Disturbed = {
     replicas,
     cluster,
     disk,
     robots,
     addresses: [...robots, ...operators].map(({ address }) => address),
-    onLoss(since_ms) {
+    onLoss(sinceMs) {
       truth.lose();
-      ledger.lose(since_ms, scheduler.now_ms);
+      ledger.lose(sinceMs, scheduler.nowMs);
     },
     checkAcknowledged: () => truth.checkAcknowledged(),
     count: happens,
@@ -219,13 +219,13 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   const weight = kinds.reduce((sum, kind) => sum + kind.weight, 0);
   const surplus = ROBOT_WEIGHT * Math.max(0, count - ROBOTS_MAXIMUM);
   const chance = dice.fork();
-  const mean_ms = (dice.pick([1500, 4000]) * (weight - surplus)) / weight;
-  const planned = drawPlan(chance, kinds, mean_ms, until_ms);
+  const meanMs = (dice.pick([1500, 4000]) * (weight - surplus)) / weight;
+  const planned = drawPlan(chance, kinds, meanMs, untilMs);
   const wanted = new Set(options.acts ?? planned.map(({ index }) => index));
   for (const act of planned) {
     if (!wanted.has(act.index)) continue;
-    scheduler.after(act.at_ms, null, `act ${act.index}`, () => {
-      trace.note(scheduler.now_ms, `act ${act.index}: ${act.what}`, true);
+    scheduler.after(act.atMs, null, `act ${act.index}`, () => {
+      trace.note(scheduler.nowMs, `act ${act.index}: ${act.what}`, true);
       happens(act.what);
       shrugging(() => act.run(act.dice));
     });
@@ -233,12 +233,12 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
 
   for (const replica of replicas) replica.start();
   for (const { world, actors } of robots) {
-    const at_ms = dice.chance(0.6) ? dice.between(0, 3000) : dice.between(0, until_ms);
-    scheduler.after(at_ms, null, `${world.hostname} is switched on`, () => world.start());
+    const atMs = dice.chance(0.6) ? dice.between(0, 3000) : dice.between(0, untilMs);
+    scheduler.after(atMs, null, `${world.hostname} is switched on`, () => world.start());
     actors.begin();
   }
-  await runUntil(() => false, until_ms);
-  trace.note(scheduler.now_ms, "everything is mended", true);
+  await runUntil(() => false, untilMs);
+  trace.note(scheduler.nowMs, "everything is mended", true);
   disturbances.mend(disturbed);
   for (const { actors } of robots) actors.retire();
   for (const operator of operators) operator.mend();
@@ -249,11 +249,11 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
   truth.checkAcknowledged();
   if (found.failure === null) {
     const complaint = ledger.complaint({
-      now_ms: scheduler.now_ms,
+      nowMs: scheduler.nowMs,
       wall_ms: walls[0]?.wall_ms() ?? 0,
-      tolerance_ms: disturbances.hasHeldUp ? HELD_UP_MS : SLACK_MS,
-      behind_ms: disturbances.clocks.set_ms,
-      ahead_ms: disturbances.clocks.believed_ms,
+      toleranceMs: disturbances.hasHeldUp ? HELD_UP_MS : SLACK_MS,
+      behindMs: disturbances.clocks.setMs,
+      aheadMs: disturbances.clocks.believedMs,
     });
     if (complaint !== null) fail(complaint);
   }
@@ -268,12 +268,12 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     seed: options.seed,
     robots: count,
     steps: scheduler.steps,
-    simulated_ms: scheduler.now_ms,
+    simulatedMs: scheduler.nowMs,
     acts: happened,
     planned: planned.map(({ index }) => index),
     requests: cluster.requests,
     acknowledged: truth.acknowledged,
-    trace_hash: trace.hash(),
+    traceHash: trace.hash(),
     ...found,
   };
 
@@ -289,21 +289,21 @@ export async function simulateFleet(options: FleetOptions): Promise<FleetReport>
     return unsettled() === null;
   }
 
-  async function runUntil(condition: () => boolean, limit_ms: number): Promise<boolean> {
-    const end_ms = scheduler.now_ms + limit_ms;
-    scheduler.after(limit_ms, null, "time is up", () => {});
+  async function runUntil(condition: () => boolean, limitMs: number): Promise<boolean> {
+    const endMs = scheduler.nowMs + limitMs;
+    scheduler.after(limitMs, null, "time is up", () => {});
     let steps = 0;
-    while (found.failure === null && scheduler.due_ms() <= end_ms) {
+    while (found.failure === null && scheduler.dueMs() <= endMs) {
       if ((steps += 1) % 16 === 0 && condition()) return true;
       if (!(await scheduler.step())) break;
-      if (database.commits === seen_commits) continue;
-      seen_commits = database.commits;
+      if (database.commits === seenCommits) continue;
+      seenCommits = database.commits;
       // Many commit nothing.
       const version = disk.watcher.version();
       if (version === seenVersion) continue;
       seenVersion = version;
       truth.look();
-      ledger.look(scheduler.now_ms);
+      ledger.look(scheduler.nowMs);
     }
     return found.failure !== null || condition();
   }

@@ -53,7 +53,7 @@ describe("simulateFleet", () => {
     const other = await simulateFleet({ seed: 1002 });
     expect(again).toEqual(first);
     expect(first.steps).toBeGreaterThan(1000);
-    expect(other.trace_hash).not.toBe(first.trace_hash);
+    expect(other.traceHash).not.toBe(first.traceHash);
   });
 
   it.each(isLong ? FINDS : FINDS_IN_GATE)(

@@ -65,7 +65,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
   /** Keys that may only set up robots. */
   const restricted: string[] = [];
   const address = `10.1.0.${1 + MARKS.indexOf(organization.mark)}`;
-  let fleets_made = 0;
+  let fleetsMade = 0;
 
   function wait(dice: Dice): Promise<void> {
     return new Promise((resolve) => scheduler.after(dice.between(1, WAY_MS), null, "operator's request", resolve));
@@ -89,7 +89,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
       },
       body: json,
       timeouts: DEFAULT_TIMEOUTS,
-      answer_limit_bytes: 1_000_000,
+      answerLimitBytes: 1_000_000,
     };
     await wait(dice);
     if (dice.chance(LOSS)) return null;
@@ -100,17 +100,17 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
     if (key === organization.key && ![200, 201, 404, 409, 422, 503].includes(status))
       fail(`an operator is answered ${status} to ${method} ${path}`);
     const parsed: unknown = JSON.parse(new TextDecoder().decode(answer.body));
-    return { status, body: parsed, is_done: status < 300 };
+    return { status, body: parsed, isDone: status < 300 };
   }
 
   async function createKey(dice: Dice): Promise<string | null> {
     const scopes = dice.pick([null, ["robots:setup"], [...API_KEY_SCOPES]]);
     const made = await call(dice, "POST", "/v1/me/api-keys", { label: "robots", scopes });
-    if (made?.is_done !== true) return null;
-    const { id, api_key } = createdKey.parse(made.body);
-    ids.keys.set(id, api_key);
-    if (scopes?.length === 1) restricted.push(api_key);
-    return api_key;
+    if (made?.isDone !== true) return null;
+    const { id, api_key: apiKey } = createdKey.parse(made.body);
+    ids.keys.set(id, apiKey);
+    if (scopes?.length === 1) restricted.push(apiKey);
+    return apiKey;
   }
 
   /** A new key for a robot, and the end of its old one. */
@@ -134,20 +134,20 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
   }
 
   async function createFleet(dice: Dice): Promise<void> {
-    fleets_made += 1;
+    fleetsMade += 1;
     const selection =
       robots.length > 0 && dice.chance(0.5)
         ? { robots: [dice.pick(robots).name] }
         : { selector: { region: REGION }, membership: "snapshot" };
     const made = await call(dice, "POST", "/v1/fleets", {
       // Now and then one of a name that is taken.
-      name: `fleet ${dice.chance(0.1) ? 1 : fleets_made}`,
+      name: `fleet ${dice.chance(0.1) ? 1 : fleetsMade}`,
       subject: dice.pick(MODELS),
       selection,
       peak_active_robots: 1,
       readiness_mode: dice.pick(READINESS_MODES.filter((mode) => mode !== "scheduled")),
     });
-    if (made?.is_done === true) ids.fleets.push(identified.parse(made.body).id);
+    if (made?.isDone === true) ids.fleets.push(identified.parse(made.body).id);
   }
 
   async function deploy(dice: Dice): Promise<void> {
@@ -156,7 +156,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
       model: dice.pick(MODELS),
       robot: dice.pick(robots).name,
     });
-    if (made?.is_done === true) ids.deployments.push(identified.parse(made.body).id);
+    if (made?.isDone === true) ids.deployments.push(identified.parse(made.body).id);
   }
 
   /** Somebody has found the key of a robot. */
@@ -164,7 +164,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
     if (restricted.length === 0) return;
     const path = dice.pick(LISTS);
     const answer = await call(dice, "GET", path, undefined, dice.pick(restricted));
-    if (answer?.is_done === true) fail(`a key that may only set up robots may GET ${path}`);
+    if (answer?.isDone === true) fail(`a key that may only set up robots may GET ${path}`);
   }
 
   /** Somebody tries what belongs to others. */
@@ -184,7 +184,7 @@ export function createOperator({ organization, robots, scheduler, cluster, fail 
     if (attempts.length === 0) return;
     const [method, path, body] = dice.pick(attempts);
     const answer = await call(dice, method, path, body);
-    if (answer?.is_done === true) fail(`${organization.mark} may ${method} ${path}, which is not theirs`);
+    if (answer?.isDone === true) fail(`${organization.mark} may ${method} ${path}, which is not theirs`);
   }
 
   const operator: Operator = {

@@ -3,7 +3,7 @@ import type { Dice } from "../dice.ts";
 /** Something that is going to happen. A part of a plan is a plan: what is left out does not change when the rest happens. */
 export interface Act {
   readonly index: number;
-  readonly at_ms: number;
+  readonly atMs: number;
   readonly what: string;
   readonly dice: Dice;
   run(dice: Dice): void;
@@ -17,20 +17,20 @@ export interface Kind {
   run(dice: Dice): void;
 }
 
-/** Draws what happens until `until_ms`, on average every `mean_ms`. */
-export function drawPlan(dice: Dice, kinds: readonly Kind[], mean_ms: number, until_ms: number): readonly Act[] {
+/** Draws what happens until `untilMs`, on average every `meanMs`. */
+export function drawPlan(dice: Dice, kinds: readonly Kind[], meanMs: number, untilMs: number): readonly Act[] {
   // Every seed has its own mix: what is common in one never happens in another (Groce and others, Swarm Testing, 2012).
   const mixed = kinds.map((kind) => ({ ...kind, weight: kind.weight * dice.pick([0, 0.5, 1, 1, 4]) }));
   const weights = mixed.reduce((sum, { weight }) => sum + weight, 0);
   const acts: Act[] = [];
   if (weights === 0) return acts;
-  let at_ms = 0;
+  let atMs = 0;
   for (let index = 0; ; index += 1) {
-    at_ms += -mean_ms * Math.log(1 - dice.unit());
-    if (at_ms >= until_ms) return acts;
+    atMs += -meanMs * Math.log(1 - dice.unit());
+    if (atMs >= untilMs) return acts;
     let left = dice.unit() * weights;
     const kind = mixed.find(({ weight }) => (left -= weight) < 0) ?? mixed[0];
     if (kind === undefined) return acts;
-    acts.push({ index, at_ms, what: kind.what, run: kind.run, dice: dice.fork() });
+    acts.push({ index, atMs, what: kind.what, run: kind.run, dice: dice.fork() });
   }
 }

@@ -55,11 +55,11 @@ async function prepare(): Promise<PreparedDatabase> {
   const folder = await mkdtemp(join(tmpdir(), "simulation-"));
   const { unit } = createDice(1);
   const random = { unit, bytes: (count: number) => Uint8Array.from({ length: count }, () => unit() * 256) };
-  const at_ms = BEGINNING_MS - 86_400_000;
-  const clock = { wall_ms: () => at_ms, monotonic_ms: () => 0, sleep: () => Promise.resolve() };
+  const atMs = BEGINNING_MS - 86_400_000;
+  const clock = { wallMs: () => atMs, monotonicMs: () => 0, sleep: () => Promise.resolve() };
   const machine = { clock, random, files: systemFiles, log: createLog("silent", { write() {} }) };
   const newId = createIds(clock, random);
-  const created_at = new Date(at_ms).toISOString();
+  const createdAt = new Date(atMs).toISOString();
   try {
     const organizations: Organization[] = [];
     {
@@ -68,15 +68,15 @@ async function prepare(): Promise<PreparedDatabase> {
         const id = newId("org");
         const author = {
           audit_id: newId("aud"),
-          at: created_at,
-          organization_id: id,
+          at: createdAt,
+          organizationId: id,
           actor: "command",
-          request_id: null,
+          requestId: null,
         };
         const wish = { organization_id: id, label: mark, scopes: null, expires_at: null };
-        const { key, row } = makeKey(wish, newId("key"), created_at, random);
+        const { key, row } = makeKey(wish, newId("key"), createdAt, random);
         await store.write(async (transaction) => {
-          await insertOrganization(transaction, { id, name: mark, created_at });
+          await insertOrganization(transaction, { id, name: mark, created_at: createdAt });
           await addKey(transaction, row, author);
         });
         organizations.push({ id, mark, key });

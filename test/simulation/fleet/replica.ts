@@ -54,29 +54,29 @@ export interface ReplicaOptions {
   /** Whether the disk of the database fails, so that it may say so, and may fail to start. */
   isDiskFailing(): boolean;
   /** What a probe of this URL finds. */
-  isHealthy(health_url: string): boolean;
+  isHealthy(healthUrl: string): boolean;
   onLog(level: "info" | "warn" | "error", text: string): void;
   fail(message: string): void;
 }
 
 /** As shipped, but for the looks at what is due, which are rarer: each is worth as many queries as a request. */
 const READINESS: ReadinessTimes = {
-  expected_ms: 10_000,
-  idle_ms: 300_000,
-  repeat_ms: 2_000,
-  probe_timeout_ms: 5_000,
-  tick_ms: 4_000,
+  expectedMs: 10_000,
+  idleMs: 300_000,
+  repeatMs: 2_000,
+  probeTimeoutMs: 5_000,
+  tickMs: 4_000,
 };
 const CONFIGURATION = {
   tls: null,
-  trusted_proxies: [],
+  trustedProxies: [],
   bootstrap_key_file: null,
   models_file: null,
-  rate_limit: RATE_LIMITS,
+  rateLimit: RATE_LIMITS,
   metrics: false,
-  console_folder: null,
-  log_requests: false,
-  audit_retention_days: 365,
+  consoleFolder: null,
+  logRequests: false,
+  auditRetentionDays: 365,
   limits: HTTP_LIMITS,
   readiness: READINESS,
 };
@@ -136,7 +136,7 @@ export function createReplica(options: ReplicaOptions): Replica {
     if (!process.alive) return;
     assembled.loop.start();
     current.app = assembled.app;
-    trace.note(scheduler.now_ms, `${name} serves`, true);
+    trace.note(scheduler.nowMs, `${name} serves`, true);
   }
 
   function logOf(process: Process): Log {
@@ -145,7 +145,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       (event: string, fields: Readonly<Record<string, unknown>> = {}) => {
         if (!process.alive) return;
         const text = `${event} ${JSON.stringify(fields)}`;
-        trace.note(scheduler.now_ms, `  ${name} ${text}`);
+        trace.note(scheduler.nowMs, `  ${name} ${text}`);
         options.onLog(level, text);
       };
     return { debug() {}, info: write("info"), warn: write("warn"), error: write("error") };
@@ -153,7 +153,7 @@ export function createReplica(options: ReplicaOptions): Replica {
 
   function probeOf(process: Process, dice: Dice): HealthProbe {
     return {
-      probe: (health_url, signal) =>
+      probe: (healthUrl, signal) =>
         new Promise((resolve) => {
           const answer = scheduler.after(
             dice.chance(0.3) ? dice.between(300, 4000) : dice.between(1, 300),
@@ -161,7 +161,7 @@ export function createReplica(options: ReplicaOptions): Replica {
             `${name} probe`,
             () => {
               resolve(
-                options.isHealthy(health_url) ? { state: "succeeded" } : { state: "failed", reason: "answered 503" },
+                options.isHealthy(healthUrl) ? { state: "succeeded" } : { state: "failed", reason: "answered 503" },
               );
             },
           );
@@ -201,7 +201,7 @@ export function createReplica(options: ReplicaOptions): Replica {
       return run?.app !== null && run !== null;
     },
     start() {
-      const process: Process = { id: 1000 + starts, started_ms: scheduler.now_ms, alive: true };
+      const process: Process = { id: 1000 + starts, startedMs: scheduler.nowMs, alive: true };
       const current: Run = {
         process,
         resources: new AsyncDisposableStack(),

@@ -52,8 +52,8 @@ export interface FleetRobotOptions {
 export function createFleetRobot(options: FleetRobotOptions): FleetRobot {
   const { name, organization, address, scheduler, dice, trace, cluster, truth, mistake } = options;
   const world = createWorld(dice.below(0x1_0000_0000), {
-    granularity_ms: dice.pick([1, 4, 10, 10, 1000]),
-    silent_folders: dice.chance(0.15) ? [TABLES] : [],
+    granularityMs: dice.pick([1, 4, 10, 10, 1000]),
+    silentFolders: dice.chance(0.15) ? [TABLES] : [],
     surroundings: {
       scheduler,
       trace,

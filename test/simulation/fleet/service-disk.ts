@@ -25,7 +25,7 @@ export interface ServiceDisk extends Disposable {
   readonly watcher: Watcher;
   trouble: DiskTrouble;
   /** From now on it says that it synced, and does not. */
-  lie(now_ms: number): void;
+  lie(nowMs: number): void;
   /** It writes down everything that it said it had. */
   makeTrue(): void;
   /** Has a connection of the service suffer whatever the disk does. */
@@ -191,8 +191,8 @@ export function createServiceDisk(bytes: Uint8Array, dice: Dice): ServiceDisk {
       trouble = next;
       for (const writer of writers) if (writer.isOpen) limitPages(writer);
     },
-    lie(now_ms) {
-      liesSince_ms ??= now_ms;
+    lie(nowMs) {
+      liesSince_ms ??= nowMs;
     },
     makeTrue() {
       if (liesSince_ms === null) return;

@@ -67,7 +67,7 @@ export const SERVICE_MISTAKES = {
   "the claim of a replica that died is never given up": () =>
     replacing('"probe_expires_at" <= ?', '("probe_expires_at" <= ? and 0)'),
   "usage follows a clock that is set": () => ({
-    machine: (machine) => ({ ...machine, clock: { ...machine.clock, monotonic_ms: machine.clock.wall_ms } }),
+    machine: (machine) => ({ ...machine, clock: { ...machine.clock, monotonicMs: machine.clock.wallMs } }),
   }),
   "what others wrote is not noticed": () => ({
     store: (store) => ({
@@ -172,8 +172,8 @@ export const SERVICE_MISTAKES = {
       ...machine,
       clock: {
         ...machine.clock,
-        sleep: (duration_ms, signal) =>
-          duration_ms > 500 ? new Promise(() => {}) : machine.clock.sleep(duration_ms, signal),
+        sleep: (durationMs, signal) =>
+          durationMs > 500 ? new Promise(() => {}) : machine.clock.sleep(durationMs, signal),
       },
     }),
   }),
@@ -182,8 +182,8 @@ export const SERVICE_MISTAKES = {
   }),
   "the clock stands still": () => ({
     machine(machine) {
-      const now_ms = machine.clock.wall_ms();
-      return { ...machine, clock: { ...machine.clock, wall_ms: () => now_ms } };
+      const nowMs = machine.clock.wallMs();
+      return { ...machine, clock: { ...machine.clock, wallMs: () => nowMs } };
     },
   }),
   "a key is in the log": () => {

@@ -2,7 +2,7 @@ import type { Metrics } from "../../../src/service/metrics.ts";
 
 /** Metrics of the process would measure the simulation, with timers of their own. */
 export const silentMetrics: Metrics = {
-  content_type: "text/plain",
+  contentType: "text/plain",
   render: () => Promise.resolve(""),
   answered() {},
   refusedCredential() {},

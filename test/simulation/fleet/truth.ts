@@ -83,7 +83,7 @@ const LISTS = new Map<string, readonly [path: string, member: "items" | null, ta
 export function createTruth({ database, scheduler, organizations, isReadable, fail }: TruthOptions): Truth {
   const acknowledged = new Set<string>();
   const owners = new Map<string, string>();
-  const robot_ids = new Map<string, string>();
+  const robotIds = new Map<string, string>();
   const digests = new Map<string, Set<string>>();
   /** The digests that the database holds by name, and until when it held others. */
   const held = new Map<string, string>();
@@ -94,9 +94,9 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   const revoked = new Map<string, number>();
   const keys = new Map<string, string>();
   const members = new Map<string, number>();
-  const has_entry = database.prepare("select count(*) as count from audit_log where request_id = ?");
-  const all_robots = database.prepare("select organization_id, id, name, configuration_digest from robots");
-  const one_robot = database.prepare(
+  const hasEntry = database.prepare("select count(*) as count from audit_log where request_id = ?");
+  const allRobots = database.prepare("select organization_id, id, name, configuration_digest from robots");
+  const oneRobot = database.prepare(
     "select organization_id, id, name, configuration_digest from robots where name = ?",
   );
   const crowded = database.prepare(
@@ -116,8 +116,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     "select robot_name, quantity, period_start, period_end from usage_records order by robot_name, period_start",
   );
 
-  function countEntries(request_id: string): number {
-    return z.object({ count: z.number() }).parse(has_entry.get(request_id)).count;
+  function countEntries(requestId: string): number {
+    return z.object({ count: z.number() }).parse(hasEntry.get(requestId)).count;
   }
 
   function idsOf(table: string): readonly string[] {
@@ -156,7 +156,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     const key = `${organization} ${list[0]}`;
     const ids = made.get(key) ?? new Map<string, number>();
     made.set(key, ids);
-    if (!ids.has(id)) ids.set(id, scheduler.now_ms);
+    if (!ids.has(id)) ids.set(id, scheduler.nowMs);
     if (pathname === "/v1/me/api-keys") keys.set(id, z.looseObject({ api_key: z.string() }).parse(body).api_key);
     if (pathname === "/v1/fleets") members.set(id, fleet.parse(body).robots.registered);
   }
@@ -165,10 +165,14 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
     const [, id = ""] = /^\/v1\/me\/api-keys\/([^/]+)$/.exec(new URL(request.url).pathname) ?? [];
     const key = keys.get(id);
     if (request.method === "DELETE" && status === 200 && key !== undefined && !revoked.has(key))
-      revoked.set(key, scheduler.now_ms);
+      revoked.set(key, scheduler.nowMs);
   }
 
-  function checkList({ organization, request, arrived_ms }: Asked, { status }: HttpAnswer, body: unknown): void {
+  function checkList(
+    { organization, request, arrived_ms: arrivedMs }: Asked,
+    { status }: HttpAnswer,
+    body: unknown,
+  ): void {
     if (request.method !== "GET" || status !== 200) return;
     const { pathname } = new URL(request.url);
     const list = [...LISTS.values()].find(([path]) => path === pathname);
@@ -178,8 +182,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       .parse(list[1] === null ? body : z.looseObject({ items: z.unknown() }).parse(body).items);
     const ids = new Set(items.map(({ id }) => id));
     if (ids.size !== items.length) fail(`${pathname} tells of something twice`);
-    for (const [id, since_ms] of made.get(`${organization} ${pathname}`) ?? [])
-      if (since_ms < arrived_ms && !ids.has(id)) fail(`${pathname} lacks ${id}, which was acknowledged before`);
+    for (const [id, sinceMs] of made.get(`${organization} ${pathname}`) ?? [])
+      if (sinceMs < arrivedMs && !ids.has(id)) fail(`${pathname} lacks ${id}, which was acknowledged before`);
     if (pathname === "/v1/robots") {
       const names = new Set(
         z
@@ -202,36 +206,36 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
   }
 
   /** Also right is what was so when the question came. */
-  function checkRegistration({ request, arrived_ms }: Asked, { status }: HttpAnswer, body: unknown): void {
+  function checkRegistration({ request, arrived_ms: arrivedMs }: Asked, { status }: HttpAnswer, body: unknown): void {
     if (request.method !== "GET" || status !== 200 || !request.url.endsWith("/registration")) return;
     const { robot, configuration_digest: told } = registration.parse(body);
     if (told === held.get(robot) || told === digestOf(robot)) return;
-    if ((heldUntil_ms.get(`${robot} ${told}`) ?? Number.NEGATIVE_INFINITY) < arrived_ms)
+    if ((heldUntil_ms.get(`${robot} ${told}`) ?? Number.NEGATIVE_INFINITY) < arrivedMs)
       fail(`${robot} is said to be registered as ${told}, which is not so`);
   }
 
   function digestOf(name: string): string | null {
-    const row = one_robot.get(name);
+    const row = oneRobot.get(name);
     return row === undefined ? null : robotRow.parse(row).configuration_digest;
   }
 
   function lookAtRobots(): void {
     const names = new Set<string>();
-    for (const row of z.array(robotRow).parse(all_robots.all())) {
-      const { organization_id, id, name, configuration_digest } = row;
+    for (const row of z.array(robotRow).parse(allRobots.all())) {
+      const { organization_id: organizationId, id, name, configuration_digest: configurationDigest } = row;
       if (names.has(name)) fail(`two robots are called ${name}`);
       names.add(name);
-      const known = robot_ids.get(name) ?? `${organization_id} ${id}`;
-      robot_ids.set(name, known);
-      if (known !== `${organization_id} ${id}`) fail(`${name} was ${known} and is ${organization_id} ${id}`);
-      if (!(digests.get(name)?.has(configuration_digest) ?? false))
-        fail(`${name} has ${configuration_digest}, which it never sent`);
+      const known = robotIds.get(name) ?? `${organizationId} ${id}`;
+      robotIds.set(name, known);
+      if (known !== `${organizationId} ${id}`) fail(`${name} was ${known} and is ${organizationId} ${id}`);
+      if (!(digests.get(name)?.has(configurationDigest) ?? false))
+        fail(`${name} has ${configurationDigest}, which it never sent`);
       const before = held.get(name);
-      if (before !== undefined && before !== configuration_digest)
-        heldUntil_ms.set(`${name} ${before}`, scheduler.now_ms);
-      held.set(name, configuration_digest);
+      if (before !== undefined && before !== configurationDigest)
+        heldUntil_ms.set(`${name} ${before}`, scheduler.nowMs);
+      held.set(name, configurationDigest);
     }
-    for (const name of robot_ids.keys()) if (!names.has(name)) fail(`${name} is gone`);
+    for (const name of robotIds.keys()) if (!names.has(name)) fail(`${name} is gone`);
   }
 
   function lookAtLedger(): void {
@@ -242,11 +246,11 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       fail(`usage runs where it should not, or does not where it should: ${JSON.stringify(deployment)}`);
     let last: z.output<typeof periodRow> | null = null;
     for (const period of z.array(periodRow).parse(periods.all())) {
-      const { robot_name, period_start, period_end, quantity } = period;
-      if (quantity !== (Date.parse(period_end) - Date.parse(period_start)) / 1000 || quantity <= 0)
-        fail(`a period of ${robot_name} from ${period_start} to ${period_end} counts ${quantity} s`);
-      if (last?.robot_name === robot_name && period_start < last.period_end)
-        fail(`periods of ${robot_name} overlap: one ends ${last.period_end}, another begins ${period_start}`);
+      const { robot_name: robotName, period_start: periodStart, period_end: periodEnd, quantity } = period;
+      if (quantity !== (Date.parse(periodEnd) - Date.parse(periodStart)) / 1000 || quantity <= 0)
+        fail(`a period of ${robotName} from ${periodStart} to ${periodEnd} counts ${quantity} s`);
+      if (last?.robot_name === robotName && periodStart < last.period_end)
+        fail(`periods of ${robotName} overlap: one ends ${last.period_end}, another begins ${periodStart}`);
       last = period;
     }
   }
@@ -259,7 +263,7 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       digests.set(name, (digests.get(name) ?? new Set()).add(digest));
     },
     answered(asked, answer) {
-      const { request, arrived_ms } = asked;
+      const { request, arrived_ms: arrivedMs } = asked;
       const text = new TextDecoder().decode(answer.body);
       const { status, headers } = answer;
       const what = `${request.method} ${new URL(request.url).pathname}`;
@@ -268,13 +272,13 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
         fail(`${what} is answered ${status} although the disk can be read: ${text}`);
       checkStrangers(asked, text);
       const key = request.headers["authorization"]?.replace("Bearer ", "") ?? "";
-      if ((revoked.get(key) ?? Number.POSITIVE_INFINITY) < arrived_ms && status < 300)
+      if ((revoked.get(key) ?? Number.POSITIVE_INFINITY) < arrivedMs && status < 300)
         fail(`${what} is answered ${status} to a key that was revoked`);
       if (key !== "" && text.includes(key)) fail(`${what} is answered with its own key`);
       if (mustHaveEntry(asked, answer)) {
-        const request_id = headers["x-request-id"] ?? "";
-        if (countEntries(request_id) !== 1) fail(`${what} is acknowledged before it is in the database`);
-        acknowledged.add(request_id);
+        const requestId = headers["x-request-id"] ?? "";
+        if (countEntries(requestId) !== 1) fail(`${what} is acknowledged before it is in the database`);
+        acknowledged.add(requestId);
       }
       const body: unknown = JSON.parse(text);
       noteMade(asked, answer, body);
@@ -287,9 +291,9 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       lookAtLedger();
     },
     lose() {
-      for (const request_id of acknowledged) if (countEntries(request_id) === 0) acknowledged.delete(request_id);
+      for (const requestId of acknowledged) if (countEntries(requestId) === 0) acknowledged.delete(requestId);
       const robots = new Set(idsOf("robots"));
-      for (const [name, known] of robot_ids) if (!robots.has(known.split(" ")[1] ?? "")) robot_ids.delete(name);
+      for (const [name, known] of robotIds) if (!robots.has(known.split(" ")[1] ?? "")) robotIds.delete(name);
       for (const [, [path, , table]] of LISTS) {
         const ids = new Set(idsOf(table));
         for (const { mark } of organizations)
@@ -302,8 +306,8 @@ export function createTruth({ database, scheduler, organizations, isReadable, fa
       lookAtRobots();
     },
     checkAcknowledged() {
-      for (const request_id of acknowledged)
-        if (countEntries(request_id) === 0) fail(`a write that was acknowledged is gone (request ${request_id})`);
+      for (const requestId of acknowledged)
+        if (countEntries(requestId) === 0) fail(`a write that was acknowledged is gone (request ${requestId})`);
     },
     unsettled() {
       const deployment = restless.get();

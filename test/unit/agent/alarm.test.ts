@@ -10,7 +10,7 @@ test("alarm: rings before anybody waits are kept, as one", async () => {
   alarm.ring();
   alarm.ring();
   expect(await alarm.wait(Number.POSITIVE_INFINITY, never)).toBe("rung");
-  expect(await alarm.wait(systemClock.monotonic_ms() + 5, never)).toBe("due");
+  expect(await alarm.wait(systemClock.monotonicMs() + 5, never)).toBe("due");
 });
 
 test("alarm: a ring cuts the wait short", async () => {
@@ -32,15 +32,15 @@ test("alarm: a time in the past is due at once", async () => {
 });
 
 test("alarm: due is not said before it is true, however early timers fire", async () => {
-  let now_ms = 0;
+  let nowMs = 0;
   const clock = {
-    wall_ms: () => now_ms,
-    monotonic_ms: () => now_ms,
+    wallMs: () => nowMs,
+    monotonicMs: () => nowMs,
     // Wakes a little early each time, as timers of whole milliseconds do.
-    async sleep(duration_ms: number) {
-      now_ms += Math.max(0.25, duration_ms - 0.5);
+    async sleep(durationMs: number) {
+      nowMs += Math.max(0.25, durationMs - 0.5);
     },
   };
   expect(await createAlarm(clock).wait(100, never)).toBe("due");
-  expect(now_ms).toBeGreaterThanOrEqual(100);
+  expect(nowMs).toBeGreaterThanOrEqual(100);
 });

@@ -325,7 +325,7 @@ x-note: whatever
 });
 
 describe("expandName", () => {
-  const facts = { hostname: "cell-3", machine_id: "0123456789ab" };
+  const facts = { hostname: "cell-3", machineId: "0123456789ab" };
   test.each([
     ["{hostname}", "cell-3"],
     ["{hostname}-{machine_id}", "cell-3-0123456789ab"],
@@ -336,7 +336,7 @@ describe("expandName", () => {
   });
 
   test("expandName: what is filled in is not expanded again", async () => {
-    expect(expandName("{hostname}", { hostname: "{machine_id}$&", machine_id: "0" })).toBe("{machine_id}$&");
+    expect(expandName("{hostname}", { hostname: "{machine_id}$&", machineId: "0" })).toBe("{machine_id}$&");
   });
 });
 
@@ -403,23 +403,23 @@ describe("examples", () => {
     const text = readFileSync(new URL("../../../config/config.example.yaml", import.meta.url), "utf8");
     const reading = read(text);
     expect(reading.findings).toEqual([]);
-    const switched_on = text
+    const switchedOn = text
       .replaceAll(/^( *)# ?((?:  )?[a-z_]+:(?: .*)?)$/gm, "$1$2")
       .replaceAll(/^( *)#(   ?[a-z_]+: )/gm, "$1$2");
-    const on = read(switched_on);
+    const on = read(switchedOn);
     expect(on.findings).toEqual([]);
-    const { ca_file, proxy } = on.configuration?.service ?? {};
-    expect({ ca_file, proxy }).toEqual({
+    const { ca_file: caFile, proxy } = on.configuration?.service ?? {};
+    expect({ ca_file: caFile, proxy }).toEqual({
       ca_file: "/etc/ssl/certs/factory-ca.pem",
       proxy: "http://proxy.factory.example:3128",
     });
     expect(on.configuration?.robot.home).toBe("/home/robot");
     expect(on.configuration).toMatchObject({
       ...reading.configuration,
-      service: { ...reading.configuration?.service, ca_file, proxy },
+      service: { ...reading.configuration?.service, ca_file: caFile, proxy },
       robot: { ...reading.configuration?.robot, home: "/home/robot" },
     });
-    expect(switched_on).toContain("\n  settle_ms: 500");
+    expect(switchedOn).toContain("\n  settle_ms: 500");
   });
 
   test("robot-manifest.example.yaml: reads without a finding", async () => {

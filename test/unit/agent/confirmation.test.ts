@@ -49,8 +49,8 @@ const EARLIER = "2026-02-01T00:00:00Z";
 const ok = (changes: Partial<HeldRegistration>): CallResult<HeldRegistration> => {
   return { kind: "ok", status: 200, value: { ...view, ...changes } };
 };
-const refused = (status: number, retry_after_ms: number | null = null): CallResult<HeldRegistration> => {
-  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms, request_id: null };
+const refused = (status: number, retryAfterMs: number | null = null): CallResult<HeldRegistration> => {
+  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms: retryAfterMs, request_id: null };
 };
 
 const cases: readonly [string, CallResult<HeldRegistration>, Verdict["kind"]][] = [
@@ -96,7 +96,7 @@ describe("createConfirmations", () => {
   function start(unit: number) {
     const clock = new SteppedClock();
     const confirmations = createConfirmations({ clock, random: { unit: () => unit, bytes: () => new Uint8Array() } });
-    return { clock, confirmations, waitMs: () => Math.round(confirmations.current.dueMs - clock.monotonic_ms()) };
+    return { clock, confirmations, waitMs: () => Math.round(confirmations.current.dueMs - clock.monotonicMs()) };
   }
 
   test.each([
@@ -123,8 +123,8 @@ describe("createConfirmations", () => {
 
   test("a contested name is remembered until the service no longer says so", () => {
     const { confirmations } = start(1);
-    const told = [EARLIER, null].map((contested_since) => {
-      confirmations.take(judgeHeld(ok({ contested_since }), registration));
+    const told = [EARLIER, null].map((contestedSince) => {
+      confirmations.take(judgeHeld(ok({ contested_since: contestedSince }), registration));
       return confirmations.current.contestedSince;
     });
     expect(told).toEqual([EARLIER, null]);

@@ -32,8 +32,8 @@ async function keyFile(keepsNanoseconds: boolean) {
       statNow: (seen) => coarse(systemFiles.statNow(seen)),
     },
     clock: {
-      wall_ms: () => nowMs,
-      monotonic_ms: () => nowMs,
+      wallMs: () => nowMs,
+      monotonicMs: () => nowMs,
       sleep: () => Promise.reject(new Error("not to be slept")),
     },
   });

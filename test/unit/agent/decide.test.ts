@@ -15,7 +15,7 @@ const body: RobotSetup = {
   site: "hall-2",
   labels: { line: "a", shift: "day" },
 };
-const other_digest = { ...body, configuration_digest: `sha256:${"b".repeat(64)}` };
+const otherDigest = { ...body, configuration_digest: `sha256:${"b".repeat(64)}` };
 
 const registration: Registration = {
   service_url: URL,
@@ -38,13 +38,13 @@ const registration: Registration = {
 const unregistered: Situation = {
   wanted: { kind: "body", body },
   registration: null,
-  last_failure: null,
-  credential_version: "key-1",
+  lastFailure: null,
+  credentialVersion: "key-1",
   machine: "machine-1",
   service_url: URL,
   forced: false,
-  rate_capped_until_ms: Number.NEGATIVE_INFINITY,
-  now_ms: 1000,
+  rateCappedUntilMs: Number.NEGATIVE_INFINITY,
+  nowMs: 1000,
 };
 const registered: Situation = { ...unregistered, registration };
 
@@ -54,16 +54,16 @@ function failure(state: FailureState, changes: Partial<Outcome> = {}): Outcome {
     reason: "test",
     detail: "",
     validation: [],
-    retry_at_ms: 5000,
+    retryAtMs: 5000,
     body,
     service_url: URL,
-    credential_version: "key-1",
+    credentialVersion: "key-1",
     ...changes,
   };
 }
 
 const register = (sent: RobotSetup): Decision => ({ kind: "register", body: sent });
-const backoff: Decision = { kind: "wait", until_ms: 5000, reason: "backoff" };
+const backoff: Decision = { kind: "wait", untilMs: 5000, reason: "backoff" };
 const wants = (changes: Partial<RobotSetup>): Situation["wanted"] => ({ kind: "body", body: { ...body, ...changes } });
 const refuse = (reason: Extract<Decision, { kind: "refuse" }>["reason"]): Decision => ({ kind: "refuse", reason });
 
@@ -80,11 +80,7 @@ const cases: readonly [string, Situation, Decision][] = [
     { ...registered, wanted: wants({ labels: { shift: "day", line: "a" } }) },
     { kind: "nothing" },
   ],
-  [
-    "digest changed → register",
-    { ...registered, wanted: { kind: "body", body: other_digest } },
-    register(other_digest),
-  ],
+  ["digest changed → register", { ...registered, wanted: { kind: "body", body: otherDigest } }, register(otherDigest)],
   ["region changed → register", { ...registered, wanted: wants({ region: "x" }) }, register({ ...body, region: "x" })],
   ["site changed → register", { ...registered, wanted: wants({ site: "y" }) }, register({ ...body, site: "y" })],
   [
@@ -127,64 +123,64 @@ const cases: readonly [string, Situation, Decision][] = [
     { ...registered, wanted: wants({ name: "arm-8" }) },
     refuse("other-name"),
   ],
-  ["unreachable, before its time → wait", { ...unregistered, last_failure: failure("unreachable") }, backoff],
+  ["unreachable, before its time → wait", { ...unregistered, lastFailure: failure("unreachable") }, backoff],
   [
     "unreachable, input changed → wait all the same",
-    { ...unregistered, wanted: { kind: "body", body: other_digest }, last_failure: failure("unreachable") },
+    { ...unregistered, wanted: { kind: "body", body: otherDigest }, lastFailure: failure("unreachable") },
     backoff,
   ],
   [
     "unreachable, at its time → register",
-    { ...unregistered, last_failure: failure("unreachable"), now_ms: 5000 },
+    { ...unregistered, lastFailure: failure("unreachable"), nowMs: 5000 },
     register(body),
   ],
   [
     "unreachable, asked by a person → register",
-    { ...unregistered, last_failure: failure("unreachable"), forced: true },
+    { ...unregistered, lastFailure: failure("unreachable"), forced: true },
     register(body),
   ],
   [
     "unreachable, other service configured → register",
-    { ...unregistered, last_failure: failure("unreachable", { service_url: "https://old.example" }) },
+    { ...unregistered, lastFailure: failure("unreachable", { service_url: "https://old.example" }) },
     register(body),
   ],
-  ["scenario 7: unauthorized, same key → wait", { ...unregistered, last_failure: failure("unauthorized") }, backoff],
+  ["scenario 7: unauthorized, same key → wait", { ...unregistered, lastFailure: failure("unauthorized") }, backoff],
   [
     "scenario 7: unauthorized, key file changed → register",
-    { ...unregistered, last_failure: failure("unauthorized"), credential_version: "key-2" },
+    { ...unregistered, lastFailure: failure("unauthorized"), credentialVersion: "key-2" },
     register(body),
   ],
-  ["misconfigured → wait as unauthorized does", { ...unregistered, last_failure: failure("misconfigured") }, backoff],
+  ["misconfigured → wait as unauthorized does", { ...unregistered, lastFailure: failure("misconfigured") }, backoff],
   [
     "misconfigured, key file changed → register",
-    { ...unregistered, last_failure: failure("misconfigured"), credential_version: "key-2" },
+    { ...unregistered, lastFailure: failure("misconfigured"), credentialVersion: "key-2" },
     register(body),
   ],
-  ["scenario 8: rejected, same body → wait", { ...unregistered, last_failure: failure("rejected") }, backoff],
+  ["scenario 8: rejected, same body → wait", { ...unregistered, lastFailure: failure("rejected") }, backoff],
   [
     "scenario 8: rejected, input changed → register",
-    { ...unregistered, wanted: { kind: "body", body: other_digest }, last_failure: failure("rejected") },
-    register(other_digest),
+    { ...unregistered, wanted: { kind: "body", body: otherDigest }, lastFailure: failure("rejected") },
+    register(otherDigest),
   ],
-  ["conflict, same body → wait", { ...unregistered, last_failure: failure("conflict") }, backoff],
+  ["conflict, same body → wait", { ...unregistered, lastFailure: failure("conflict") }, backoff],
   [
     "conflict, input changed → register",
-    { ...unregistered, wanted: { kind: "body", body: other_digest }, last_failure: failure("conflict") },
-    register(other_digest),
+    { ...unregistered, wanted: { kind: "body", body: otherDigest }, lastFailure: failure("conflict") },
+    register(otherDigest),
   ],
   [
     "failed, then reverted to what is registered → nothing",
-    { ...registered, last_failure: failure("unreachable", { body: other_digest }) },
+    { ...registered, lastFailure: failure("unreachable", { body: otherDigest }) },
     { kind: "nothing" },
   ],
   [
     "scenario 28: rate-capped → wait",
-    { ...unregistered, rate_capped_until_ms: 9000 },
-    { kind: "wait", until_ms: 9000, reason: "rate-cap" },
+    { ...unregistered, rateCappedUntilMs: 9000 },
+    { kind: "wait", untilMs: 9000, reason: "rate-cap" },
   ],
   [
     "scenario 28: rate-capped, asked by a person → register",
-    { ...unregistered, rate_capped_until_ms: 9000, forced: true },
+    { ...unregistered, rateCappedUntilMs: 9000, forced: true },
     register(body),
   ],
 ];

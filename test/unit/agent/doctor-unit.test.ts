@@ -47,10 +47,10 @@ describe("credentialsOfUnit: where the key is that systemd handed over", () => {
     ["of the service that runs", RUNNING, "/var/lib/robot-policy-agent", folder],
     ["of a stopped service: nowhere", stopped, "/var/lib/robot-policy-agent", null],
     ["of an agent with folders of its own: nowhere", RUNNING, "/home/tech/state", null],
-  ])("%s", (_name, text, state_directory, expected) => {
+  ])("%s", (_name, text, stateDirectory, expected) => {
     const unit = { kind: "unit", unit: parseUnit(text) } as const;
     const vantage = { unit, account: null, standing: "root", judge: null, agent_name: "" } as const;
-    expect(credentialsOfUnit({ state_directory }, vantage)).toBe(expected);
+    expect(credentialsOfUnit({ state_directory: stateDirectory }, vantage)).toBe(expected);
   });
 });
 

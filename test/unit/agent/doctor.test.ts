@@ -11,7 +11,7 @@ import { systemClock } from "../../../src/platform/clock.ts";
 import { HeldClock } from "./robot-in-process.ts";
 
 function clockAt(wall: string): Clock {
-  return { ...systemClock, wall_ms: () => Date.parse(wall) };
+  return { ...systemClock, wallMs: () => Date.parse(wall) };
 }
 
 const LATE: Verdict = fail(4, "nothing within 0.02 s", "wait");
@@ -59,7 +59,7 @@ describe("judgeKey", () => {
 describe("startExamination", () => {
   test("run: gives the verdict to whoever shows it, and the value to later checks", async () => {
     const examination = startExamination(systemClock, new AbortController().signal);
-    const value = await examination.run("dns", { limit_ms: 1000, late: LATE }, async () => ({
+    const value = await examination.run("dns", { limitMs: 1000, late: LATE }, async () => ({
       verdict: ok("found"),
       value: 7,
     }));
@@ -71,7 +71,7 @@ describe("startExamination", () => {
     const clock = new HeldClock();
     const examination = startExamination(clock, new AbortController().signal);
     let aborted = false;
-    const running = examination.run("dns", { limit_ms: 1000, late: LATE }, (signal) => {
+    const running = examination.run("dns", { limitMs: 1000, late: LATE }, (signal) => {
       signal.addEventListener("abort", () => {
         aborted = true;
       });
@@ -86,7 +86,7 @@ describe("startExamination", () => {
   test("run: a check that gives up because its time is up is late as well", async () => {
     const clock = new HeldClock();
     const examination = startExamination(clock, new AbortController().signal);
-    const running = examination.run("tcp", { limit_ms: 1000, late: LATE }, async (signal) => {
+    const running = examination.run("tcp", { limitMs: 1000, late: LATE }, async (signal) => {
       await clock.sleep(10_000, signal);
       return { verdict: ok("never"), value: null };
     });
@@ -98,16 +98,16 @@ describe("startExamination", () => {
   test("run: an interrupt ends it at once", async () => {
     const interrupt = new AbortController();
     const examination = startExamination(systemClock, interrupt.signal);
-    const running = examination.run("dns", { limit_ms: 60_000, late: LATE }, () => new Promise<never>(() => {}));
+    const running = examination.run("dns", { limitMs: 60_000, late: LATE }, () => new Promise<never>(() => {}));
     interrupt.abort(new Error("interrupted"));
     await expect(running).rejects.toThrow("interrupted");
   });
 
   test("run: an error of the system is a verdict, a bug is not", async () => {
     const examination = startExamination(systemClock, new AbortController().signal);
-    const limit = { limit_ms: 1000, late: LATE };
+    const limit = { limitMs: 1000, late: LATE };
     await examination.run("disk", limit, () => Promise.reject(Object.assign(new Error("no"), { code: "EIO" })));
-    expect((await examination.result("disk")).verdict).toMatchObject({ status: "fail", exit_code: 1 });
+    expect((await examination.result("disk")).verdict).toMatchObject({ status: "fail", exitCode: 1 });
     await expect(examination.run("state", limit, () => Promise.reject(new TypeError("bug")))).rejects.toThrow("bug");
   });
 
@@ -121,7 +121,7 @@ describe("checkClock", () => {
   test("scenario 3: a clock that lost its battery, without any answer to compare with", () => {
     expect(checkClock(clockAt("1970-01-01T00:01:00Z"), null, "unknown")).toMatchObject({
       status: "fail",
-      exit_code: 4,
+      exitCode: 4,
       what: "the clock says 1970-01-01T00:01, before this program was written",
     });
   });

@@ -13,9 +13,9 @@ const SETTLE_MS = 500;
 let folder = "";
 let path = "";
 /** Where both clocks stand still: at the last write. */
-let stopped_ms = 0;
+let stoppedMs = 0;
 /** Milliseconds added to both clocks. */
-let later_ms = 0;
+let laterMs = 0;
 let reads = 0;
 let document: DocumentInput<string>;
 /** What somebody does to the file when it is opened, once. */
@@ -26,7 +26,7 @@ let rounding = (stat: FileStat) => stat;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "document-input-"));
   path = join(folder, "document.yaml");
-  later_ms = 0;
+  laterMs = 0;
   reads = 0;
   rounding = (seen) => seen;
   meanwhile = null;
@@ -43,13 +43,13 @@ beforeEach(async () => {
       },
     },
     clock: {
-      wall_ms: () => stopped_ms + later_ms,
-      monotonic_ms: () => stopped_ms + later_ms,
+      wallMs: () => stoppedMs + laterMs,
+      monotonicMs: () => stoppedMs + laterMs,
       sleep: () => Promise.reject(new Error("not to be slept")),
     },
     path,
-    missing_fix: "write it",
-    settle_ms: () => SETTLE_MS,
+    missingFix: "write it",
+    settleMs: () => SETTLE_MS,
     read(bytes) {
       reads += 1;
       return { findings: [], value: Buffer.from(bytes).toString(), locate: () => ({ line: 1, column: 1 }) };
@@ -60,23 +60,23 @@ afterEach(() => rm(folder, { recursive: true }));
 
 async function write(text: string): Promise<void> {
   await writeFile(path, text);
-  stopped_ms = (await stat(path)).mtimeMs;
+  stoppedMs = (await stat(path)).mtimeMs;
 }
 
 describe("document input", () => {
   test("an old file is read at once", async () => {
     await write("one");
-    later_ms = 60_000;
+    laterMs = 60_000;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBe("one");
   });
 
   test("a fresh file is waited for, exactly as long as it has to hold still", async () => {
     await write("one");
-    const wait_ms = await document.refresh(true);
-    expect(wait_ms).toBeGreaterThan(SETTLE_MS - 1);
-    expect(wait_ms).toBeLessThanOrEqual(SETTLE_MS);
-    later_ms = wait_ms;
+    const waitMs = await document.refresh(true);
+    expect(waitMs).toBeGreaterThan(SETTLE_MS - 1);
+    expect(waitMs).toBeLessThanOrEqual(SETTLE_MS);
+    laterMs = waitMs;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBe("one");
   });
@@ -89,7 +89,7 @@ describe("document input", () => {
 
   test("an unchanged file is not read again", async () => {
     await write("one");
-    later_ms = 60_000;
+    laterMs = 60_000;
     await document.refresh(false);
     await document.refresh(false);
     expect(reads).toBe(1);
@@ -98,7 +98,7 @@ describe("document input", () => {
 
   test("an unchanged file is read again when it is not to be trusted", async () => {
     await write("one");
-    later_ms = 60_000;
+    laterMs = 60_000;
     await document.refresh(true);
     document.distrust();
     expect(document.holds()).toBe(false);
@@ -110,31 +110,31 @@ describe("document input", () => {
     ["the kernel's tick", 0],
     ["a whole second", 1000],
     ["an even second, as on FAT", 2000],
-  ])("two edits of equal length within %s: the second is read too", async (_what, granularity_ms) => {
-    const round = (time_ns: bigint) => {
-      const step_ns = BigInt(Math.max(granularity_ms, 10)) * 1_000_000n;
-      return (time_ns / step_ns) * step_ns + (granularity_ms === 0 ? 1n : 0n);
+  ])("two edits of equal length within %s: the second is read too", async (_what, granularityMs) => {
+    const round = (timeNs: bigint) => {
+      const stepNs = BigInt(Math.max(granularityMs, 10)) * 1_000_000n;
+      return (timeNs / stepNs) * stepNs + (granularityMs === 0 ? 1n : 0n);
     };
     rounding = (seen) => ({ ...seen, mtime_ns: round(seen.mtime_ns), ctime_ns: round(seen.ctime_ns) });
     await write("one");
-    later_ms = 5;
+    laterMs = 5;
     await document.refresh(false);
     expect(document.reading.value).toBe("one");
     expect(document.holds()).toBe(false);
     await writeFile(path, "two");
     await document.refresh(false);
     expect(document.reading.value).toBe("two");
-    later_ms = 60_000;
+    laterMs = 60_000;
     await document.refresh(true);
     expect(document.holds()).toBe(true);
   });
 
   test("where timestamps are even seconds, an edit is waited for until another one would show", async () => {
     rounding = (seen) => ({ ...seen, mtime_ns: 4_000_000_000n, ctime_ns: 4_000_000_000n });
-    stopped_ms = 4000;
+    stoppedMs = 4000;
     await writeFile(path, "one");
     expect(await document.refresh(true)).toBe(2000 + SETTLE_MS);
-    later_ms = 2000 + SETTLE_MS;
+    laterMs = 2000 + SETTLE_MS;
     expect(await document.refresh(true)).toBe(0);
   });
 
@@ -144,17 +144,17 @@ describe("document input", () => {
     ["removed", () => rm(path)],
   ])("of a file that is %s while it is read nothing is believed, and the last reading stands", async (_what, act) => {
     await write("whole");
-    later_ms = 60_000;
+    laterMs = 60_000;
     await document.refresh(true);
     await write("next");
-    later_ms += 60_000;
+    laterMs += 60_000;
     meanwhile = act;
     expect(await document.refresh(true)).toBe(SETTLE_MS);
     expect(document.reading).toMatchObject({ value: "whole", findings: [] });
     expect(document.holds()).toBe(false);
     expect(await document.isAsRead()).toBe(false);
     await write("the end");
-    later_ms += 60_000;
+    laterMs += 60_000;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBe("the end");
     expect([document.holds(), await document.isAsRead()]).toEqual([true, true]);
@@ -162,7 +162,7 @@ describe("document input", () => {
 
   test("without settling, a file that is written while it is read is a finding", async () => {
     await write("whole");
-    later_ms = 60_000;
+    laterMs = 60_000;
     meanwhile = () => writeFile(path, "half");
     expect(await document.refresh(false)).toBe(SETTLE_MS);
     expect(document.reading).toMatchObject({ value: null, findings: [{ id: "file_unstable" }] });
@@ -170,7 +170,7 @@ describe("document input", () => {
 
   test("a file that cannot be read for a moment is read at the next look, moved or not", async () => {
     await write("whole");
-    later_ms = 60_000;
+    laterMs = 60_000;
     meanwhile = async () => {
       throw Object.assign(new Error("EIO"), { code: "EIO" });
     };
@@ -195,15 +195,15 @@ describe("document input", () => {
 
   test("a stamp from the future is waited out by this process's own watch", async () => {
     await write("one");
-    later_ms = -3_600_000;
+    laterMs = -3_600_000;
     expect(await document.refresh(true)).toBeGreaterThan(SETTLE_MS - 1);
-    later_ms += SETTLE_MS;
+    laterMs += SETTLE_MS;
     expect(await document.refresh(true)).toBe(0);
   });
 
   test("a missing file is a finding that says what to do, once it stayed away", async () => {
     expect(await document.refresh(true)).toBeGreaterThan(0);
-    later_ms = SETTLE_MS + 1;
+    laterMs = SETTLE_MS + 1;
     expect(await document.refresh(true)).toBe(0);
     expect(document.reading.value).toBeNull();
     expect(document.reading.findings).toMatchObject([
@@ -218,10 +218,10 @@ describe("document input", () => {
     await rm(path, { force: true });
     document = createDocumentInput({
       files: systemFiles,
-      clock: { wall_ms: Date.now, monotonic_ms: () => performance.now(), sleep: () => Promise.resolve() },
+      clock: { wallMs: Date.now, monotonicMs: () => performance.now(), sleep: () => Promise.resolve() },
       path: folder,
-      missing_fix: "",
-      settle_ms: () => 0,
+      missingFix: "",
+      settleMs: () => 0,
       read: () => ({ findings: [], value: "", locate: () => ({ line: 1, column: 1 }) }),
     });
     await document.refresh(false);

@@ -59,8 +59,8 @@ describe("configurationText", () => {
 describe("manifestText", () => {
   test("manifestText: gives config/robot-manifest.example.yaml for the example robot", async () => {
     const answers = {
-      robot_type_id: "yam.bimanual-joint-position.v1",
-      display_name: "Packing cell, two YAM arms",
+      robotTypeId: "yam.bimanual-joint-position.v1",
+      displayName: "Packing cell, two YAM arms",
       files: [
         { label: null, path: "/opt/yam/configs/yam_left.yaml" },
         { label: null, path: "/opt/yam/configs/yam_right.yaml" },
@@ -75,7 +75,7 @@ describe("manifestText", () => {
     [["/opt/a b/c: d #e.yaml", "~/x.json"], []],
   ])("manifestText: with files %j has the findings %j", async (paths, ids) => {
     const files = paths.map((path) => ({ label: null, path }));
-    const text = manifestText({ robot_type_id: "yam.bimanual-joint-position.v1", display_name: null, files }, "x");
+    const text = manifestText({ robotTypeId: "yam.bimanual-joint-position.v1", displayName: null, files }, "x");
     const { findings, manifest } = await readManifest(Buffer.from(text), READY_CATALOG);
     expect(findings.map(({ id }) => id)).toEqual(ids);
     expect(manifest?.configuration_files.map(({ path }) => path)).toEqual(paths);

@@ -19,21 +19,21 @@ const robot: RobotView = {
 };
 
 type Result = CallResult<{ robot: RobotView }>;
-const refused = (status: number, retry_after_ms: number | null = null): Result => {
-  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms, request_id: null };
+const refused = (status: number, retryAfterMs: number | null = null): Result => {
+  return { kind: "refused", status, detail: "no", validation: null, retry_after_ms: retryAfterMs, request_id: null };
 };
 
 /** Judges with a jitter in the middle of its range. */
-function judged(result: Result, wall_ms = Date.now()) {
+function judged(result: Result, wallMs = Date.now()) {
   const random = { unit: () => 0.5, bytes: () => new Uint8Array() };
   return judge(result, {
     body,
     service_url: "https://policy.example",
     credential_version: "",
-    now_ms: NOW_MS,
-    wall_ms,
-    backoff: createBackoff({ first_ms: 1000, cap_ms: 5 * MINUTE_MS, random }),
-    unit_random: random.unit,
+    nowMs: NOW_MS,
+    wallMs,
+    backoff: createBackoff({ firstMs: 1000, capMs: 5 * MINUTE_MS, random }),
+    unitRandom: random.unit,
   });
 }
 
@@ -102,20 +102,20 @@ describe("judge", () => {
     expect(judged({ kind: "ok", status: 200, value: { robot } })).toEqual({ kind: "registered", robot });
   });
 
-  test.each(failures)("%s", (_name, result, state, reason, [least_ms, most_ms]) => {
+  test.each(failures)("%s", (_name, result, state, reason, [leastMs, mostMs]) => {
     const attempt = judged(result);
     if (attempt.kind !== "failed") throw new Error("recorded as success");
     expect(attempt.failure).toMatchObject({ state, reason });
-    const delay_ms = attempt.failure.retry_at_ms - NOW_MS;
-    expect(delay_ms).toBeGreaterThanOrEqual(least_ms);
-    expect(delay_ms).toBeLessThanOrEqual(most_ms);
+    const delayMs = attempt.failure.retryAtMs - NOW_MS;
+    expect(delayMs).toBeGreaterThanOrEqual(leastMs);
+    expect(delayMs).toBeLessThanOrEqual(mostMs);
   });
 
   test("scenario 3: a certificate refused with the clock at 1970 is the clock's fault", () => {
-    const refused_certificate: Result = { kind: "unreachable", reason: "tls", code: "CERT_NOT_YET_VALID", detail: "x" };
-    expect(judged(refused_certificate, 0)).toMatchObject({
+    const refusedCertificate: Result = { kind: "unreachable", reason: "tls", code: "CERT_NOT_YET_VALID", detail: "x" };
+    expect(judged(refusedCertificate, 0)).toMatchObject({
       failure: { state: "unreachable", reason: "clock", detail: expect.stringContaining("1970-01-01") },
     });
-    expect(judged(refused_certificate)).toMatchObject({ failure: { reason: "tls" } });
+    expect(judged(refusedCertificate)).toMatchObject({ failure: { reason: "tls" } });
   });
 });

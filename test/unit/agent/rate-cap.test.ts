@@ -8,7 +8,7 @@ function sentWithin100Seconds(digestOf: (attempt: number) => string): readonly n
   const sentMs: number[] = [];
   for (let nowMs = 0; nowMs <= 100_000; nowMs += 100) {
     const digest = digestOf(nowMs / 100);
-    if (nowMs < cap.until_ms(digest)) continue;
+    if (nowMs < cap.untilMs(digest)) continue;
     cap.take(digest, nowMs);
     sentMs.push(nowMs);
   }
@@ -29,17 +29,17 @@ test("rate cap: corrections of anything else pass at once, and are bounded all t
 test("rate cap: after files that flapped, a correction of the last one sent is not held back", () => {
   const cap = createRateCap();
   for (const digest of ["a", "b", "c"]) cap.take(digest, 0);
-  expect(cap.until_ms("c")).toBeLessThanOrEqual(0);
-  expect(cap.until_ms("d")).toBe(20_000);
+  expect(cap.untilMs("c")).toBeLessThanOrEqual(0);
+  expect(cap.untilMs("d")).toBe(20_000);
 });
 
 test("rate cap: a quiet minute fills it again, and no more than that", () => {
   const cap = createRateCap();
   for (const digest of ["a", "b", "c"]) cap.take(digest, 0);
-  expect(cap.until_ms("d")).toBe(20_000);
+  expect(cap.untilMs("d")).toBe(20_000);
   for (const digest of ["d", "e", "f"]) {
-    expect(cap.until_ms(digest)).toBeLessThanOrEqual(200_000);
+    expect(cap.untilMs(digest)).toBeLessThanOrEqual(200_000);
     cap.take(digest, 200_000);
   }
-  expect(cap.until_ms("g")).toBe(220_000);
+  expect(cap.untilMs("g")).toBe(220_000);
 });

@@ -14,12 +14,12 @@ async function savedIn(directory: string) {
 describe("reconcile: failures and doubt", () => {
   test("the backoff grows while nobody answers, and begins anew after a success", async () => {
     const { clock, reconciler, answer, write, run } = await reconciledRobot();
-    const delays_ms: number[] = [];
+    const delaysMs: number[] = [];
     const fail = async () => {
       expect((await run()).kind).toBe("failed");
-      const delay_ms = (reconciler.failure?.retry_at_ms ?? 0) - clock.monotonic_ms();
-      delays_ms.push(delay_ms);
-      clock.step(delay_ms);
+      const delayMs = (reconciler.failure?.retryAtMs ?? 0) - clock.monotonicMs();
+      delaysMs.push(delayMs);
+      clock.step(delayMs);
     };
     answer("reset");
     for (let times = 0; times < 4; times++) await fail();
@@ -29,7 +29,7 @@ describe("reconcile: failures and doubt", () => {
     answer("reset");
     await write("second\n");
     await fail();
-    expect(delays_ms).toEqual([1000, 2000, 4000, 8000, 1000]);
+    expect(delaysMs).toEqual([1000, 2000, 4000, 8000, 1000]);
   });
 
   test("a failure is waited out, and not a millisecond longer", async () => {
@@ -185,7 +185,7 @@ describe("reconcile: what is registered", () => {
     // 404 to the question.
     expect((await run({ confirm: true })).kind).toBe("registered");
     expect(requests.map(({ method }) => method)).toEqual(["POST", "GET", "POST"]);
-    clock.step(reconciler.confirmation.dueMs - clock.monotonic_ms() - 1);
+    clock.step(reconciler.confirmation.dueMs - clock.monotonicMs() - 1);
     await run();
     expect(requests.length).toBe(3);
     clock.step(1);
@@ -202,14 +202,14 @@ describe("reconcile: a disk that cannot be written", () => {
       throw Object.assign(new Error("full"), { code: "ENOSPC" });
     };
     expect((await run()).kind).toBe("registered");
-    expect(reconciler.state_problem).toContain("ENOSPC");
+    expect(reconciler.stateProblem).toContain("ENOSPC");
     clock.step(60_000);
     await run();
     // The resync tries again.
     expect(reconciler.holds()).toBe(false);
     disk.createExclusive = systemFiles.createExclusive;
     expect((await run()).kind).toBe("unchanged");
-    expect(reconciler.state_problem).toBeNull();
+    expect(reconciler.stateProblem).toBeNull();
     expect(reconciler.holds()).toBe(true);
     expect(await savedIn(stateDirectory)).toEqual(reconciler.registration);
     expect(requests.length).toBe(1);

@@ -94,7 +94,7 @@ export async function createRobot(clock: Clock): Promise<Robot> {
       },
     },
     identity: { hostname: () => "cell", machine: async () => "ab".repeat(32) },
-    notify: { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdog_ms: null },
+    notify: { ready() {}, status() {}, stopping() {}, watchdog() {}, watchdogMs: null },
   };
   const configuration = openConfiguration(machine, join(folder, "config.yaml"));
   await configuration.refresh(false);
@@ -161,8 +161,16 @@ function bodyOf({ method, body }: HttpRequest): RobotSetup | null {
 function accept(request: HttpRequest, id: string): HttpAnswer {
   const setup = bodyOf(request);
   if (setup === null) return reply(404, { detail: "Not Found" });
-  const { name, robot_type_id, region } = setup;
-  const robot = { id, name, robot_type_id, region, created_at: "2026-01-01T00:00:00Z", site: null, labels: {} };
+  const { name, robot_type_id: robotTypeId, region } = setup;
+  const robot = {
+    id,
+    name,
+    robot_type_id: robotTypeId,
+    region,
+    created_at: "2026-01-01T00:00:00Z",
+    site: null,
+    labels: {},
+  };
   return reply(200, { robot });
 }
 
@@ -202,7 +210,7 @@ export async function reconciledRobot(
   const reconciler = createReconciler({
     machine,
     collector,
-    state_directory: robot.stateDirectory,
+    stateDirectory: robot.stateDirectory,
     registration,
     connection: () => connection,
     onRegistering() {},
@@ -221,15 +229,15 @@ export async function reconciledRobot(
 
 /** Time that stands still until somebody moves it. */
 export class HeldClock implements Clock {
-  #now_ms = 0;
+  #nowMs = 0;
   readonly #start_ms = Date.now() + 0.5;
-  readonly #sleepers = new Set<{ readonly due_ms: number; readonly wake: () => void }>();
-  wall_ms = () => this.#start_ms + this.#now_ms;
-  monotonic_ms = () => this.#now_ms;
-  sleep = (duration_ms: number, signal?: AbortSignal) =>
+  readonly #sleepers = new Set<{ readonly dueMs: number; readonly wake: () => void }>();
+  wallMs = () => this.#start_ms + this.#nowMs;
+  monotonicMs = () => this.#nowMs;
+  sleep = (durationMs: number, signal?: AbortSignal) =>
     new Promise<void>((resolve, reject) => {
       if (signal?.aborted === true) return reject(signal.reason);
-      const sleeper = { due_ms: this.#now_ms + duration_ms, wake: resolve };
+      const sleeper = { dueMs: this.#nowMs + durationMs, wake: resolve };
       this.#sleepers.add(sleeper);
       signal?.addEventListener("abort", () => {
         this.#sleepers.delete(sleeper);
@@ -240,10 +248,10 @@ export class HeldClock implements Clock {
   get sleepers(): number {
     return this.#sleepers.size;
   }
-  step(duration_ms: number): void {
-    this.#now_ms += duration_ms;
+  step(durationMs: number): void {
+    this.#nowMs += durationMs;
     for (const sleeper of this.#sleepers) {
-      if (sleeper.due_ms > this.#now_ms) continue;
+      if (sleeper.dueMs > this.#nowMs) continue;
       this.#sleepers.delete(sleeper);
       sleeper.wake();
     }
@@ -272,8 +280,8 @@ export async function openAgent(): Promise<OpenedRobot> {
     pending: robot.pending,
     log: { debug: note, info: note, warn: note, error: note },
     version: "0.0.0",
-    process_id: process.pid,
-    state_directory: robot.stateDirectory,
+    processId: process.pid,
+    stateDirectory: robot.stateDirectory,
     configuration,
     initial,
     registration: null,
@@ -315,7 +323,7 @@ export async function runningRobot(): Promise<RunningRobot> {
   };
   const write = async (content: string) => {
     await writeFile(path, content);
-    await utimes(path, clock.wall_ms() / 1000, clock.wall_ms() / 1000);
+    await utimes(path, clock.wallMs() / 1000, clock.wallMs() / 1000);
   };
   return Object.assign(robot, { ended, until, write });
 }

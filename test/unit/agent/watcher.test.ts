@@ -8,7 +8,7 @@ import type { DirectoryListener, FileEvents } from "../../../src/platform/file-e
 function planOf(directories: Readonly<Record<string, Partial<PlannedDirectory>>>): WatchPlan {
   const whole = Object.entries(directories).map(([path, planned]): [string, PlannedDirectory] => [
     path,
-    { id: "one", names: new Set(["file"]), holds_target: true, reports_changes: true, ...planned },
+    { id: "one", names: new Set(["file"]), holdsTarget: true, reports_changes: true, ...planned },
   ]);
   return { ...EMPTY_PLAN, directories: new Map(whole) };
 }
@@ -134,14 +134,14 @@ describe("watcher", () => {
 
   test.each(["EACCES", "EPERM"])("a folder above that may be entered and not listed (%s): done without", (code) => {
     const { watcher, listeners, counts } = watcherUnderTest();
-    const plan = planOf({ "/home/ann": { holds_target: false }, "/home/ann/cal": {} });
+    const plan = planOf({ "/home/ann": { holdsTarget: false }, "/home/ann/cal": {} });
     watcher.follow(plan);
     listeners.get("/home/ann")?.onFailure(code);
     expect(watcher.mode()).toEqual({ mode: "events" });
     watcher.follow(plan);
     watcher.retry();
     expect(counts.started).toBe(2);
-    watcher.follow(planOf({ "/home/ann": { holds_target: false, id: "another" }, "/home/ann/cal": {} }));
+    watcher.follow(planOf({ "/home/ann": { holdsTarget: false, id: "another" }, "/home/ann/cal": {} }));
     expect(counts.started).toBe(3);
   });
 

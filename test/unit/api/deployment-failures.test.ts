@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 
 import { failureOf } from "../../../src/api/deployment-failures.ts";
 
-const codeOf = (last_error_code: string | null | undefined) => ({ id: "dep_1", status: "failed", last_error_code });
+const codeOf = (lastErrorCode: string | null | undefined) => ({
+  id: "dep_1",
+  status: "failed",
+  last_error_code: lastErrorCode,
+});
 
 test("failureOf: what the service's code means", () => {
   expect(failureOf(codeOf("preparation_timeout"))?.what).toBe("Its endpoint was not healthy in time.");

@@ -115,8 +115,8 @@ const LIMITS: readonly (readonly [string, z.ZodType, readonly unknown[], readonl
   [
     "Selector robot_type_id",
     fleetCreateSchema,
-    [text(1), text(256), null].map((robot_type_id) => withSelector({ robot_type_id })),
-    ["", text(257)].map((robot_type_id) => withSelector({ robot_type_id })),
+    [text(1), text(256), null].map((robotTypeId) => withSelector({ robot_type_id: robotTypeId })),
+    ["", text(257)].map((robotTypeId) => withSelector({ robot_type_id: robotTypeId })),
   ],
   [
     "Selector labels",

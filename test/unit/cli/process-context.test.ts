@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { startWords } from "../../support/command.ts";
 import type { RunningCommand } from "../../support/command.ts";
 
-const module_path = join(import.meta.dirname, "../../../src/cli/process-context.ts");
+const modulePath = join(import.meta.dirname, "../../../src/cli/process-context.ts");
 
 /** A program of these lines, with `context` as its process context. */
 function start(lines: string): RunningCommand {
@@ -18,7 +18,7 @@ function start(lines: string): RunningCommand {
 
 function wordsFor(lines: string): readonly string[] {
   const text = `
-    import { endProcess, openProcess } from ${JSON.stringify(module_path)};
+    import { endProcess, openProcess } from ${JSON.stringify(modulePath)};
     const context = openProcess(process);
     ${lines}`;
   return [process.execPath, "--input-type=module", "-e", text];

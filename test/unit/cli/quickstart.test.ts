@@ -11,9 +11,9 @@ const SCRIPT = join(import.meta.dirname, "../../../scripts/quickstart.ts");
 test.each([
   ["--help", 0, /^Usage: scripts\/quickstart \[--once\]/],
   ["--onse", 2, /^error: Unknown option '--onse'/],
-])("quickstart %s: exits with %i, says what there is, and starts nothing", async (word, exit_code, told) => {
+])("quickstart %s: exits with %i, says what there is, and starts nothing", async (word, exitCode, told) => {
   await using program = startWords([process.execPath, SCRIPT, word]);
-  expect(await program.ended()).toBe(exit_code);
+  expect(await program.ended()).toBe(exitCode);
   expect(program.output()).toMatch(told);
   expect(program.output()).toContain("--once  end then");
   expect(program.output()).not.toMatch(/\n\s+at /);
@@ -23,19 +23,16 @@ test.each([
   ["its terminal is closed", "It stays up", "SIGHUP", 129],
   ["Ctrl-C is pressed again and again", "Start the agent", "SIGINT", 130],
   ["it is told to end", "Start a robot policy service", "SIGTERM", 143],
-] as const)(
-  "quickstart, when %s at '%s': no process, folder or key is left",
-  async (_what, step, signal, exit_code) => {
-    const temporary = await mkdtemp(join(tmpdir(), "quickstart-test-"));
-    await using program = startWords([process.execPath, SCRIPT], { TMPDIR: temporary });
-    await program.wrote(step);
-    const impatience = setInterval(() => program.child.kill(signal), 2);
-    onTestFinished(() => clearInterval(impatience));
-    expect(await program.ended()).toBe(exit_code);
-    await expect.poll(() => processesThatName(temporary)).toEqual([]);
-    await rmdir(temporary);
-  },
-);
+] as const)("quickstart, when %s at '%s': no process, folder or key is left", async (_what, step, signal, exitCode) => {
+  const temporary = await mkdtemp(join(tmpdir(), "quickstart-test-"));
+  await using program = startWords([process.execPath, SCRIPT], { TMPDIR: temporary });
+  await program.wrote(step);
+  const impatience = setInterval(() => program.child.kill(signal), 2);
+  onTestFinished(() => clearInterval(impatience));
+  expect(await program.ended()).toBe(exitCode);
+  await expect.poll(() => processesThatName(temporary)).toEqual([]);
+  await rmdir(temporary);
+});
 
 /** Their command lines. */
 async function processesThatName(path: string): Promise<readonly string[]> {

@@ -218,8 +218,8 @@ describe("runProgram", () => {
       { code: "usage", what: expect.stringContaining("too many arguments"), fix: "tool check --help lists its flags" },
     ],
     [["check", "--json", "--jsn"], 2, { code: "usage", what: "unknown option '--jsn'\n(Did you mean --json?)" }],
-  ])("runProgram: %j fails with %i, and with the problem as JSON on stdout", async (argv, exit_code, problem) => {
-    expect(await run(...argv)).toBe(exit_code);
+  ])("runProgram: %j fails with %i, and with the problem as JSON on stdout", async (argv, exitCode, problem) => {
+    expect(await run(...argv)).toBe(exitCode);
     expect(JSON.parse(out)).toMatchObject({ problem });
   });
 

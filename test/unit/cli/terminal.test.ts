@@ -154,12 +154,12 @@ describe("style", () => {
 
   test("problem: is coloured by where it goes, not by stdout", () => {
     const problem = { code: "exists", what: "the file is there already", where: "/etc/x", fix: "--force" };
-    const to_file = open({ tty: "stdout" });
-    to_file.terminal.problem(problem);
-    expect(to_file.err()).toBe("error: the file is there already (/etc/x) [exists]\n  → --force\n");
-    const to_terminal = open({ tty: "stderr" });
-    to_terminal.terminal.problem(problem);
-    expect(to_terminal.err()).toContain("\u001B[31merror\u001B[39m");
+    const toFile = open({ tty: "stdout" });
+    toFile.terminal.problem(problem);
+    expect(toFile.err()).toBe("error: the file is there already (/etc/x) [exists]\n  → --force\n");
+    const toTerminal = open({ tty: "stderr" });
+    toTerminal.terminal.problem(problem);
+    expect(toTerminal.err()).toContain("\u001B[31merror\u001B[39m");
   });
 });
 
@@ -177,12 +177,12 @@ describe("what others wrote", () => {
   });
 
   test("print: our own emphasis stays on a terminal, and nobody's does elsewhere", () => {
-    const on_terminal = open();
-    on_terminal.terminal.print(`${on_terminal.terminal.style("bad", "x")} \u001B[8mhidden`);
-    expect(on_terminal.out()).toBe("\u001B[31mx\u001B[39m \\u001b[8mhidden\n");
-    const in_file = open({ tty: "none" });
-    in_file.terminal.print("\u001B[31mx");
-    expect(in_file.out()).toBe("\\u001b[31mx\n");
+    const onTerminal = open();
+    onTerminal.terminal.print(`${onTerminal.terminal.style("bad", "x")} \u001B[8mhidden`);
+    expect(onTerminal.out()).toBe("\u001B[31mx\u001B[39m \\u001b[8mhidden\n");
+    const inFile = open({ tty: "none" });
+    inFile.terminal.print("\u001B[31mx");
+    expect(inFile.out()).toBe("\\u001b[31mx\n");
   });
 
   test("table, print: nobody else's colours, not even ours in other hands, and a row as wide as it looks", () => {

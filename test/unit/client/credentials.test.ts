@@ -15,10 +15,10 @@ const KEY = "sk_rps_CANARYcanary0123456789abcdef";
 const { uid } = userInfo();
 
 let folder: string;
-let key_file: string;
+let keyFile: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "credentials-"));
-  key_file = join(folder, "api-key");
+  keyFile = join(folder, "api-key");
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -27,8 +27,7 @@ function write(path: string, content: string | Uint8Array, mode = 0o600): void {
   chmodSync(path, mode);
 }
 
-const load = (files: Files = systemFiles, service_user_id = uid) =>
-  loadCredential({ key_file, service_user_id }, files);
+const load = (files: Files = systemFiles, serviceUserId = uid) => loadCredential({ keyFile, serviceUserId }, files);
 
 function keyOf(found: Credential | CredentialProblem): string {
   return found.kind === "credential" ? `${found.source} ${found.secret.reveal()}` : found.code;
@@ -40,7 +39,7 @@ test.each([
   ["short", "sk_a_b"],
   ["with every character a bearer token may have", "sk_A9_a-._~+/z=="],
 ])("loadCredential: takes a key %s", async (_name, content) => {
-  write(key_file, content);
+  write(keyFile, content);
   expect(keyOf(await load())).toBe(`key-file ${content.trim()}`);
 });
 
@@ -63,9 +62,9 @@ test.each([
   ["a key longer than any", `sk_rps_${"x".repeat(600)}`, "key-form"],
   ["a file larger than any key", KEY.repeat(1_000), "key-too-large"],
 ])("loadCredential: %s is named and not repeated", async (_name, content, code) => {
-  write(key_file, content);
+  write(keyFile, content);
   const found = await load();
-  expect(found).toMatchObject({ kind: "credential-problem", code, where: key_file });
+  expect(found).toMatchObject({ kind: "credential-problem", code, where: keyFile });
   expect(JSON.stringify(found)).not.toContain("CANARY");
 });
 
@@ -80,13 +79,13 @@ test.each([
   [0o644, "key-exposed"],
   [0o666, "key-exposed"],
 ])("scenario 17: a key file of mode %o: %s", async (mode, expected) => {
-  write(key_file, KEY, mode);
+  write(keyFile, KEY, mode);
   expect(keyOf(await load()).split(" ")[0]).toBe(expected);
 });
 
 test("scenario 17: the fix for an exposed key file is a command that fixes it", async () => {
-  key_file = join(folder, "it's a key");
-  write(key_file, KEY, 0o644);
+  keyFile = join(folder, "it's a key");
+  write(keyFile, KEY, 0o644);
   const found = await load();
   if (found.kind !== "credential-problem") throw new Error("expected a problem");
   expect(found.what).toBe("the key file has mode 0644: others can read or write it");
@@ -96,7 +95,7 @@ test("scenario 17: the fix for an exposed key file is a command that fixes it", 
 });
 
 test("scenario 17: the fix for Windows line endings is a command that fixes it", async () => {
-  write(key_file, `${KEY}\r\n`);
+  write(keyFile, `${KEY}\r\n`);
   const found = await load();
   if (found.kind !== "credential-problem") throw new Error("expected a problem");
   execFileSync("sh", ["-c", found.fix]);
@@ -104,8 +103,8 @@ test("scenario 17: the fix for Windows line endings is a command that fixes it",
 });
 
 test("scenario 17: a key file in a folder where every user may replace it is refused with the exact chmod", async () => {
-  write(key_file, KEY);
-  const folder = dirname(key_file);
+  write(keyFile, KEY);
+  const folder = dirname(keyFile);
   chmodSync(folder, 0o777);
   expect(await load()).toMatchObject({ code: "key-exposed", where: folder, fix: `chmod o-w ${folder}` });
   // As /tmp is: others may not touch the files of its owner there.
@@ -114,20 +113,20 @@ test("scenario 17: a key file in a folder where every user may replace it is ref
 });
 
 test("scenario 17: a key file of another user is refused with the exact chown", async () => {
-  write(key_file, KEY);
+  write(keyFile, KEY);
   // Root can give files away; anybody else is the wrong owner for a service of another user.
-  if (uid === 0) chownSync(key_file, 12_345, 12_345);
+  if (uid === 0) chownSync(keyFile, 12_345, 12_345);
   const service = uid === 0 ? 54_321 : uid + 1;
   expect(await load(systemFiles, service)).toMatchObject({
     code: "key-owner",
-    fix: `chown ${service} ${key_file}`,
+    fix: `chown ${service} ${keyFile}`,
   });
 });
 
 test.runIf(uid === 0)("scenario 17: a key file of root or of the service is taken", async () => {
-  write(key_file, KEY);
+  write(keyFile, KEY);
   expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
-  chownSync(key_file, 54_321, 54_321);
+  chownSync(keyFile, 54_321, 54_321);
   expect(keyOf(await load(systemFiles, 54_321))).toBe(`key-file ${KEY}`);
 });
 
@@ -136,11 +135,11 @@ test("loadCredential: a key file that may not be read is named with the chown", 
     ...systemFiles,
     openForReading: () => Promise.reject(Object.assign(new Error("denied"), { code: "EACCES" })),
   };
-  expect(await load(denying)).toMatchObject({ code: "key-unreadable", fix: `chown ${uid} ${key_file}` });
+  expect(await load(denying)).toMatchObject({ code: "key-unreadable", fix: `chown ${uid} ${keyFile}` });
 });
 
 test("loadCredential: a disk that fails in the middle is a problem, not a crash", async () => {
-  write(key_file, KEY);
+  write(keyFile, KEY);
   const failing: Files = {
     ...systemFiles,
     async openForReading(path) {
@@ -152,61 +151,61 @@ test("loadCredential: a disk that fails in the middle is a problem, not a crash"
 });
 
 test.each([
-  ["a folder", () => mkdirSync(key_file), "key-not-a-file"],
-  ["a FIFO", () => execFileSync("mkfifo", [key_file]), "key-not-a-file"],
-  ["a link to itself", () => symlinkSync(key_file, key_file), "key-unreadable"],
-  ["a link to nothing", () => symlinkSync("/nonexistent/key", key_file), "key-missing"],
+  ["a folder", () => mkdirSync(keyFile), "key-not-a-file"],
+  ["a FIFO", () => execFileSync("mkfifo", [keyFile]), "key-not-a-file"],
+  ["a link to itself", () => symlinkSync(keyFile, keyFile), "key-unreadable"],
+  ["a link to nothing", () => symlinkSync("/nonexistent/key", keyFile), "key-missing"],
   ["absent", () => {}, "key-missing"],
 ])("loadCredential: a key file that is %s is named", async (_name, make, code) => {
   make();
-  expect(await load()).toMatchObject({ code, where: key_file });
+  expect(await load()).toMatchObject({ code, where: keyFile });
 });
 
 test("loadCredential: follows a link, as secrets of Kubernetes are", async () => {
   write(join(folder, "real"), KEY);
-  symlinkSync("real", key_file);
+  symlinkSync("real", keyFile);
   expect(keyOf(await load())).toBe(`key-file ${KEY}`);
 });
 
 test("loadCredential: systemd before the key file before the environment", async () => {
-  const credentials_directory = join(folder, "credentials");
-  mkdirSync(credentials_directory);
-  const sources = { credentials_directory, key_file, environment_key: "sk_env_3", service_user_id: uid };
-  write(join(credentials_directory, "api-key"), "sk_systemd_1", 0o440);
-  write(key_file, "sk_file_2");
+  const credentialsDirectory = join(folder, "credentials");
+  mkdirSync(credentialsDirectory);
+  const sources = { credentialsDirectory, keyFile, environmentKey: "sk_env_3", serviceUserId: uid };
+  write(join(credentialsDirectory, "api-key"), "sk_systemd_1", 0o440);
+  write(keyFile, "sk_file_2");
   expect(keyOf(await loadCredential(sources, systemFiles))).toBe("systemd sk_systemd_1");
-  rmSync(join(credentials_directory, "api-key"));
+  rmSync(join(credentialsDirectory, "api-key"));
   expect(keyOf(await loadCredential(sources, systemFiles))).toBe("key-file sk_file_2");
-  rmSync(key_file);
+  rmSync(keyFile);
   expect(keyOf(await loadCredential(sources, systemFiles))).toBe("environment sk_env_3");
-  expect(await loadCredential({ ...sources, environment_key: "" }, systemFiles)).toMatchObject({
+  expect(await loadCredential({ ...sources, environmentKey: "" }, systemFiles)).toMatchObject({
     code: "key-missing",
-    where: key_file,
+    where: keyFile,
   });
-  expect(await loadCredential({ service_user_id: uid }, systemFiles)).toMatchObject({ code: "key-missing" });
+  expect(await loadCredential({ serviceUserId: uid }, systemFiles)).toMatchObject({ code: "key-missing" });
 });
 
 test("loadCredential: a bad file is not passed over for the next place", async () => {
-  write(key_file, KEY, 0o644);
-  const found = await loadCredential({ key_file, environment_key: KEY, service_user_id: uid }, systemFiles);
+  write(keyFile, KEY, 0o644);
+  const found = await loadCredential({ keyFile, environmentKey: KEY, serviceUserId: uid }, systemFiles);
   expect(found).toMatchObject({ code: "key-exposed" });
 });
 
 test("loadCredential: a bad key in the environment is named by its variable", async () => {
-  const found = await loadCredential({ environment_key: `"${KEY}"`, service_user_id: uid }, systemFiles);
+  const found = await loadCredential({ environmentKey: `"${KEY}"`, serviceUserId: uid }, systemFiles);
   expect(found).toMatchObject({ code: "key-form", where: "ROBOT_POLICY_API_KEY" });
 });
 
 test("scenario 18: a key that is replaced atomically is the one found next", async () => {
-  write(key_file, "sk_old_1");
+  write(keyFile, "sk_old_1");
   expect(keyOf(await load())).toBe("key-file sk_old_1");
   write(join(folder, "new"), "sk_new_2");
-  renameSync(join(folder, "new"), key_file);
+  renameSync(join(folder, "new"), keyFile);
   expect(keyOf(await load())).toBe("key-file sk_new_2");
 });
 
 test("scenario 16: a credential shows its key in no way of printing", async () => {
-  write(key_file, KEY);
+  write(keyFile, KEY);
   const found = await load();
   const shown = [inspect(found, { depth: Infinity, showHidden: true }), JSON.stringify(found)];
   if (found.kind === "credential") shown.push(`${String(found.secret)}${found.secret}`);

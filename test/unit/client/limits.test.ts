@@ -5,7 +5,7 @@ import type { Limits } from "../../../src/client/limits.ts";
 import { startLimits } from "../../../src/client/limits.ts";
 import { systemClock } from "../../../src/platform/clock.ts";
 
-const TIMEOUTS = { connect_ms: 10_000, headers_ms: 15_000, total_ms: 30_000 };
+const TIMEOUTS = { connectMs: 10_000, headers_ms: 15_000, total_ms: 30_000 };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -26,10 +26,10 @@ test.each<[string, (limits: Limits) => void, number, string]>([
     30_000,
     "TOTAL_TIMEOUT",
   ],
-])("startLimits: %s, and not a millisecond earlier", async (message, reach, limit_ms, code) => {
+])("startLimits: %s, and not a millisecond earlier", async (message, reach, limitMs, code) => {
   using limits = startLimits(TIMEOUTS, systemClock, new AbortController().signal);
   reach(limits);
-  await vi.advanceTimersByTimeAsync(limit_ms - 1);
+  await vi.advanceTimersByTimeAsync(limitMs - 1);
   expect(limits.signal.aborted).toBe(false);
   await vi.advanceTimersByTimeAsync(1);
   expect(limits.signal.reason).toMatchObject({ reason: "timeout", code, message });

@@ -39,8 +39,8 @@ test.each([
   [".", "example.com", 443, false],
   ["/", "example.com", 443, false],
   ["::::", "example.com", 443, false],
-])("scenario 11: NO_PROXY %j and %s:%i: %s", (no_proxy, host, port, expected) => {
-  expect(isExempt(no_proxy, host, port)).toBe(expected);
+])("scenario 11: NO_PROXY %j and %s:%i: %s", (noProxy, host, port, expected) => {
+  expect(isExempt(noProxy, host, port)).toBe(expected);
 });
 
 const P = "http://proxy.test:3128";
@@ -71,8 +71,8 @@ test.each([
   ["http on this machine, option", P, {}, "http://127.0.0.1:8080", false, "PROXY_INSECURE"],
   ["http and proxy on this machine", "http://[::1]:3128", {}, "http://127.0.0.1:8080", false, "http://[::1]:3128"],
   ["http on this machine, allowed", P, {}, "http://127.0.0.1:8080", true, P],
-])("scenario 11: chooseProxy: %s", (_name, proxy, environment, url, allow_insecure, expected) => {
-  const choice = chooseProxy({ proxy, environment, allow_insecure }, new URL(url));
+])("scenario 11: chooseProxy: %s", (_name, proxy, environment, url, allowInsecure, expected) => {
+  const choice = chooseProxy({ proxy, environment, allow_insecure: allowInsecure }, new URL(url));
   const shown = choice.kind === "proxy" ? choice.url.origin : choice.kind === "direct" ? "direct" : choice.code;
   expect(shown).toBe(expected);
 });

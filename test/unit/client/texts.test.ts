@@ -28,8 +28,8 @@ test.each([
   ["https://api.example.com/#a", false, "url-query"],
   ["https://api.example.com/v1", false, "url-versioned"],
   ["https://api.example.com/v1/", false, "url-versioned"],
-])("parseServiceUrl: %s, allow_insecure %s", (text, allow_insecure, expected) => {
-  const parsed = parseServiceUrl(text, allow_insecure);
+])("parseServiceUrl: %s, allow_insecure %s", (text, allowInsecure, expected) => {
+  const parsed = parseServiceUrl(text, allowInsecure);
   expect(parsed.kind === "url" ? parsed.url.href : parsed.code).toBe(expected);
   expect(JSON.stringify(parsed)).not.toContain("hidden");
 });
@@ -54,8 +54,8 @@ test.each([
   ["https://h/a/b//", "/v1/robots", {}, "https://h/a/b/v1/robots"],
   ["https://h", "/v1/fleets/{fleet_id}/model", { fleet_id: "fleet_1" }, "https://h/v1/fleets/fleet_1/model"],
   ["https://h", "/v1/models/{slug}", { slug: "a/../b?c#d é" }, "https://h/v1/models/a%2F..%2Fb%3Fc%23d%20%C3%A9"],
-])("operationUrl: %s and %s", (base_url, path, parameters, expected) => {
-  expect(operationUrl(base_url, path, parameters)).toBe(expected);
+])("operationUrl: %s and %s", (baseUrl, path, parameters, expected) => {
+  expect(operationUrl(baseUrl, path, parameters)).toBe(expected);
 });
 
 test.each(["", ".", "..", "half \ud83d"])(

@@ -3,13 +3,13 @@ import { expect, it, onTestFinished } from "vitest";
 import { watch } from "../../../src/service/console/browser/data/cache.ts";
 import { startLive } from "../../../src/service/console/browser/data/live.ts";
 import { liveness } from "../../../src/service/console/browser/data/liveness.ts";
-import { store_tag } from "../../../src/service/console/browser/data/request.ts";
+import { storeTag } from "../../../src/service/console/browser/data/request.ts";
 import { openPage } from "./page.ts";
 
 /** A page that listens, and what it asks to know whether the service is there. */
 function scene() {
   const page = openPage();
-  store_tag.set("as-it-was");
+  storeTag.set("as-it-was");
   const end = startLive("ses_1");
   onTestFinished(end);
   const questions = () => page.asked.filter(({ path }) => path === "/v1/me/session");

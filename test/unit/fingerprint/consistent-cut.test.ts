@@ -25,11 +25,11 @@ async function interfered(interfere: (paths: readonly string[]) => Interference)
   return { folder, paths, clock, files, fingerprinter: createFingerprinter({ files, clock }, LIMITS) };
 }
 
-function once_only(action: () => Promise<void>): () => Promise<void> {
-  let is_done = false;
+function onceOnly(action: () => Promise<void>): () => Promise<void> {
+  let isDone = false;
   return async () => {
-    if (is_done) return;
-    is_done = true;
+    if (isDone) return;
+    isDone = true;
     await action();
   };
 }
@@ -39,7 +39,7 @@ describe("collect: consistent cut", () => {
     [
       "a file that was already hashed is overwritten",
       ([a, b]) => {
-        const write = once_only(async () => {
+        const write = onceOnly(async () => {
           // Give the other lanes the time to finish with the first file.
           await new Promise((resolve) => setTimeout(resolve, 30));
           await writeFile(a!, "A".repeat(200));
@@ -50,7 +50,7 @@ describe("collect: consistent cut", () => {
     [
       "a file that was already hashed is replaced",
       ([a, b]) => {
-        const replace = once_only(async () => {
+        const replace = onceOnly(async () => {
           await new Promise((resolve) => setTimeout(resolve, 30));
           await writeFile(`${a}.new`, "A".repeat(200));
           await rename(`${a}.new`, a!);
@@ -61,28 +61,28 @@ describe("collect: consistent cut", () => {
     [
       "the file that is being read is overwritten",
       ([a]) => {
-        const write = once_only(() => writeFile(a!, "A".repeat(200)));
+        const write = onceOnly(() => writeFile(a!, "A".repeat(200)));
         return { beforeRead: (path) => (path === a ? write() : undefined) };
       },
     ],
     [
       "the file that is being read is cut off",
       ([a]) => {
-        const write = once_only(() => writeFile(a!, "A"));
+        const write = onceOnly(() => writeFile(a!, "A"));
         return { beforeRead: (path) => (path === a ? write() : undefined) };
       },
     ],
     [
       "the file that is being read grows",
       ([a]) => {
-        const write = once_only(() => appendFile(a!, "A"));
+        const write = onceOnly(() => appendFile(a!, "A"));
         return { beforeRead: (path) => (path === a ? write() : undefined) };
       },
     ],
     [
       "a file is replaced between the look and the opening",
       ([a]) => {
-        const replace = once_only(async () => {
+        const replace = onceOnly(async () => {
           await writeFile(`${a}.new`, "A".repeat(200));
           await rename(`${a}.new`, a!);
         });
@@ -124,13 +124,13 @@ describe("collect: consistent cut", () => {
       }));
       const collect = () => fingerprinter.collect(listed(...paths), { settle });
       let collected = await collect();
-      let waited_ms = 0;
+      let waitedMs = 0;
       for (; collected.kind === "unsettled"; collected = await collect()) {
         // It is written now and then between the collects as well.
         await writeFile(paths[0]!, `${count++}`.padEnd(200));
-        const step_ms = Math.min(collected.wait_ms, 250);
-        clock.step(step_ms);
-        waited_ms += step_ms;
+        const stepMs = Math.min(collected.wait_ms, 250);
+        clock.step(stepMs);
+        waitedMs += stepMs;
       }
       expect(collected).toEqual({
         kind: "refused",
@@ -145,7 +145,7 @@ describe("collect: consistent cut", () => {
         ],
       });
       expect(files.opened.length).toBeLessThanOrEqual(10);
-      expect(waited_ms).toBe(settle ? 10_000 : 0);
+      expect(waitedMs).toBe(settle ? 10_000 : 0);
     },
   );
 
@@ -156,7 +156,7 @@ describe("collect: consistent cut", () => {
     [true, 100],
   ])(
     "a log that grows at every read is taken as it was at one moment, and named; changes of the others are not held up (settle %s, every %i ms)",
-    async (settle, pause_ms) => {
+    async (settle, pauseMs) => {
       const { paths, clock, fingerprinter } = await interfered(([log]) => ({
         beforeRead: (path) => (path === log ? appendFile(path, "one more line\n") : undefined),
       }));
@@ -165,17 +165,17 @@ describe("collect: consistent cut", () => {
       clock.step(60_000);
       const collect = async () => {
         await appendFile(log, "between\n");
-        clock.setWall((await stat(log)).mtimeMs + pause_ms);
+        clock.setWall((await stat(log)).mtimeMs + pauseMs);
         return fingerprinter.collect(listed(...paths), { settle });
       };
       let collected = await collect();
-      let waited_ms = 0;
+      let waitedMs = 0;
       for (; collected.kind === "unsettled"; collected = await collect()) {
-        const step_ms = Math.min(collected.wait_ms, 250);
-        clock.step(step_ms);
-        waited_ms += step_ms;
+        const stepMs = Math.min(collected.wait_ms, 250);
+        clock.step(stepMs);
+        waitedMs += stepMs;
       }
-      expect(waited_ms).toBe(settle ? 10_000 : 0);
+      expect(waitedMs).toBe(settle ? 10_000 : 0);
       expect(collected).toMatchObject({
         kind: "snapshot",
         warnings: [{ id: "file_restless", severity: "warning", path: log, index: 0 }],
@@ -220,8 +220,8 @@ describe("collect: consistent cut", () => {
     };
     const fingerprinter = createFingerprinter(REAL, LIMITS);
     const seen: number[] = [];
-    const until_ms = performance.now() + PATIENCE_MS;
-    while (new Set(seen).size < 8 && performance.now() < until_ms) {
+    const untilMs = performance.now() + PATIENCE_MS;
+    while (new Set(seen).size < 8 && performance.now() < untilMs) {
       const collected = await fingerprinter.collect(listed(a, b), { settle: false });
       if (collected.kind !== "snapshot") continue;
       // A writer that is faster than this machine leaves each file a moment of its own, and the warning says so.

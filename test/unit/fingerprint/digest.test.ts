@@ -43,9 +43,9 @@ describe("configurationDigest", () => {
   test("scenario 20: equal exactly for equal contents in equal order", () => {
     fc.assert(
       fc.property(contents, contents, (one, other) => {
-        const are_equal =
+        const areEqual =
           one.length === other.length && one.every((bytes, index) => Buffer.compare(bytes, other[index]!) === 0);
-        expect(digestOf(one) === digestOf(other)).toBe(are_equal);
+        expect(digestOf(one) === digestOf(other)).toBe(areEqual);
         expect(digestOf(one)).toBe(digestOf(one.map((bytes) => Uint8Array.from(bytes))));
       }),
     );

@@ -144,7 +144,7 @@ describe("collect: findings", () => {
     const folder = await temporaryFolder();
     const path = join(folder, "a.conf");
     await writeFile(path, "12345678");
-    const limits = { ...LIMITS, file_limit_bytes: 8 };
+    const limits = { ...LIMITS, fileLimitBytes: 8 };
     const collect = () => createFingerprinter(REAL, limits).collect(listed(path), { settle: false });
     expect((await collect()).kind).toBe("snapshot");
     await writeFile(path, "123456789");
@@ -152,14 +152,14 @@ describe("collect: findings", () => {
   });
 
   describe("a file that says it is empty and is not, as those under /proc", () => {
-    async function liar(content: string, file_limit_bytes = LIMITS.file_limit_bytes) {
+    async function liar(content: string, fileLimitBytes = LIMITS.fileLimitBytes) {
       const folder = await temporaryFolder();
       const path = join(folder, "board.json");
       await writeFile(path, content);
       const files = meddledFiles({ changeStat: (stat) => ({ ...stat, size_bytes: 0 }) });
       const clock = new SteppedClock();
       clock.step(60_000);
-      const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, file_limit_bytes });
+      const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, fileLimitBytes });
       return { path, clock, fingerprinter, collect: () => fingerprinter.collect(listed(path), { settle: true }) };
     }
 
@@ -195,28 +195,28 @@ describe("collect: findings", () => {
     const [path, other] = [join(folder, "a.conf"), join(folder, "b.conf")];
     await writeFile(path, "1234");
     await writeFile(other, new Uint8Array(1000));
-    let read_bytes = 0;
+    let readBytes = 0;
     const files = meddledFiles({
       beforeRead: (read) => (read === path ? writeFile(path, "1234".repeat(1_000_000)) : undefined),
       onRead(read, count) {
-        if (read === path) read_bytes += count;
+        if (read === path) readBytes += count;
       },
     });
-    const fingerprinter = createFingerprinter({ ...REAL, files }, { ...LIMITS, file_limit_bytes: 1_000_000 });
+    const fingerprinter = createFingerprinter({ ...REAL, files }, { ...LIMITS, fileLimitBytes: 1_000_000 });
     const collected = await fingerprinter.collect(listed(path, other), { settle: false });
     expect(collected).toMatchObject({ kind: "refused", findings: [{ id: "file_too_large", path }] });
-    expect(read_bytes).toBe(4);
+    expect(readBytes).toBe(4);
   });
 
   test("scenario 27: a path that turns into a FIFO between look and opening does not hang", async () => {
     const folder = await temporaryFolder();
     const path = join(folder, "a.conf");
     await writeFile(path, "a");
-    let is_done = false;
+    let isDone = false;
     const files = meddledFiles({
       async beforeOpen() {
-        if (is_done) return;
-        is_done = true;
+        if (isDone) return;
+        isDone = true;
         await rm(path);
         execFileSync("mkfifo", [path]);
       },

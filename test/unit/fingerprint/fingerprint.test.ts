@@ -33,9 +33,9 @@ describe("collect: digest", () => {
     async (size) => {
       const bytes = Uint8Array.from({ length: size }, (_, index) => (index * 31 + (index >> 9)) % 251);
       const { paths, fingerprinter } = await robot(bytes, "small", bytes.subarray(0, size >> 1));
-      const { digest, read_bytes } = await collect(fingerprinter, paths.slice(0, 2));
+      const { digest, read_bytes: readBytes } = await collect(fingerprinter, paths.slice(0, 2));
       expect(digest).toBe(await digestByTools(...paths.slice(0, 2)));
-      expect(read_bytes).toBe(size + 5);
+      expect(readBytes).toBe(size + 5);
     },
   );
 
@@ -92,9 +92,9 @@ describe("collect: reads only what changed", () => {
     files.opened.length = 0;
     await writeFile(paths[1]!, "changed");
     clock.step(60_000);
-    const { read_bytes, digest } = await collect(fingerprinter, paths);
+    const { read_bytes: readBytes, digest } = await collect(fingerprinter, paths);
     expect(files.opened).toEqual([paths[1]]);
-    expect(read_bytes).toBe(7);
+    expect(readBytes).toBe(7);
     expect(digest).toBe(await digestOfFiles(...paths));
   });
 
@@ -146,7 +146,7 @@ describe("collect: trust in stats", () => {
       ctime_ns: wholeSeconds(seen.ctime_ns),
     });
     const files = meddledFiles({ changeStat });
-    const fingerprinter = createFingerprinter({ ...REAL, files }, { ...LIMITS, settle_ms: 0 });
+    const fingerprinter = createFingerprinter({ ...REAL, files }, { ...LIMITS, settleMs: 0 });
     await writeFile(path, "first");
     const first = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
     expect(first.files[0]?.trusted).toBe(false);
@@ -162,14 +162,14 @@ describe("collect: trust in stats", () => {
     ["whole seconds, old: the last write may be a second younger than it says", 1000, 3500, true],
     ["even seconds, young", 0, 3500, false],
     ["even seconds, old: the last write may be two seconds younger than it says", 0, 4500, true],
-  ])("%s", async (_what, fraction, age_ms, trusted) => {
+  ])("%s", async (_what, fraction, ageMs, trusted) => {
     const folder = await temporaryFolder();
     const path = join(folder, "x.conf");
     await writeFile(path, "x");
     const clock = new SteppedClock();
-    const base = BigInt(Math.floor(clock.wall_ms() / 2000)) * 2_000_000_000n + BigInt(fraction * 1e6);
+    const base = BigInt(Math.floor(clock.wallMs() / 2000)) * 2_000_000_000n + BigInt(fraction * 1e6);
     const files = meddledFiles({ changeStat: (seen) => ({ ...seen, mtime_ns: base, ctime_ns: base }) });
-    clock.setWall(Number(base / 1_000_000n) + age_ms);
+    clock.setWall(Number(base / 1_000_000n) + ageMs);
     const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
     const { files: hashed } = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
     expect(hashed[0]?.trusted).toBe(trusted);
@@ -196,8 +196,8 @@ describe("collect: trust in stats", () => {
     await writeFile(path, "x");
     const fingerprinter = createFingerprinter({ ...REAL, clock }, LIMITS);
     const { files } = snapshotOf(await fingerprinter.collect(listed(path), { settle: false }));
-    expect(clock.sleeps_ms).toHaveLength(1);
-    expect(clock.sleeps_ms[0]).toBeLessThanOrEqual(21);
+    expect(clock.sleepsMs).toHaveLength(1);
+    expect(clock.sleepsMs[0]).toBeLessThanOrEqual(21);
     expect(files[0]?.trusted).toBe(true);
   });
 });
@@ -238,7 +238,7 @@ describe("remember", () => {
       kind: "snapshot",
       snapshot: { read_bytes: 0 },
     });
-    expect(clock.sleeps_ms).toEqual([]);
+    expect(clock.sleepsMs).toEqual([]);
   });
 });
 
@@ -322,9 +322,9 @@ describe("reread, distrust", () => {
   test("reread: takes its time, and ends when it is told to", async () => {
     const { paths, clock, files, fingerprinter } = await robot(new Uint8Array(4 * 1024 * 1024));
     await collect(fingerprinter, paths);
-    const before_ms = clock.monotonic_ms();
+    const beforeMs = clock.monotonicMs();
     await fingerprinter.reread("all", NEVER);
-    expect(clock.monotonic_ms() - before_ms).toBeCloseTo(500);
+    expect(clock.monotonicMs() - beforeMs).toBeCloseTo(500);
     const reason = new Error("stop");
     await expect(fingerprinter.reread("all", AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(files.open).toBe(0);
@@ -391,15 +391,15 @@ describe("collect: progress and abort", () => {
     const { paths, files, fingerprinter } = await robot(...Array.from({ length: 6 }, () => new Uint8Array(4_000_000)));
     const aborter = new AbortController();
     const reason = Object.assign(new Error("stop"), { code: "SIGTERM" });
-    let done_bytes = 0;
+    let doneBytes = 0;
     const onProgress = (done: number) => {
-      done_bytes = done;
+      doneBytes = done;
       if (done > 2_000_000) aborter.abort(reason);
     };
     await expect(
       fingerprinter.collect(listed(...paths), { settle: true, signal: aborter.signal, onProgress }),
     ).rejects.toBe(reason);
-    expect(done_bytes).toBeLessThan(8_000_000);
+    expect(doneBytes).toBeLessThan(8_000_000);
     expect(files.open).toBe(0);
     expect((await collect(fingerprinter, paths)).digest).toBe(await digestOfFiles(...paths));
   });
@@ -418,7 +418,7 @@ describe("collect: progress and abort", () => {
     const { paths, files, fingerprinter } = await robot(...Array.from({ length: 64 }, (_, index) => `file ${index}`));
     await collect(fingerprinter, paths);
     expect(files.opened).toHaveLength(64);
-    expect(files.most_open).toBeLessThanOrEqual(3);
+    expect(files.mostOpen).toBeLessThanOrEqual(3);
     expect(files.open).toBe(0);
   });
 });

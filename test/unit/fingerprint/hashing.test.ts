@@ -69,15 +69,15 @@ describe("hashFiles: much to read", () => {
   test("the thread dies half-way → this one does the rest", async () => {
     const { requests, expected } = await manyFiles();
     let stop: (() => Promise<void>) | undefined;
-    let read_bytes = 0;
+    let readBytes = 0;
     const startThread: typeof startHashThread = async () => {
       const thread = await startHashThread();
       stop = thread?.stop;
       return thread;
     };
     const onBytes = (count: number) => {
-      read_bytes += count;
-      if (read_bytes < 10_000_000) return;
+      readBytes += count;
+      if (readBytes < 10_000_000) return;
       void stop?.();
       stop = undefined;
     };

@@ -55,14 +55,14 @@ describe("collect: a file that a program has open for writing", () => {
 
   test("is looked at less often the longer that lasts", async () => {
     const { clock, collect } = await robotWithWriter();
-    const waits_ms: number[] = [];
-    for (let waited_ms = 0; waited_ms < 50_000; waited_ms += waits_ms.at(-1) ?? 0) {
-      waits_ms.push(waitOf(await collect()));
-      clock.step(waits_ms.at(-1) ?? 0);
+    const waitsMs: number[] = [];
+    for (let waitedMs = 0; waitedMs < 50_000; waitedMs += waitsMs.at(-1) ?? 0) {
+      waitsMs.push(waitOf(await collect()));
+      clock.step(waitsMs.at(-1) ?? 0);
     }
-    expect(waits_ms[0]).toBe(500);
-    expect(waits_ms.length).toBeLessThan(40);
-    expect(Math.max(...waits_ms)).toBeLessThan(60_000 / 8);
+    expect(waitsMs[0]).toBe(500);
+    expect(waitsMs.length).toBeLessThan(40);
+    expect(Math.max(...waitsMs)).toBeLessThan(60_000 / 8);
   });
 
   test("is taken after a minute with a warning, from then on whenever it holds still, and waited for again once it was closed", async () => {
@@ -105,18 +105,18 @@ describe("collect: a file that a program has open for writing", () => {
   test("scenario 28: that never holds still either is waited for once, then taken once per grace", async () => {
     const { path, clock, collect, passSince } = await robot();
     const writer = await hold(path, "a");
-    const taken_ms: number[] = [];
-    for (let elapsed_ms = 0; elapsed_ms <= 75_000; elapsed_ms += 250) {
-      await writer.write(`state ${elapsed_ms}\n`);
+    const takenMs: number[] = [];
+    for (let elapsedMs = 0; elapsedMs <= 75_000; elapsedMs += 250) {
+      await writer.write(`state ${elapsedMs}\n`);
       await passSince(path, 0);
       const collected = await collect();
       if (collected.kind === "snapshot") {
         expect(collected.warnings.map(({ id }) => id)).toEqual(["file_restless"]);
-        taken_ms.push(elapsed_ms);
+        takenMs.push(elapsedMs);
       }
       clock.step(250);
     }
-    expect(taken_ms).toEqual([60_000, 70_250]);
+    expect(takenMs).toEqual([60_000, 70_250]);
   });
 
   test.each([
@@ -160,7 +160,7 @@ describe("collect: a file that a program has open for writing", () => {
 
   test("while it is written is looked at again when it has held still, however long the settle time", async () => {
     const { paths, path, clock, files, passSince } = await robot();
-    const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, settle_ms: 5000 });
+    const fingerprinter = createFingerprinter({ files, clock }, { ...LIMITS, settleMs: 5000 });
     const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
     const writer = await hold(path, "w");
     await passSince(path, 0);

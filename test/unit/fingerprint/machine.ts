@@ -13,7 +13,7 @@ import { systemFiles } from "../../../src/platform/files.ts";
 
 export const REAL = { files: systemFiles, clock: systemClock };
 
-export const LIMITS = { settle_ms: 500, grace_ms: 10_000, file_limit_bytes: 64 * 1024 * 1024 };
+export const LIMITS = { settleMs: 500, graceMs: 10_000, fileLimitBytes: 64 * 1024 * 1024 };
 
 /** A folder of the test's own, removed when it ends. */
 export async function temporaryFolder(): Promise<string> {
@@ -36,20 +36,20 @@ export class SteppedClock implements Clock {
   // Not at a whole second: a timestamp there says that its filesystem keeps no fractions.
   #wall_ms = Date.now() + 0.5;
   #monotonic_ms = 1000;
-  readonly sleeps_ms: number[] = [];
-  wall_ms = () => this.#wall_ms;
-  monotonic_ms = () => this.#monotonic_ms;
-  sleep = async (duration_ms: number) => {
-    this.sleeps_ms.push(duration_ms);
-    this.step(duration_ms);
+  readonly sleepsMs: number[] = [];
+  wallMs = () => this.#wall_ms;
+  monotonicMs = () => this.#monotonic_ms;
+  sleep = async (durationMs: number) => {
+    this.sleepsMs.push(durationMs);
+    this.step(durationMs);
   };
-  step(duration_ms: number): void {
-    this.#wall_ms += duration_ms;
-    this.#monotonic_ms += duration_ms;
+  step(durationMs: number): void {
+    this.#wall_ms += durationMs;
+    this.#monotonic_ms += durationMs;
   }
   /** Somebody sets the wall clock. */
-  setWall(wall_ms: number): void {
-    this.#wall_ms = wall_ms;
+  setWall(wallMs: number): void {
+    this.#wall_ms = wallMs;
   }
 }
 
@@ -65,13 +65,13 @@ export interface Interference {
 /** The real disk, with a count of what is opened and a chance to interfere at every call. */
 export function meddledFiles(
   interference: Interference = {},
-): Files & { opened: string[]; open: number; most_open: number } {
+): Files & { opened: string[]; open: number; mostOpen: number } {
   const changeStat = interference.changeStat ?? ((stat: FileStat) => stat);
   const meddled = {
     ...systemFiles,
     opened: [] as string[],
     open: 0,
-    most_open: 0,
+    mostOpen: 0,
     async stat(path: string) {
       await interference.beforeStat?.(path);
       return changeStat(await systemFiles.stat(path));
@@ -81,7 +81,7 @@ export function meddledFiles(
       await interference.beforeOpen?.(path);
       const file = await systemFiles.openForReading(path);
       meddled.opened.push(path);
-      meddled.most_open = Math.max(meddled.most_open, ++meddled.open);
+      meddled.mostOpen = Math.max(meddled.mostOpen, ++meddled.open);
       return {
         stat: async () => changeStat(await file.stat()),
         async read(buffer: Uint8Array, position: number) {
@@ -108,20 +108,20 @@ export async function robot(names: readonly string[] = ["a.conf"], content = "{}
   const clock = new SteppedClock();
   clock.step(60_000);
   /** From the time of this machine, which passes as it likes, to that of the clock, for each inode. */
-  const shifts_ns = new Map<bigint, bigint>();
+  const shiftsNs = new Map<bigint, bigint>();
   const changeStat = (stat: FileStat): FileStat => {
-    const shift_ns = shifts_ns.get(stat.inode) ?? 0n;
-    return { ...stat, mtime_ns: stat.mtime_ns + shift_ns, ctime_ns: stat.ctime_ns + shift_ns };
+    const shiftNs = shiftsNs.get(stat.inode) ?? 0n;
+    return { ...stat, mtime_ns: stat.mtime_ns + shiftNs, ctime_ns: stat.ctime_ns + shiftNs };
   };
   const files = meddledFiles({ changeStat });
   const fingerprinter = createFingerprinter({ files, clock }, LIMITS);
   const collect = () => fingerprinter.collect(listed(...paths), { settle: true });
-  /** Lets `age_ms` pass since the last write of the file. */
-  const passSince = async (path: string, age_ms: number) => {
-    const { inode, mtime_ns, ctime_ns } = await systemFiles.stat(path);
-    const written_ns = BigInt(Math.round(clock.wall_ms() * 1e6));
-    shifts_ns.set(inode, written_ns - (mtime_ns > ctime_ns ? mtime_ns : ctime_ns));
-    clock.step(age_ms);
+  /** Lets `ageMs` pass since the last write of the file. */
+  const passSince = async (path: string, ageMs: number) => {
+    const { inode, mtime_ns: mtimeNs, ctime_ns: ctimeNs } = await systemFiles.stat(path);
+    const writtenNs = BigInt(Math.round(clock.wallMs() * 1e6));
+    shiftsNs.set(inode, writtenNs - (mtimeNs > ctimeNs ? mtimeNs : ctimeNs));
+    clock.step(ageMs);
   };
   return { folder, paths, path: paths[0]!, clock, files, fingerprinter, collect, passSince };
 }

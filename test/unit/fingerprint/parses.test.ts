@@ -130,7 +130,7 @@ describe("isParsable", () => {
     ["/a.yml", 0, false],
     ["/a.urdf", 4 * 1024 * 1024, true],
     ["/a.rules", 10, false],
-  ])("%s of %i bytes → %s", (path, size_bytes, expected) => {
-    expect(isParsable(path, size_bytes)).toBe(expected);
+  ])("%s of %i bytes → %s", (path, sizeBytes, expected) => {
+    expect(isParsable(path, sizeBytes)).toBe(expected);
   });
 });

@@ -66,13 +66,13 @@ describe("collect: settle", () => {
   test.each([
     ["forward", 10 * 365 * 86_400_000],
     ["back", -10 * 365 * 86_400_000],
-  ])("scenario 4: the wall clock steps ten years %s in mid-wait, and the wait is the same", async (_what, step_ms) => {
+  ])("scenario 4: the wall clock steps ten years %s in mid-wait, and the wait is the same", async (_what, stepMs) => {
     const { path, clock, collect, passSince } = await robot();
     await writeFile(path, "new");
     await passSince(path, 0);
     expect(waitOf(await collect())).toBe(500);
     clock.step(100);
-    clock.setWall(clock.wall_ms() + step_ms);
+    clock.setWall(clock.wallMs() + stepMs);
     expect(waitOf(await collect())).toBe(400);
     clock.step(400);
     expect((await collect()).kind).toBe("snapshot");
@@ -80,36 +80,36 @@ describe("collect: settle", () => {
 
   test("scenario 28: a file that never holds still is taken once per grace", async () => {
     const { path, clock, collect, passSince } = await robot();
-    const taken_ms: number[] = [];
-    for (let elapsed_ms = 0; elapsed_ms <= 25_000; elapsed_ms += 250) {
-      await writeFile(path, `state ${elapsed_ms}`);
+    const takenMs: number[] = [];
+    for (let elapsedMs = 0; elapsedMs <= 25_000; elapsedMs += 250) {
+      await writeFile(path, `state ${elapsedMs}`);
       await passSince(path, 0);
       const collected = await collect();
       if (collected.kind === "snapshot") {
         expect(collected.snapshot.digest).toBe(await digestOfFiles(path));
-        taken_ms.push(elapsed_ms);
+        takenMs.push(elapsedMs);
       }
       clock.step(250);
     }
-    expect(taken_ms).toEqual([10_000, 20_250]);
+    expect(takenMs).toEqual([10_000, 20_250]);
     clock.step(500);
     expect(snapshotOf(await collect()).digest).toBe(await digestOfFiles(path));
   });
 
   test("a file that never holds still and never parses either is waited for twice as long once, then taken once per grace, and named", async () => {
     const { path, clock, collect, passSince } = await robot(["log.json"]);
-    const taken_ms: number[] = [];
-    for (let elapsed_ms = 0; elapsed_ms <= 35_000; elapsed_ms += 250) {
-      await appendFile(path, `{"state": ${elapsed_ms}`);
+    const takenMs: number[] = [];
+    for (let elapsedMs = 0; elapsedMs <= 35_000; elapsedMs += 250) {
+      await appendFile(path, `{"state": ${elapsedMs}`);
       await passSince(path, 100);
       const collected = await collect();
       if (collected.kind === "snapshot") {
         expect(collected.warnings.map(({ id }) => id)).toEqual(["file_unparseable", "file_restless"]);
-        taken_ms.push(elapsed_ms);
+        takenMs.push(elapsedMs);
       }
       clock.step(150);
     }
-    expect(taken_ms).toEqual([20_000, 30_250]);
+    expect(takenMs).toEqual([20_000, 30_250]);
   });
 
   describe("a file that never holds still", () => {
@@ -126,8 +126,8 @@ describe("collect: settle", () => {
         return collect();
       };
       const passGrace = async () => {
-        for (let elapsed_ms = 0; elapsed_ms < 10_000; elapsed_ms += 250) {
-          expect((await look(`{"state": ${elapsed_ms}}`)).kind).toBe("unsettled");
+        for (let elapsedMs = 0; elapsedMs < 10_000; elapsedMs += 250) {
+          expect((await look(`{"state": ${elapsedMs}}`)).kind).toBe("unsettled");
         }
       };
       await passGrace();
@@ -183,7 +183,7 @@ describe("collect: settle", () => {
     await passSince(path, 50);
     const collected = await fingerprinter.collect(listed(path), { settle: false });
     expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
-    expect(clock.sleeps_ms).toEqual([]);
+    expect(clock.sleepsMs).toEqual([]);
   });
 
   test("scenario 21: deleted and recreated is one change; deleted for good is a finding", async () => {
@@ -216,15 +216,15 @@ describe("collect: content that looks half-written", () => {
     await collect();
     await writeFile(path, content);
     await passSince(path, 0);
-    const waits_ms: number[] = [];
+    const waitsMs: number[] = [];
     let collected = await collect();
-    for (; collected.kind === "unsettled" && waits_ms.length < 100; collected = await collect()) {
-      waits_ms.push(collected.wait_ms);
+    for (; collected.kind === "unsettled" && waitsMs.length < 100; collected = await collect()) {
+      waitsMs.push(collected.wait_ms);
       clock.step(collected.wait_ms);
     }
-    const total_ms = waits_ms.reduce((total, wait_ms) => total + wait_ms, 0);
-    expect(total_ms).toBe(10_000);
-    expect(Math.min(...waits_ms)).toBe(500);
+    const totalMs = waitsMs.reduce((total, waitMs) => total + waitMs, 0);
+    expect(totalMs).toBe(10_000);
+    expect(Math.min(...waitsMs)).toBe(500);
     expect(snapshotOf(collected).digest).toBe(await digestOfFiles(path));
     expect(collected).toMatchObject({ warnings: [{ id: "file_unparseable", severity: "warning", path, index: 0 }] });
 
@@ -259,9 +259,9 @@ describe("collect: content that looks half-written", () => {
     const { path, clock, collect, passSince } = await robot(["a.json"], "{");
     await passSince(path, 500);
     await collect();
-    for (let elapsed_ms = 0; elapsed_ms < 10_000; elapsed_ms += 1000) {
+    for (let elapsedMs = 0; elapsedMs < 10_000; elapsedMs += 1000) {
       expect((await collect()).kind).toBe("unsettled");
-      await utimes(path, 1_600_000_000.5, 1_600_000_000.5 + elapsed_ms);
+      await utimes(path, 1_600_000_000.5, 1_600_000_000.5 + elapsedMs);
       clock.step(400);
       await passSince(path, 600);
     }
@@ -279,7 +279,7 @@ describe("collect: content that looks half-written", () => {
     const path = join(folder, "calibration.json");
     const old = JSON.stringify({ shoulder: 1 });
     await writeFile(path, old);
-    const fingerprinter = createFingerprinter(REAL, { ...LIMITS, settle_ms: 50 });
+    const fingerprinter = createFingerprinter(REAL, { ...LIMITS, settleMs: 50 });
     const taken = new Set<string>();
     const collectOnce = async () => {
       const collected = await fingerprinter.collect(listed(path), { settle: true });
@@ -333,81 +333,81 @@ describe("createSettling", () => {
   test("the grace of unrest is over after ten seconds of it, and not a millisecond earlier", () => {
     const { clock, settling } = start();
     expect(settling.isUnsettled(PATH)).toBe(false);
-    expect(settling.unrest_ms(PATH, 0)).toBe(500);
+    expect(settling.unrestMs(PATH, 0)).toBe(500);
     expect(settling.isUnsettled(PATH)).toBe(true);
     clock.step(9999);
-    expect([settling.isRestless(PATH), settling.unrest_ms(PATH, 0)]).toEqual([false, 1]);
+    expect([settling.isRestless(PATH), settling.unrestMs(PATH, 0)]).toEqual([false, 1]);
     clock.step(1);
-    expect([settling.isRestless(PATH), settling.unrest_ms(PATH, 0)]).toEqual([true, 0]);
+    expect([settling.isRestless(PATH), settling.unrestMs(PATH, 0)]).toEqual([true, 0]);
   });
 
   test.each([
-    ["the file held still", (path: string, { unrest_ms }: ReturnType<typeof createSettling>) => unrest_ms(path, 500)],
+    ["the file held still", (path: string, { unrestMs }: ReturnType<typeof createSettling>) => unrestMs(path, 500)],
     [
       "its half-written content held still",
-      (path: string, { suspicion_ms }: ReturnType<typeof createSettling>) => suspicion_ms(path, FIRST, 500),
+      (path: string, { suspicionMs }: ReturnType<typeof createSettling>) => suspicionMs(path, FIRST, 500),
     ],
     ["it was taken or refused", (path: string, { restart }: ReturnType<typeof createSettling>) => restart(path)],
   ])("unrest after %s has a grace of its own", (_what, end) => {
     const { clock, settling } = start();
-    settling.unrest_ms(PATH, 0);
+    settling.unrestMs(PATH, 0);
     clock.step(9000);
     end(PATH, settling);
     expect(settling.isUnsettled(PATH)).toBe(false);
     clock.step(9000);
-    expect([settling.unrest_ms(PATH, 0), settling.isRestless(PATH)]).toEqual([500, false]);
+    expect([settling.unrestMs(PATH, 0), settling.isRestless(PATH)]).toEqual([500, false]);
     clock.step(9999);
-    expect([settling.unrest_ms(PATH, 0), settling.isRestless(PATH)]).toEqual([1, false]);
+    expect([settling.unrestMs(PATH, 0), settling.isRestless(PATH)]).toEqual([1, false]);
   });
 
   test("halves that rest in between have a grace each, halves of a file that never rests share one", () => {
     const { clock, settling } = start();
-    settling.unrest_ms(PATH, 0);
-    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(500);
+    settling.unrestMs(PATH, 0);
+    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(500);
     clock.step(9900);
-    settling.unrest_ms(PATH, 500);
-    expect(settling.suspicion_ms(PATH, FIRST, 500)).toBe(100);
-    expect(settling.suspicion_ms(PATH, SECOND, 0)).toBe(500);
+    settling.unrestMs(PATH, 500);
+    expect(settling.suspicionMs(PATH, FIRST, 500)).toBe(100);
+    expect(settling.suspicionMs(PATH, SECOND, 0)).toBe(500);
 
-    settling.unrest_ms(PATH, 0);
+    settling.unrestMs(PATH, 0);
     clock.step(10_000);
     expect(settling.isRestless(PATH)).toBe(true);
-    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(0);
+    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(0);
   });
 
   test("content that was found whole in between, or that counts, is no half any more", () => {
     const { clock, settling } = start();
-    settling.suspicion_ms(PATH, FIRST, 0);
+    settling.suspicionMs(PATH, FIRST, 0);
     clock.step(9900);
     settling.clear(PATH);
-    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(500);
+    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(500);
     settling.accept(PATH, FIRST);
-    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(0);
-    expect(settling.suspicion_ms(PATH, SECOND, 0)).toBe(500);
+    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(0);
+    expect(settling.suspicionMs(PATH, SECOND, 0)).toBe(500);
   });
 
   test("what nobody looked at for exactly the grace goes on, and for longer begins anew", () => {
     const { clock, settling } = start();
-    settling.unrest_ms(PATH, 0);
-    settling.suspicion_ms(PATH, FIRST, 0);
+    settling.unrestMs(PATH, 0);
+    settling.suspicionMs(PATH, FIRST, 0);
     clock.step(10_000);
     settling.resume(10_000);
-    expect([settling.isRestless(PATH), settling.suspicion_ms(PATH, FIRST, 0)]).toEqual([true, 0]);
+    expect([settling.isRestless(PATH), settling.suspicionMs(PATH, FIRST, 0)]).toEqual([true, 0]);
     settling.resume(10_001);
-    expect([settling.isRestless(PATH), settling.suspicion_ms(PATH, FIRST, 0)]).toEqual([false, 500]);
+    expect([settling.isRestless(PATH), settling.suspicionMs(PATH, FIRST, 0)]).toEqual([false, 500]);
   });
 
   test("of files that are off the list nothing is remembered", () => {
     const { clock, settling } = start();
-    settling.unrest_ms(PATH, 0);
-    settling.suspicion_ms(PATH, FIRST, 0);
+    settling.unrestMs(PATH, 0);
+    settling.suspicionMs(PATH, FIRST, 0);
     settling.accept(PATH, SECOND);
     clock.step(10_000);
     settling.retain(new Set([PATH]));
-    expect([settling.isRestless(PATH), settling.suspicion_ms(PATH, SECOND, 0)]).toEqual([true, 0]);
+    expect([settling.isRestless(PATH), settling.suspicionMs(PATH, SECOND, 0)]).toEqual([true, 0]);
     settling.retain(new Set());
     expect(settling.isRestless(PATH)).toBe(false);
-    expect(settling.suspicion_ms(PATH, FIRST, 0)).toBe(500);
-    expect(settling.suspicion_ms(PATH, SECOND, 0)).toBe(500);
+    expect(settling.suspicionMs(PATH, FIRST, 0)).toBe(500);
+    expect(settling.suspicionMs(PATH, SECOND, 0)).toBe(500);
   });
 });

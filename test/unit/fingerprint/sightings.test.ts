@@ -41,12 +41,12 @@ describe("sightings: how long a file has been as it is", () => {
   const WHOLE_SECOND = 5n * SECOND_NS;
   const EVEN_SECOND = 6n * SECOND_NS;
 
-  /** @param age_ms since the moment that the newer timestamp names. */
-  async function lookedAt(stamps: Partial<FileStat>, age_ms: number) {
+  /** @param ageMs since the moment that the newer timestamp names. */
+  async function lookedAt(stamps: Partial<FileStat>, ageMs: number) {
     const stat = { ...STAT, ...stamps };
-    const newest_ns = stat.mtime_ns > stat.ctime_ns ? stat.mtime_ns : stat.ctime_ns;
+    const newestNs = stat.mtime_ns > stat.ctime_ns ? stat.mtime_ns : stat.ctime_ns;
     const clock = new SteppedClock();
-    clock.setWall(Number(newest_ns / 1_000_000n) + age_ms);
+    clock.setWall(Number(newestNs / 1_000_000n) + ageMs);
     const sightings = createSightings({ clock, files: { ...systemFiles, stat: async () => stat } });
     await sightings.look(["/file"], undefined);
     return { clock, sightings };
@@ -59,27 +59,27 @@ describe("sightings: how long a file has been as it is", () => {
     ["FAT, whose ctime is the creation", { mtime_ns: EVEN_SECOND, ctime_ns: WHOLE_SECOND + 10_000_000n }, 1000],
     ["a date in the future, on a file of today", { mtime_ns: EVEN_SECOND, ctime_ns: NANOSECONDS }, 3000],
     ["an older date put back on a file of today", { mtime_ns: 2n * SECOND_NS, ctime_ns: NANOSECONDS }, 3000],
-  ])("%s", async (_what, stamps, quiet_ms) => {
+  ])("%s", async (_what, stamps, quietMs) => {
     const { sightings } = await lookedAt(stamps, 3000);
-    expect(sightings.quiet_ms("/file")).toBeCloseTo(quiet_ms, 0);
+    expect(sightings.quietMs("/file")).toBeCloseTo(quietMs, 0);
   });
 
   test.each([
     ["nanoseconds", { mtime_ns: NANOSECONDS, ctime_ns: NANOSECONDS }, RACY_MS],
     ["whole seconds", { mtime_ns: WHOLE_SECOND, ctime_ns: WHOLE_SECOND }, 3000],
     ["even seconds", { mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, 4000],
-  ])("what is read may stand for the file: %s", async (_what, stamps, age_ms) => {
-    const young = await lookedAt(stamps, age_ms - 1);
+  ])("what is read may stand for the file: %s", async (_what, stamps, ageMs) => {
+    const young = await lookedAt(stamps, ageMs - 1);
     expect(young.sightings.isTrustworthy("/file")).toBe(false);
-    const old = await lookedAt(stamps, age_ms + 1);
+    const old = await lookedAt(stamps, ageMs + 1);
     expect(old.sightings.isTrustworthy("/file")).toBe(true);
   });
 
   test("with a clock that is behind, by what this process has seen", async () => {
     const { clock, sightings } = await lookedAt({ mtime_ns: EVEN_SECOND, ctime_ns: EVEN_SECOND }, -1e9);
-    expect(sightings.quiet_ms("/file")).toBeLessThanOrEqual(0);
+    expect(sightings.quietMs("/file")).toBeLessThanOrEqual(0);
     clock.step(2500);
     await sightings.look(["/file"], undefined);
-    expect(sightings.quiet_ms("/file")).toBe(500);
+    expect(sightings.quietMs("/file")).toBe(500);
   });
 });

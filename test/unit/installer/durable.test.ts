@@ -16,7 +16,7 @@ import { systemFiles } from "../../../src/platform/files.ts";
 import { systemPrograms } from "../../../src/platform/programs.ts";
 import { isRoot } from "../../support/programs.ts";
 
-const ACCESS = { mode: 0o644, user_id: 0, group_id: 0 };
+const ACCESS = { mode: 0o644, userId: 0, groupId: 0 };
 const never = new AbortController().signal;
 const onlyLook: ReadonlySet<string> = new Set(["look", "lookThrough", "readPart", "pieces", "list"]);
 
@@ -121,7 +121,7 @@ describe("applySteps: a service that does not come up", () => {
     };
     return applySteps([step], { ...site, system }, never, () => {});
   }
-  const restart = (was_well: boolean) => apply({ kind: "restart", unit: "a.service", was_well });
+  const restart = (wasWell: boolean) => apply({ kind: "restart", unit: "a.service", wasWell });
 
   test("at its first start: told, and the installation stays", async () => {
     const outcome = await apply({ kind: "start", unit: "a.service" });

@@ -3,11 +3,11 @@ import { describe, expect, test } from "vitest";
 import { chainGiven } from "../../../src/installer/grant-key.ts";
 
 const KEY = "/etc/robot-policy-agent/api-key";
-const given = (from_user_id: number, to_user_id: number, path = KEY) => ({
+const given = (fromUserId: number, toUserId: number, path = KEY) => ({
   path,
-  from_user_id,
-  from_group_id: from_user_id,
-  to_user_id,
+  from_user_id: fromUserId,
+  from_group_id: fromUserId,
+  to_user_id: toUserId,
 });
 
 describe("chainGiven: whose the key is again after a revocation", () => {

@@ -25,7 +25,7 @@ test("grantOnFiles: where there is nothing to grant, the running agent is not as
     record: EMPTY_RECORD,
     account: { name: "robot", user_id: 41_001, group_id: 41_001, group_ids: [41_001] },
     paths: [],
-    key_file: null,
+    keyFile: null,
   });
   expect([exitCode, output, started]).toEqual([0, "robot can read all 0 files: nothing to grant.\n", []]);
 });

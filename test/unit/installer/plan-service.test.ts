@@ -4,8 +4,8 @@ import type { ServiceQuestion } from "../../../src/installer/plan-service.ts";
 import { planStart, planUnits } from "../../../src/installer/plan-service.ts";
 import { describeStep } from "../../../src/installer/step.ts";
 
-const absent = { load_state: "not-found", active_state: "inactive", unit_file_state: "" };
-const running = { load_state: "loaded", active_state: "active", unit_file_state: "enabled" };
+const absent = { loadState: "not-found", activeState: "inactive", unitFileState: "" };
+const running = { loadState: "loaded", activeState: "active", unitFileState: "enabled" };
 const question: ServiceQuestion = {
   system: { isRunning: true },
   service: absent,
@@ -33,20 +33,20 @@ describe("planUnits and planStart", () => {
     ["first, without a manifest", { provisioned: { ...question.provisioned, hasManifest: false } }, [enable]],
     ["first, --no-enable", { enables: false }, [start]],
     ["first, --no-start", { starts: false }, [enable]],
-    ["first, enabled by a person before", { service: { ...absent, unit_file_state: "enabled" } }, [start]],
-    ["first, masked", { service: { ...absent, load_state: "masked" } }, []],
+    ["first, enabled by a person before", { service: { ...absent, unitFileState: "enabled" } }, [start]],
+    ["first, masked", { service: { ...absent, loadState: "masked" } }, []],
     ["first, in an image", image, [enable]],
     ["later, in an image", { ...image, ...later }, []],
-    ["in an image, masked", { ...image, service: { ...absent, load_state: "masked" } }, []],
+    ["in an image, masked", { ...image, service: { ...absent, loadState: "masked" } }, []],
     ["in an image, the first boot alone", { ...image, enables: false, enablesFirstBoot: true }, [enableFirstBoot]],
     ["upgrade of a running agent", later, [restart]],
     ["upgrade with other units", { ...later, changesUnits: true }, [reload, restart]],
     ["upgrade, --no-start", { ...later, starts: false }, []],
     ["nothing new", { ...later, changesService: false }, []],
-    ["upgrade of one that is stopped", { ...later, service: { ...running, active_state: "inactive" } }, []],
-    ["upgrade of one that is disabled", { ...later, service: { ...running, unit_file_state: "disabled" } }, [restart]],
-    ["upgrade of one masked at run time", { ...later, service: { ...running, unit_file_state: "masked-runtime" } }, []],
-    ["upgrade of one that crashes", { ...later, service: { ...running, active_state: "activating" } }, [restart]],
+    ["upgrade of one that is stopped", { ...later, service: { ...running, activeState: "inactive" } }, []],
+    ["upgrade of one that is disabled", { ...later, service: { ...running, unitFileState: "disabled" } }, [restart]],
+    ["upgrade of one masked at run time", { ...later, service: { ...running, unitFileState: "masked-runtime" } }, []],
+    ["upgrade of one that crashes", { ...later, service: { ...running, activeState: "activating" } }, [restart]],
     ["--first-boot", { ...later, changesService: false, enablesFirstBoot: true }, [enableFirstBoot]],
   ])("%s → %j", (_what, more, commands) => {
     const asked = { ...question, ...more };
@@ -54,9 +54,9 @@ describe("planUnits and planStart", () => {
   });
 
   test("a version that crashed before is no reason to take the new one back", () => {
-    const wellness = (active_state: string) =>
-      planStart({ ...question, ...later, service: { ...running, active_state } }).map(
-        (step) => "was_well" in step && step.was_well,
+    const wellness = (activeState: string) =>
+      planStart({ ...question, ...later, service: { ...running, activeState } }).map(
+        (step) => "wasWell" in step && step.wasWell,
       );
     expect([wellness("active"), wellness("activating"), wellness("failed")]).toEqual([[true], [false], [false]]);
   });

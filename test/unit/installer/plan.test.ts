@@ -16,10 +16,10 @@ const installed: Installed = {
 };
 const absent: Seen = { kind: "absent" };
 const other: Seen = { kind: "other" };
-const directory: Seen = { kind: "directory", mode: 0o755, user_id: 0, group_id: 0 };
+const directory: Seen = { kind: "directory", mode: 0o755, userId: 0, groupId: 0 };
 const linkTo = (target: string): Seen => ({ kind: "link", target });
-function fileOf(sha256: string, mode = 0o644, owner_id = 0): Seen {
-  return { kind: "file", sha256, size_bytes: 3, mode, user_id: owner_id, group_id: owner_id };
+function fileOf(sha256: string, mode = 0o644, ownerId = 0): Seen {
+  return { kind: "file", sha256, sizeBytes: 3, mode, userId: ownerId, groupId: ownerId };
 }
 
 const content = { content: { kind: "text", text: "new" }, sha256: "new", size_bytes: 3 } as const;

@@ -10,7 +10,7 @@ import type { Disk } from "../../../src/installer/disk.ts";
 import { DiskError } from "../../../src/installer/disk.ts";
 import { openRootedDisk } from "../../../src/installer/rooted-disk.ts";
 
-const access = { mode: 0o640, user_id: process.getuid?.() ?? 0, group_id: process.getgid?.() ?? 0 };
+const access = { mode: 0o640, userId: process.getuid?.() ?? 0, groupId: process.getgid?.() ?? 0 };
 
 describe("openRootedDisk", () => {
   let folder: string;
@@ -85,7 +85,7 @@ describe("openRootedDisk", () => {
 
   test("a file gets exactly its mode, whatever the umask", async () => {
     await disk.create("/etc/file", [Buffer.from("one "), Buffer.from("two")], { ...access, mode: 0o666 });
-    expect(await disk.look("/etc/file")).toMatchObject({ kind: "file", mode: 0o666, size_bytes: 7 });
+    expect(await disk.look("/etc/file")).toMatchObject({ kind: "file", mode: 0o666, sizeBytes: 7 });
     expect(await read("/etc/file")).toBe("one two");
   });
 

@@ -22,7 +22,10 @@ describe("catalog", () => {
 
   test("READY_CATALOG: what a boot needs of the rows", () => {
     expect([...READY_CATALOG]).toEqual(
-      golden.types.map(({ robot_type_id, display_name, hosted }) => [robot_type_id, { display_name, hosted }]),
+      golden.types.map(({ robot_type_id: robotTypeId, display_name: displayName, hosted }) => [
+        robotTypeId,
+        { display_name: displayName, hosted },
+      ]),
     );
   });
 

@@ -47,9 +47,9 @@ describe("contracts of generated robots", () => {
               Buffer.from(JSON.stringify(mutated)),
               READY_CATALOG,
             );
-            const has_error = findings.some(({ severity }) => severity === "error");
-            if (has_error) expect(read).toBeNull();
-            counts[has_error ? "error" : "contract"] += 1;
+            const hasError = findings.some(({ severity }) => severity === "error");
+            if (hasError) expect(read).toBeNull();
+            counts[hasError ? "error" : "contract"] += 1;
             if (!read?.contract) return;
             expect(read.explain().length).toBe(read.contract.state_axes.length + read.contract.action_axes.length);
             const original = await readManifest(Buffer.from(JSON.stringify(manifest)), READY_CATALOG);

@@ -69,8 +69,8 @@ function load(kind: "valid" | "invalid"): readonly Vector[] {
     .map((line) => JSON.parse(line) as Vector);
 }
 
-function bytesOf({ yaml, yaml_base64, pad }: Vector): Uint8Array {
-  const bytes = yaml === undefined ? Buffer.from(yaml_base64 ?? "", "base64") : Buffer.from(yaml);
+function bytesOf({ yaml, yaml_base64: yamlBase64, pad }: Vector): Uint8Array {
+  const bytes = yaml === undefined ? Buffer.from(yamlBase64 ?? "", "base64") : Buffer.from(yaml);
   if (pad === undefined) return bytes;
   return Buffer.concat([bytes, Buffer.alloc(pad.to_bytes - bytes.byteLength, pad.with)]);
 }

@@ -23,8 +23,8 @@ async function loaded(program: string): Promise<readonly string[]> {
 const read = (text: string) => `await readManifest(Buffer.from(${JSON.stringify(text)}), READY_CATALOG);`;
 
 test("a robot of a catalog type boots without what custom types need", async () => {
-  const by_id = read("robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [/a]\n");
-  expect(await loaded(`await import("${SRC}agent/commands/run.ts"); ${by_id}`)).toEqual([]);
+  const byId = read("robot_type_id: yam.bimanual-joint-position.v1\nconfiguration_files: [/a]\n");
+  expect(await loaded(`await import("${SRC}agent/commands/run.ts"); ${byId}`)).toEqual([]);
   // The question can be answered otherwise.
   const custom = await loaded(read("robot_type_id: a.b.v1\nextends: ur.ur5e-2f85.v1\n"));
   expect(custom).toContain(`${SRC}manifest/catalog-rows.ts`);

@@ -15,13 +15,13 @@ async function contractOf(text: string): Promise<Contract> {
 }
 
 /** `name unit [low, high] unit×scale+offset ≤step`, what is absent left out. */
-function shown({ name, unit, range, native, max_step }: ActionAxis): string {
+function shown({ name, unit, range, native, max_step: maxStep }: ActionAxis): string {
   return [
     name,
     unit,
     ...(range === undefined ? [] : [`[${range.join(", ")}]`]),
     ...(native === undefined ? [] : [`${native.unit}×${native.scale}+${native.offset}`]),
-    ...(max_step === undefined ? [] : [`≤${max_step}`]),
+    ...(maxStep === undefined ? [] : [`≤${maxStep}`]),
   ].join(" ");
 }
 

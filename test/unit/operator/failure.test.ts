@@ -37,9 +37,9 @@ describe("showFailure", () => {
     ["a service in trouble", { ...refused(503, "no store"), request_id: "r1" }, 4, "the time and request r1"],
     ["a request that is wrong", refused(422, "name: too long"), 6, "name: too long"],
     ["another server", { kind: "undecodable", status: 200, detail: "a web page" }, 4, "captive portal"],
-  ])("showFailure: %s", (_case, failure, exit_code, told) => {
+  ])("showFailure: %s", (_case, failure, exitCode, told) => {
     const { terminal, err } = open();
-    expect(showFailure(failure, { credential, terminal })).toBe(exit_code);
+    expect(showFailure(failure, { credential, terminal })).toBe(exitCode);
     expect(err()).toContain(told);
   });
 
@@ -97,6 +97,6 @@ test.each([
   [501, "Not Implemented", true],
   [404, "Robot not found", false],
   [403, "Forbidden", false],
-])("isUnknownOperation: %i %s → %s", (status, detail, is_unknown) => {
-  expect(isUnknownOperation(refused(status, detail))).toBe(is_unknown);
+])("isUnknownOperation: %i %s → %s", (status, detail, isUnknown) => {
+  expect(isUnknownOperation(refused(status, detail))).toBe(isUnknown);
 });

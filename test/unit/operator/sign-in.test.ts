@@ -11,15 +11,15 @@ function ok(value: object) {
   return { kind: "ok", status: 200, value: { value } };
 }
 
-function refused(status: number, retry_after_ms: number | null) {
-  return { kind: "refused", status, detail: "later", validation: null, retry_after_ms };
+function refused(status: number, retryAfterMs: number | null) {
+  return { kind: "refused", status, detail: "later", validation: null, retry_after_ms: retryAfterMs };
 }
 
 /** A service that gives these answers, one after the other, and a clock that only notes how long it is to wait. */
-function open(base_url: string, answers: readonly object[]) {
+function open(baseUrl: string, answers: readonly object[]) {
   const rest = [...answers];
   const pauses: number[] = [];
-  const service = { chosen: { base_url }, call: async () => rest.shift() } as unknown as Service;
+  const service = { chosen: { baseUrl }, call: async () => rest.shift() } as unknown as Service;
   const machine = {
     clock: { sleep: async (ms: number) => void pauses.push(ms) },
     random: { bytes: (count: number) => new Uint8Array(count) },
@@ -29,8 +29,8 @@ function open(base_url: string, answers: readonly object[]) {
 }
 
 describe("startLogin: the page that a person is sent to", () => {
-  const start = (base_url: string, login_url: string) => {
-    const { service, context } = open(base_url, [ok({ exchange_id: "x", login_url })]);
+  const start = (baseUrl: string, login_url: string) => {
+    const { service, context } = open(baseUrl, [ok({ exchange_id: "x", login_url })]);
     return startLogin(service, "http://127.0.0.1:1/callback", context);
   };
 
@@ -38,8 +38,8 @@ describe("startLogin: the page that a person is sent to", () => {
     ["https://robots.example", "/login?exchange=x", "https://robots.example/login?exchange=x"],
     ["https://robots.example/below", "/login?exchange=x", "https://robots.example/below/login?exchange=x"],
     ["https://robots.example", "https://robots.example/login", "https://robots.example/login"],
-  ])("at %s, %s", async (base_url, login_url, url) => {
-    expect(await start(base_url, login_url)).toMatchObject({ kind: "started", url });
+  ])("at %s, %s", async (baseUrl, login_url, url) => {
+    expect(await start(baseUrl, login_url)).toMatchObject({ kind: "started", url });
   });
 
   test.each([

@@ -93,13 +93,13 @@ test.each([
 });
 
 describe("usage", () => {
-  const record = (robot: string, quantity: number, period_start: string, more = {}) => ({
+  const record = (robot: string, quantity: number, periodStart: string, more = {}) => ({
     id: "use_1",
     unit: "second",
     robot,
     model_slug: "pi",
     quantity,
-    period_start,
+    period_start: periodStart,
     ...more,
   });
   const records = [

@@ -15,7 +15,7 @@ import { EXIT } from "../../../src/platform/terminal.ts";
 
 function open() {
   let err = "";
-  let now_ms = 0;
+  let nowMs = 0;
   const pauses: number[] = [];
   const terminal = createTerminal({
     stdout: { write() {} },
@@ -23,11 +23,11 @@ function open() {
     environment: {},
   });
   const clock = {
-    monotonic_ms: () => now_ms,
-    wall_ms: () => now_ms,
+    monotonicMs: () => nowMs,
+    wall_ms: () => nowMs,
     async sleep(ms: number) {
       pauses.push(Math.round(ms));
-      now_ms += ms;
+      nowMs += ms;
     },
   };
   const machine = { clock, random: { unit: () => 1, bytes: (count: number) => new Uint8Array(count) } };
@@ -38,7 +38,7 @@ function open() {
       return EXIT.rejected;
     },
   } as unknown as Service;
-  return { context, service, pauses, told: () => err, now_ms: () => now_ms };
+  return { context, service, pauses, told: () => err, nowMs: () => nowMs };
 }
 
 const look = (summary: string, ended: Look["ended"] = null): CallResult<Look> => ({
@@ -70,30 +70,26 @@ function answers(...results: readonly CallResult<Look>[]) {
 describe("waitUntilEnded", () => {
   it("tells each change once and leaves the end to the result, looks less and less often, and gives the exit code it ended with", async () => {
     const { context, service, pauses, told } = open();
-    const ended = { exit_code: EXIT.ok, problem: null };
+    const ended = { exitCode: EXIT.ok, problem: null };
     const steps = [...Array.from({ length: 8 }, () => look("preparing")), look("ready", ended)];
-    const exit_code = await waitUntilEnded(
-      service,
-      { look: answers(...steps), timeout_ms: 60_000, later: "" },
-      context,
-    );
-    expect([exit_code, told()]).toEqual([0, "preparing\n"]);
+    const exitCode = await waitUntilEnded(service, { look: answers(...steps), timeoutMs: 60_000, later: "" }, context);
+    expect([exitCode, told()]).toEqual([0, "preparing\n"]);
     expect(pauses).toEqual([250, 375, 563, 844, 1266, 1898, 2000, 2000]);
   });
 
   it("goes on through an outage, told once, and looks on when it is over", async () => {
     const { context, service, told } = open();
-    const ended = { exit_code: EXIT.ok, problem: null };
+    const ended = { exitCode: EXIT.ok, problem: null };
     const steps = answers(look("a"), lost, lost, lost, look("a"), look("b", ended));
-    expect(await waitUntilEnded(service, { look: steps, timeout_ms: 600_000, later: "" }, context)).toBe(0);
+    expect(await waitUntilEnded(service, { look: steps, timeoutMs: 600_000, later: "" }, context)).toBe(0);
     expect(told()).toBe("a\nconnection refused; asking on\n");
   });
 
   it("waits at least as long as a busy service asks", async () => {
     const { context, service, pauses } = open();
     const busy: CallResult<Look> = { ...forbidden, status: 503, retry_after_ms: 7000 };
-    const steps = answers(busy, look("a", { exit_code: EXIT.ok, problem: null }));
-    expect(await waitUntilEnded(service, { look: steps, timeout_ms: 60_000, later: "" }, context)).toBe(0);
+    const steps = answers(busy, look("a", { exitCode: EXIT.ok, problem: null }));
+    expect(await waitUntilEnded(service, { look: steps, timeoutMs: 60_000, later: "" }, context)).toBe(0);
     expect(pauses).toHaveLength(1);
     expect(pauses[0]).toBeGreaterThanOrEqual(7000);
   });
@@ -101,15 +97,15 @@ describe("waitUntilEnded", () => {
   it("ends at once with what does not pass by itself", async () => {
     const { context, service, told } = open();
     const steps = answers(look("a"), forbidden);
-    expect(await waitUntilEnded(service, { look: steps, timeout_ms: 60_000, later: "" }, context)).toBe(6);
+    expect(await waitUntilEnded(service, { look: steps, timeoutMs: 60_000, later: "" }, context)).toBe(6);
     expect(told()).toBe("a\nfailed\n");
   });
 
   it("never waits longer than asked, looks once more at the end, and says what to do later", async () => {
-    const { context, service, told, now_ms } = open();
-    const waiting = { look: answers(look("preparing")), timeout_ms: 5000, later: "look later" };
+    const { context, service, told, nowMs } = open();
+    const waiting = { look: answers(look("preparing")), timeoutMs: 5000, later: "look later" };
     expect(await waitUntilEnded(service, waiting, context)).toBe(1);
-    expect(now_ms()).toBe(5000);
+    expect(nowMs()).toBe(5000);
     expect(told()).toBe("preparing\nerror: after 5 s: preparing [timeout]\n  → look later\n");
   });
 });
@@ -124,7 +120,7 @@ const fleet = (parts: Partial<FleetView>): FleetView => ({
   robots: { registered: 2, ready: 1, active: 0, waiting: 0, blocked: 1 },
   ...parts,
 });
-const generation = (generation_id: string, status = "active") => ({ subject: "m", generation_id, status });
+const generation = (generationId: string, status = "active") => ({ subject: "m", generation_id: generationId, status });
 
 describe("how a wait for a fleet ends", () => {
   it.each<[what: string, parts: Partial<FleetView>, exit_code: number | undefined]>([
@@ -134,8 +130,8 @@ describe("how a wait for a fleet ends", () => {
     ["preparing", { active_model: generation("g", "preparing") }, undefined],
     ["preparing, as a service that shows no model", { active_model: null }, undefined],
     ["prepared, before its window", { active_model: generation("g") }, 0],
-  ])("creation: %s", (_what, parts, exit_code) => {
-    expect(endOfCreation(fleet(parts))?.exit_code).toBe(exit_code);
+  ])("creation: %s", (_what, parts, exitCode) => {
+    expect(endOfCreation(fleet(parts))?.exitCode).toBe(exitCode);
   });
 
   it.each<[what: string, parts: Partial<FleetView>, exit_code: number | undefined]>([
@@ -145,8 +141,8 @@ describe("how a wait for a fleet ends", () => {
     ["blocked", { active_model: generation("old"), update: generation("new", "blocked") }, 6],
     ["replaced", { active_model: generation("old"), update: generation("other", "pending") }, 7],
     ["taken back", { active_model: generation("old"), update: null }, 7],
-  ])("update: %s", (_what, parts, exit_code) => {
-    expect(endOfUpdate("new")(fleet(parts))?.exit_code).toBe(exit_code);
+  ])("update: %s", (_what, parts, exitCode) => {
+    expect(endOfUpdate("new")(fleet(parts))?.exitCode).toBe(exitCode);
   });
 });
 
@@ -192,14 +188,14 @@ describe("words", () => {
   const NOW_MS = Date.parse("2026-11-22T09:43:00Z");
   const mixed = { registered: 40, ready: 8, active: 0, waiting: 0, blocked: 32 };
   const failing = { registered: 2, ready: 1, active: 0, waiting: 1, blocked: 0 };
-  const readiness_estimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
+  const readinessEstimate = { lower_seconds: 60, upper_seconds: 180, updated_at: "" };
   it.each<[what: string, parts: Partial<FleetView>, reason: string]>([
     ["one that runs", { status: "ready" }, ""],
     ["blocked", { status: "blocked", blocker: LACKS }, "No robot of this fleet can run pi0.5"],
     ["over", { status: "blocked", blocker: "All windows are past. Create a fleet." }, "All windows are past"],
     ["degraded by robots", { status: "degraded", robots: mixed }, "32 of 40 robots cannot run its model"],
     ["degraded by an endpoint", { status: "degraded", robots: failing }, "an inference endpoint fails; 1 robot waits"],
-    ["preparing", { readiness_estimate }, "ready in 1 min to 3 min"],
+    ["preparing", { readiness_estimate: readinessEstimate }, "ready in 1 min to 3 min"],
     ["updated", { status: "ready", update: generation("g", "preparing") }, "preparing update to m"],
     [
       "an update that is blocked",

@@ -17,12 +17,12 @@ afterEach(() => rm(folder, { recursive: true }));
 describe("readBounded", () => {
   test.each([0, 1, 4095, 4096, 4097, 10_000])(
     "a file of %i bytes at the limit is read whole, beyond it not",
-    async (size_bytes) => {
+    async (sizeBytes) => {
       const path = join(folder, "file");
-      await writeFile(path, "x".repeat(size_bytes));
-      expect(await readBounded(systemFiles, path, size_bytes)).toHaveLength(size_bytes);
-      await writeFile(path, "x".repeat(size_bytes + 1));
-      expect(await readBounded(systemFiles, path, size_bytes)).toBe("too-large");
+      await writeFile(path, "x".repeat(sizeBytes));
+      expect(await readBounded(systemFiles, path, sizeBytes)).toHaveLength(sizeBytes);
+      await writeFile(path, "x".repeat(sizeBytes + 1));
+      expect(await readBounded(systemFiles, path, sizeBytes)).toBe("too-large");
     },
   );
 

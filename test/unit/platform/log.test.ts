@@ -42,13 +42,13 @@ test.each(["json", "text"] as const)("createLog: as %s a line is bounded, and ho
   expect(line.length).toBeLessThan(10_000);
 });
 
-const output_path = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log-output.ts"));
-const log_path = JSON.stringify(join(import.meta.dirname, "../../../src/platform/pino-log.ts"));
+const outputPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/log-output.ts"));
+const logPath = JSON.stringify(join(import.meta.dirname, "../../../src/platform/pino-log.ts"));
 
 /** Writes 5,000 lines of a kilobyte while nobody reads them, and one more when it is told to. */
 const CHATTY = `
-  import { createLog } from ${log_path};
-  import { openLogOutput } from ${output_path};
+  import { createLog } from ${logPath};
+  import { openLogOutput } from ${outputPath};
   const log = createLog({ level: "info", format: "json" }, (onDropped) => openLogOutput(process.stderr, onDropped));
   log.info("first");
   while (process.stderr.bytesWritten === 0) await new Promise(setImmediate);
@@ -81,7 +81,7 @@ test("createLog: a reader that stalls holds nobody up; what it missed is counted
 
 test("openLogOutput: a disk that is full loses lines, not the program", async () => {
   const script = `
-    import { openLogOutput } from ${output_path};
+    import { openLogOutput } from ${outputPath};
     const output = openLogOutput(process.stderr, () => {});
     for (const line of ["a\\n", "b\\n"]) output.write(line);
     console.log("alive");`;

@@ -14,13 +14,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-const module_path = join(import.meta.dirname, "../../../src/platform/notify.ts");
+const modulePath = join(import.meta.dirname, "../../../src/platform/notify.ts");
 
 /** Runs a program whose `notify` cannot have a descriptor before it calls `release()`; it ends once `told` holds `last`. */
 async function runExhausted(lines: string, last: string): Promise<readonly string[]> {
   const script = `
     import { closeSync, openSync, readFileSync } from "node:fs";
-    import { createNotify } from ${JSON.stringify(module_path)};
+    import { createNotify } from ${JSON.stringify(modulePath)};
     const notify = createNotify({ NOTIFY_SOCKET: "/run/nobody" }, 7);
     const taken = [];
     try {

@@ -19,7 +19,7 @@ const STAT: FileStat = {
 
 /** A machine on which every process has only /etc/arm.rules open, under each of its descriptors. */
 function machine(processes: number, descriptors: number, lookMs = 0) {
-  let now_ms = 0;
+  let nowMs = 0;
   const listed: number[] = [];
   let followed = 0;
   const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index + 1));
@@ -28,7 +28,7 @@ function machine(processes: number, descriptors: number, lookMs = 0) {
     async list(directory) {
       if (directory === "/proc") return [...numbers(processes), "self", "sys", "cpuinfo"];
       listed.push(Number(directory.split("/")[2]));
-      now_ms += lookMs;
+      nowMs += lookMs;
       return numbers(descriptors);
     },
     async readLink() {
@@ -41,7 +41,7 @@ function machine(processes: number, descriptors: number, lookMs = 0) {
     linkStat: async () => STAT,
     stat: async () => STAT,
   };
-  const clock: Clock = { wall_ms: () => now_ms, monotonic_ms: () => now_ms, sleep: async () => {} };
+  const clock: Clock = { wallMs: () => nowMs, monotonicMs: () => nowMs, sleep: async () => {} };
   const find = (inode = 7n) => findOpenWriters({ files, clock }, new Map([["/etc/arm.rules", { ...STAT, inode }]]));
   return { find, listed, followed: () => followed };
 }

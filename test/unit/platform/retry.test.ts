@@ -6,7 +6,7 @@ import { createBackoff } from "../../../src/platform/retry.ts";
 const HOUR_MS = 3_600_000;
 
 /** As the agent uses it. */
-const AGENT = { first_ms: 1_000, cap_ms: 300_000 };
+const AGENT = { firstMs: 1_000, capMs: 300_000 };
 
 const always = (unit: number): Random => ({ unit: () => unit, bytes: (count) => new Uint8Array(count) });
 
@@ -28,24 +28,24 @@ test.each([
   ["the longest", 1, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000]],
   ["the middle", 0.5, [750, 1_250, 2_250, 4_250, 8_250, 16_250, 32_250, 64_250, 128_250, 150_250, 150_250]],
   ["the shortest", 0, [500, 500, 500, 500, 500, 500, 500, 500, 500, 500, 500]],
-])("createBackoff: %s draws", (_name, unit, delays_ms) => {
+])("createBackoff: %s draws", (_name, unit, delaysMs) => {
   const backoff = createBackoff({ ...AGENT, random: always(unit) });
-  expect(delays_ms.map(() => backoff.next_ms())).toEqual(delays_ms);
-  expect(backoff.attempts).toBe(delays_ms.length);
+  expect(delaysMs.map(() => backoff.nextMs())).toEqual(delaysMs);
+  expect(backoff.attempts).toBe(delaysMs.length);
 });
 
 test("createBackoff: starts over after a reset", () => {
   const backoff = createBackoff({ ...AGENT, random: always(1) });
-  expect([backoff.next_ms(), backoff.next_ms(), backoff.next_ms()]).toEqual([1_000, 2_000, 4_000]);
+  expect([backoff.nextMs(), backoff.nextMs(), backoff.nextMs()]).toEqual([1_000, 2_000, 4_000]);
   backoff.reset();
   expect(backoff.attempts).toBe(0);
-  expect(backoff.next_ms()).toBe(1_000);
+  expect(backoff.nextMs()).toBe(1_000);
 });
 
 test("createBackoff: stays at the cap after years of failures", () => {
   const backoff = createBackoff({ ...AGENT, random: always(1) });
-  for (let attempt = 0; attempt < 5_000; attempt += 1) backoff.next_ms();
-  expect(backoff.next_ms()).toBe(300_000);
+  for (let attempt = 0; attempt < 5_000; attempt += 1) backoff.nextMs();
+  expect(backoff.nextMs()).toBe(300_000);
 });
 
 test.each([
@@ -61,46 +61,46 @@ test.each([
   ["an hour", HOUR_MS, HOUR_MS],
   ["a year", 31_536_000_000, HOUR_MS],
   ["for ever", Infinity, HOUR_MS],
-])("scenario 6: asked to wait %s", (_name, retry_after_ms, delay_ms) => {
-  expect(createBackoff({ ...AGENT, random: always(1) }).next_ms(retry_after_ms)).toBe(delay_ms);
+])("scenario 6: asked to wait %s", (_name, retryAfterMs, delayMs) => {
+  expect(createBackoff({ ...AGENT, random: always(1) }).nextMs(retryAfterMs)).toBe(delayMs);
 });
 
 test("scenario 6: a fleet told one date comes back spread, and none of it early", () => {
-  const delays_ms = Array.from({ length: 500 }, (_, seed) => {
+  const delaysMs = Array.from({ length: 500 }, (_, seed) => {
     const backoff = createBackoff({ ...AGENT, random: seeded(seed) });
-    for (let attempt = 0; attempt < 9; attempt += 1) backoff.next_ms();
-    return backoff.next_ms(600_000);
+    for (let attempt = 0; attempt < 9; attempt += 1) backoff.nextMs();
+    return backoff.nextMs(600_000);
   });
-  expect(Math.min(...delays_ms)).toBeGreaterThan(600_000);
-  expect(busiestSecond(delays_ms)).toBeLessThan(12);
+  expect(Math.min(...delaysMs)).toBeGreaterThan(600_000);
+  expect(busiestSecond(delaysMs)).toBeLessThan(12);
 });
 
 test("scenario 5: 500 agents that fail together for 30 minutes come back spread over the cap", () => {
-  const outage_ms = 1_800_000;
-  const returns_ms = Array.from({ length: 500 }, (_, seed) => {
+  const outageMs = 1_800_000;
+  const returnsMs = Array.from({ length: 500 }, (_, seed) => {
     const backoff = createBackoff({ ...AGENT, random: seeded(seed) });
-    let now_ms = 0;
-    while (now_ms < outage_ms) now_ms += backoff.next_ms();
-    return now_ms - outage_ms;
+    let nowMs = 0;
+    while (nowMs < outageMs) nowMs += backoff.nextMs();
+    return nowMs - outageMs;
   });
   // 500 over 300 s: 1.7 a second on average; without jitter it would be all of them at once.
-  expect(busiestSecond(returns_ms)).toBeLessThan(15);
-  expect(Math.max(...returns_ms)).toBeLessThan(300_000);
+  expect(busiestSecond(returnsMs)).toBeLessThan(15);
+  expect(Math.max(...returnsMs)).toBeLessThan(300_000);
   const tenths = Array.from({ length: 10 }, (_, tenth) => {
-    return returns_ms.filter((time_ms) => Math.floor(time_ms / 30_000) === tenth).length;
+    return returnsMs.filter((timeMs) => Math.floor(timeMs / 30_000) === tenth).length;
   });
   expect(Math.min(...tenths)).toBeGreaterThan(0);
 });
 
 test("scenario 5: jitter at the cap uses the whole range", () => {
   const backoff = createBackoff({ ...AGENT, random: seeded(7) });
-  for (let attempt = 0; attempt < 20; attempt += 1) backoff.next_ms();
-  const delays_ms = Array.from({ length: 10_000 }, () => backoff.next_ms());
-  const mean_ms = delays_ms.reduce((sum, delay_ms) => sum + delay_ms, 0) / delays_ms.length;
-  expect(mean_ms).toBeGreaterThan(145_000);
-  expect(mean_ms).toBeLessThan(156_000);
+  for (let attempt = 0; attempt < 20; attempt += 1) backoff.nextMs();
+  const delaysMs = Array.from({ length: 10_000 }, () => backoff.nextMs());
+  const meanMs = delaysMs.reduce((sum, delayMs) => sum + delayMs, 0) / delaysMs.length;
+  expect(meanMs).toBeGreaterThan(145_000);
+  expect(meanMs).toBeLessThan(156_000);
   for (let tenth = 0; tenth < 10; tenth += 1) {
-    const share = delays_ms.filter((delay_ms) => Math.floor(delay_ms / 30_000) === tenth).length / delays_ms.length;
+    const share = delaysMs.filter((delayMs) => Math.floor(delayMs / 30_000) === tenth).length / delaysMs.length;
     expect(share).toBeGreaterThan(0.085);
     expect(share).toBeLessThan(0.115);
   }
@@ -109,14 +109,14 @@ test("scenario 5: jitter at the cap uses the whole range", () => {
 test("createBackoff: no delay is shorter than half the first, so that bad luck is no burst", () => {
   for (let seed = 0; seed < 200; seed += 1) {
     const backoff = createBackoff({ ...AGENT, random: seeded(seed) });
-    for (let attempt = 0; attempt < 50; attempt += 1) expect(backoff.next_ms()).toBeGreaterThanOrEqual(500);
+    for (let attempt = 0; attempt < 50; attempt += 1) expect(backoff.nextMs()).toBeGreaterThanOrEqual(500);
   }
 });
 
-function busiestSecond(times_ms: readonly number[]): number {
+function busiestSecond(timesMs: readonly number[]): number {
   const counts = new Map<number, number>();
-  for (const time_ms of times_ms) {
-    const second = Math.floor(time_ms / 1_000);
+  for (const timeMs of timesMs) {
+    const second = Math.floor(timeMs / 1_000);
     counts.set(second, (counts.get(second) ?? 0) + 1);
   }
   return Math.max(...counts.values());

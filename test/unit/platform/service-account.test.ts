@@ -11,8 +11,8 @@ const PERSON = { name: "tech", user_id: 1000, group_id: 1000, group_ids: [1000, 
 /** id(1) of a machine that knows one person, and no user of the service. */
 const knowsPerson: RunProgram = async ([, , name]) =>
   name === "1000"
-    ? { kind: "ended", exit_code: 0, stdout: "uid=1000(tech) gid=1000(tech) groups=1000(tech),27(sudo)\n", stderr: "" }
-    : { kind: "ended", exit_code: 1, stdout: "", stderr: "id: no such user\n" };
+    ? { kind: "ended", exitCode: 0, stdout: "uid=1000(tech) gid=1000(tech) groups=1000(tech),27(sudo)\n", stderr: "" }
+    : { kind: "ended", exitCode: 1, stdout: "", stderr: "id: no such user\n" };
 
 /** Where nothing of the agent is. */
 const bare: Files = {
@@ -23,19 +23,19 @@ const bare: Files = {
 };
 
 describe("findServiceAccount, where nothing is installed", () => {
-  const ask = (state_directory: string, user_id: number) =>
+  const ask = (stateDirectory: string, userId: number) =>
     findServiceAccount({
       files: bare,
       runProgram: knowsPerson,
       unit: { kind: "no-systemd" },
-      state_directory,
-      user_id,
+      state_directory: stateDirectory,
+      user_id: userId,
     });
 
   test.each([0, 1000])(
     "standard folders, asked by user %i: nobody is the agent yet, and least of all who asks",
-    async (user_id) => {
-      expect(await ask(STANDARD, user_id)).toEqual({ kind: "absent", name: "robot-policy-agent" });
+    async (userId) => {
+      expect(await ask(STANDARD, userId)).toEqual({ kind: "absent", name: "robot-policy-agent" });
     },
   );
 

@@ -4,19 +4,19 @@ import type { Clock } from "../../../src/platform/clock.ts";
 import { feedWatchdog } from "../../../src/platform/watchdog.ts";
 
 /** What is done, oldest first, until the program is stopped in its third sleep. */
-async function feed(watchdog_ms: number | null): Promise<readonly string[]> {
+async function feed(watchdogMs: number | null): Promise<readonly string[]> {
   const done: string[] = [];
   const stopping = new AbortController();
   const clock: Clock = {
-    wall_ms: () => 0,
-    monotonic_ms: () => 0,
-    async sleep(duration_ms, signal) {
-      done.push(`sleep ${duration_ms} ms`);
+    wallMs: () => 0,
+    monotonicMs: () => 0,
+    async sleep(durationMs, signal) {
+      done.push(`sleep ${durationMs} ms`);
       if (done.length === 6) stopping.abort();
       signal?.throwIfAborted();
     },
   };
-  await feedWatchdog({ watchdog: () => void done.push("WATCHDOG=1"), watchdog_ms }, clock, stopping.signal);
+  await feedWatchdog({ watchdog: () => void done.push("WATCHDOG=1"), watchdogMs }, clock, stopping.signal);
   return done;
 }
 

@@ -92,16 +92,16 @@ describe("answerList", () => {
 it("organizations take turns with lists, with one query at a time of each", async () => {
   const order: string[] = [];
   let underWay = 0;
-  const list = async (organization_id: string) => {
+  const list = async (organizationId: string) => {
     const fetch = async () => {
-      order.push(organization_id);
-      if (organization_id === "org_1") underWay += 1;
+      order.push(organizationId);
+      if (organizationId === "org_1") underWay += 1;
       expect(underWay).toBeLessThanOrEqual(1);
       await setImmediate();
-      if (organization_id === "org_1") underWay -= 1;
+      if (organizationId === "org_1") underWay -= 1;
       return [];
     };
-    const call = { query: {}, url: "/v1/me/usage", principal: { organization_id } };
+    const call = { query: {}, url: "/v1/me/usage", principal: { organization_id: organizationId } };
     await answerList(call, { prefix: "use", around: ITEMS, fetch, view: (row) => row });
   };
   const lists = Array.from({ length: 20 }, () => list("org_1"));

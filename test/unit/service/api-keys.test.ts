@@ -68,11 +68,11 @@ describe("readExpiry", () => {
 describe("createLastUsed", () => {
   /** One key in a store of its own, and a clock that the test turns. */
   async function scene() {
-    const data_directory = await mkdtemp(join(memoryFolder, "last-used-"));
-    const opened = await openStore({ kind: "sqlite", data_directory }, testMachine);
+    const dataDirectory = await mkdtemp(join(memoryFolder, "last-used-"));
+    const opened = await openStore({ kind: "sqlite", data_directory: dataDirectory }, testMachine);
     onTestFinished(async () => {
       await opened[Symbol.asyncDispose]();
-      await rm(data_directory, { recursive: true });
+      await rm(dataDirectory, { recursive: true });
     });
     const wish = { organization_id: "org_1", label: "l", scopes: null, expires_at: null };
     const { row } = makeKey(wish, "key_1", NOW, systemRandom);
@@ -80,7 +80,7 @@ describe("createLastUsed", () => {
       await transaction.insertInto("organizations").values({ id: "org_1", name: "o", created_at: NOW }).execute();
       await insertKey(transaction, row);
     });
-    let passed_ms = 0;
+    let passedMs = 0;
     let writes = 0;
     const store: typeof opened = {
       ...opened,
@@ -91,16 +91,16 @@ describe("createLastUsed", () => {
     };
     const clock = {
       ...testMachine.clock,
-      wall_ms: () => Date.parse(NOW) + passed_ms,
-      monotonic_ms: () => passed_ms,
+      wallMs: () => Date.parse(NOW) + passedMs,
+      monotonicMs: () => passedMs,
     };
     const lastUsed = createLastUsed(store, { ...testMachine, clock });
     return {
       lastUsed,
       pass: (ms: number) => {
-        passed_ms += ms;
+        passedMs += ms;
       },
-      use: (credential_id = row.id) => lastUsed.note({ credential: "api_key", credential_id }),
+      use: (credentialId = row.id) => lastUsed.note({ credential: "api_key", credential_id: credentialId }),
       writes: () => writes,
       stored: async () =>
         (await opened.reader.selectFrom("api_keys").select("last_used_at").executeTakeFirstOrThrow()).last_used_at,
@@ -109,7 +109,7 @@ describe("createLastUsed", () => {
 
   it("writes a key once a minute, however often it is used", async () => {
     const { lastUsed, use, pass, writes, stored } = await scene();
-    expect(lastUsed.task).toMatchObject({ interval_ms: 60_000, ignoresNudges: true });
+    expect(lastUsed.task).toMatchObject({ intervalMs: 60_000, ignoresNudges: true });
     for (let second = 0; second < 60; second += 1) {
       use();
       pass(1000);
@@ -205,19 +205,19 @@ describe("isStillValid", () => {
 });
 
 describe("POST /v1/me/api-keys", () => {
-  const create = async (parts: ServiceParts, expires_at: string, principal = PRINCIPAL) =>
+  const create = async (parts: ServiceParts, expiresAt: string, principal = PRINCIPAL) =>
     createOrganizationKey(parts.context)(
-      parts.call({ principal, body: { label: "l", scopes: ["robots:setup"], expires_at }, query: null }),
+      parts.call({ principal, body: { label: "l", scopes: ["robots:setup"], expires_at: expiresAt }, query: null }),
     );
 
   it.each([
     [-1, 422],
     [0, 422],
     [1, 200],
-  ])("a key that ends in %d ms: %d", async (later_ms, status) => {
+  ])("a key that ends in %d ms: %d", async (laterMs, status) => {
     await using parts = await openServiceParts();
     await addKeys(parts, [keyRow("key_1")]);
-    expect((await create(parts, parts.at(later_ms))).status).toBe(status);
+    expect((await create(parts, parts.at(laterMs))).status).toBe(status);
     expect(await listKeys(parts.store.reader, "org_1", ALL_ROWS)).toHaveLength(status === 200 ? 2 : 1);
   });
 
@@ -238,15 +238,15 @@ describe("keys in the store", () => {
   it("count towards the maximum while they are not revoked, and towards that of their organization", async () => {
     await using parts = await openServiceParts();
     const others = { organization_id: "org_2" };
-    const revoked_at = parts.at();
+    const revokedAt = parts.at();
     await addKeys(parts, [
       keyRow("key_1"),
       keyRow("key_2", { expires_at: parts.at(-1) }),
-      keyRow("key_3", { revoked_at }),
+      keyRow("key_3", { revoked_at: revokedAt }),
       keyRow("key_4", others),
     ]);
-    const count = (organization_id: string) =>
-      parts.store.write((transaction) => countKeys(transaction, organization_id));
+    const count = (organizationId: string) =>
+      parts.store.write((transaction) => countKeys(transaction, organizationId));
     expect([await count("org_1"), await count("org_2"), await count("org_3")]).toEqual([2, 1, 0]);
   });
 
@@ -261,13 +261,13 @@ describe("keys in the store", () => {
           .execute();
       }
     });
-    const author = { audit_id: "aud_1", at: NOW, organization_id: "org_1", actor: "key_0", request_id: null };
+    const author = { audit_id: "aud_1", at: NOW, organizationId: "org_1", actor: "key_0", requestId: null };
     const add = () => parts.store.write((transaction) => addKey(transaction, keyRow("key_new"), author, 10_000));
     expect(await add()).toBe(false);
     await parts.store.write((transaction) => markKeysRevoked(transaction, "org_1", "key_0", NOW));
     expect(await add()).toBe(true);
     const listed = await listKeys(parts.store.reader, "org_1", ALL_ROWS);
-    expect(listed.filter(({ revoked_at }) => revoked_at !== null).map(({ id }) => id)).toEqual(["key_0"]);
+    expect(listed.filter(({ revoked_at: revokedAt }) => revokedAt !== null).map(({ id }) => id)).toEqual(["key_0"]);
   });
 
   it.each([

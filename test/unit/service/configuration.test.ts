@@ -24,22 +24,22 @@ describe("readConfiguration", () => {
     const example = readFileSync(new URL("../../../config/service.example.yaml", import.meta.url), "utf8");
     const standard = { ...DEFAULTS, keep: { kind: "data", directory: "/var/lib/robot-policy-service" } };
     expect(read(example)).toEqual({ findings: [], configuration: standard });
-    const switched_on = example.replaceAll(/^# ((?: *[a-z_]+:.*)|(?: +- .*)|(?: +#.*))$/gm, "$1");
-    const reading = read(switched_on.replace(/^data:.*$/m, ""));
+    const switchedOn = example.replaceAll(/^# ((?: *[a-z_]+:.*)|(?: +- .*)|(?: +#.*))$/gm, "$1");
+    const reading = read(switchedOn.replace(/^data:.*$/m, ""));
     expect(reading.findings).toEqual([]);
     expect(reading.configuration).toEqual({
       ...DEFAULTS,
       tls: {
-        cert_file: "/etc/robot-policy-service/tls/cert.pem",
-        key_file: "/etc/robot-policy-service/tls/key.pem",
+        certFile: "/etc/robot-policy-service/tls/cert.pem",
+        keyFile: "/etc/robot-policy-service/tls/key.pem",
       },
-      trusted_proxies: ["10.0.0.5", "10.1.0.0/16"],
+      trustedProxies: ["10.0.0.5", "10.1.0.0/16"],
       keep: {
         kind: "database-file",
-        url_file: "/run/credentials/robot-policy-service.service/database-url",
-        pool_size: 10,
+        urlFile: "/run/credentials/robot-policy-service.service/database-url",
+        poolSize: 10,
       },
-      bootstrap_key_file: "/var/lib/robot-policy-service/bootstrap-key",
+      bootstrapKeyFile: "/var/lib/robot-policy-service/bootstrap-key",
       models: "/etc/robot-policy-service/models.yaml",
     });
   });
@@ -61,13 +61,13 @@ x-note: mine
     expect(findings).toEqual([]);
     expect(configuration).toMatchObject({
       listen: { host: "::1", port: 443 },
-      keep: { kind: "database", url: "postgres://robots@db.example.com/robots", pool_size: null },
-      rate_limit: { credential: { per_second: 0.5, burst: 7 }, address: { per_second: 10, burst: 300 } },
+      keep: { kind: "database", url: "postgres://robots@db.example.com/robots", poolSize: null },
+      rateLimit: { credential: { per_second: 0.5, burst: 7 }, address: { per_second: 10, burst: 300 } },
       metrics: false,
       console: false,
       log: { level: "debug", requests: true },
-      audit_retention_days: null,
-      limits: { body_bytes: 20_000, headers_timeout_ms: 1500, request_timeout_ms: 2000, idle_timeout_ms: 90_000 },
+      auditRetentionDays: null,
+      limits: { bodyBytes: 20_000, headersTimeoutMs: 1500, requestTimeoutMs: 2000, idleTimeoutMs: 90_000 },
     });
   });
 
@@ -87,7 +87,7 @@ x-note: mine
       ...HTTP_LIMITS,
       connections: 500,
       connectionsOfAddress: 500,
-      in_flight_bytes: {
+      inFlightBytes: {
         credential: mebibytes(2),
         network: mebibytes(24),
         site: mebibytes(30),
@@ -104,13 +104,13 @@ x-note: mine
   });
 
   it("rate_limit can be switched off", () => {
-    expect(read("rate_limit: { enabled: false }\n").configuration?.rate_limit).toBeNull();
+    expect(read("rate_limit: { enabled: false }\n").configuration?.rateLimit).toBeNull();
   });
 
   it("trusted_proxies holds 256 entries", () => {
     const proxies = (count: number) =>
       `trusted_proxies: [${Array.from({ length: count }, () => "10.0.0.1").join(", ")}]\n`;
-    expect(read(proxies(256)).configuration?.trusted_proxies).toHaveLength(256);
+    expect(read(proxies(256)).configuration?.trustedProxies).toHaveLength(256);
     expect(findingsOf(proxies(257))).toEqual(["1:18 list_length expected at most 256 items, found 257"]);
   });
 

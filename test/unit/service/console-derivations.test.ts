@@ -29,8 +29,8 @@ function fleet(parts: Partial<FleetView> = {}): FleetView {
   };
 }
 
-function told(fleet_id: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
-  return { fleet_id, needs: [], waiting: { endpoint: 19, window: 0, peak: 165 }, ...parts };
+function told(fleetId: string, parts: Partial<FleetNeeds> = {}): FleetNeeds {
+  return { fleet_id: fleetId, needs: [], waiting: { endpoint: 19, window: 0, peak: 165 }, ...parts };
 }
 
 describe("fleets and what they need", () => {

@@ -13,17 +13,17 @@ const START_MS = Date.parse("2026-03-01T00:00:00.000Z");
 const HOUR_MS = 3_600_000;
 const NOTHING: RecentChanges = { changes: [], contest: null };
 
-/** `A@x` is the body A from the computer x; each comes `every_ms` after the one before. */
-function play(story: string, every_ms = HOUR_MS, from = NOTHING): RecentChanges {
+/** `A@x` is the body A from the computer x; each comes `everyMs` after the one before. */
+function play(story: string, everyMs = HOUR_MS, from = NOTHING): RecentChanges {
   return story
     .split(" ")
     .filter((step) => step !== "")
-    .reduce((recent, step, index) => noteChange(recent, changeOf(step, START_MS + index * every_ms)), from);
+    .reduce((recent, step, index) => noteChange(recent, changeOf(step, START_MS + index * everyMs)), from);
 }
 
-function changeOf(step: string, at_ms: number): Change {
+function changeOf(step: string, atMs: number): Change {
   const [body = "", source = ""] = step.split("@");
-  return { at: new Date(at_ms).toISOString(), body, address: `10.0.0.${source.charCodeAt(0)}`, actor: "key_1" };
+  return { at: new Date(atMs).toISOString(), body, address: `10.0.0.${source.charCodeAt(0)}`, actor: "key_1" };
 }
 
 describe("noteChange: a name is contested", () => {
@@ -58,8 +58,8 @@ describe("noteChange: a name is contested", () => {
   });
 
   it("by two agents that each look once a day, a tenth late", () => {
-    const each_ms = (1.1 * 24 * HOUR_MS) / 2;
-    expect(play("A@x B@y A@x", each_ms).contest?.since).toBe(new Date(START_MS + each_ms).toISOString());
+    const eachMs = (1.1 * 24 * HOUR_MS) / 2;
+    expect(play("A@x B@y A@x", eachMs).contest?.since).toBe(new Date(START_MS + eachMs).toISOString());
   });
 
   it("not by what lies further apart than the window", () => {
@@ -91,15 +91,15 @@ describe("noteChange", () => {
 
 describe("currentContest", () => {
   const contest = { since: "2026-03-01T00:00:00.000Z", at: "2026-03-02T00:00:00.000Z" };
-  const at_ms = Date.parse(contest.at);
+  const atMs = Date.parse(contest.at);
 
   it.each([
-    ["now", at_ms, contest],
-    ["at the end of the window", at_ms + CONTEST_WINDOW_MS - 1, contest],
-    ["after it", at_ms + CONTEST_WINDOW_MS, null],
-    ["once a clock that was far ahead is right", at_ms - CONTEST_WINDOW_MS, null],
-  ])("%s", (_when, now_ms, expected) => {
-    expect(currentContest(contest, now_ms)).toEqual(expected);
+    ["now", atMs, contest],
+    ["at the end of the window", atMs + CONTEST_WINDOW_MS - 1, contest],
+    ["after it", atMs + CONTEST_WINDOW_MS, null],
+    ["once a clock that was far ahead is right", atMs - CONTEST_WINDOW_MS, null],
+  ])("%s", (_when, nowMs, expected) => {
+    expect(currentContest(contest, nowMs)).toEqual(expected);
   });
 });
 

@@ -23,8 +23,14 @@ function example(file: string): Data {
   return JSON.parse(readFileSync(new URL(file, EXAMPLES), "utf8"));
 }
 
-function register(contract: unknown, robot_type_id: unknown = (contract as Data)["robot_type_id"]) {
-  const setup = { name: "r1", robot_type_id, region: "x", configuration_digest: `sha256:${"a".repeat(64)}`, contract };
+function register(contract: unknown, robotTypeId: unknown = (contract as Data)["robot_type_id"]) {
+  const setup = {
+    name: "r1",
+    robot_type_id: robotTypeId,
+    region: "x",
+    configuration_digest: `sha256:${"a".repeat(64)}`,
+    contract,
+  };
   const text = JSON.stringify(setup);
   const parsed = parseJson(text);
   if (parsed.state !== "parsed") throw new Error("not JSON");

@@ -17,14 +17,17 @@ const fresh: Situation = {
   status: "preparing",
   created_at: CREATED,
   activated_at: null,
-  is_compatible: true,
+  isCompatible: true,
   health: "unknown",
 };
 const running: Situation = { ...fresh, status: "active", activated_at: LATER, health: "healthy" };
 
 const preparing: Verdict = { status: "preparing", last_error_code: null };
 const active: Verdict = { status: "active", last_error_code: null };
-const failed = (last_error_code: Verdict["last_error_code"]): Verdict => ({ status: "failed", last_error_code });
+const failed = (lastErrorCode: Verdict["last_error_code"]): Verdict => ({
+  status: "failed",
+  last_error_code: lastErrorCode,
+});
 
 describe("judge", () => {
   it.each<[what: string, situation: Situation, age_ms: number, verdict: Verdict]>([
@@ -52,7 +55,7 @@ describe("judge", () => {
       QUARTER_HOUR_MS * 2,
       preparing,
     ],
-    ["the robot cannot run it any more", { ...running, is_compatible: false }, 0, failed("robot_incompatible")],
+    ["the robot cannot run it any more", { ...running, isCompatible: false }, 0, failed("robot_incompatible")],
     [
       "the robot moved to where there is no endpoint",
       { ...running, health: null },
@@ -61,12 +64,12 @@ describe("judge", () => {
     ],
     [
       "neither robot nor endpoint will do: the robot first",
-      { ...fresh, is_compatible: false, health: null },
+      { ...fresh, isCompatible: false, health: null },
       0,
       failed("robot_incompatible"),
     ],
-  ])("%s", (_what, situation, age_ms, verdict) => {
-    expect(judge(situation, CREATED_MS + age_ms)).toEqual(verdict);
+  ])("%s", (_what, situation, ageMs, verdict) => {
+    expect(judge(situation, CREATED_MS + ageMs)).toEqual(verdict);
   });
 });
 

@@ -23,7 +23,10 @@ const window = (starts: string, ends: string) => ({
   starts_at: `2026-06-${starts}:00Z`,
   ends_at: `2026-06-${ends}:00Z`,
 });
-const scheduled = (...operating_windows: readonly unknown[]) => ({ readiness_mode: "scheduled", operating_windows });
+const scheduled = (...operatingWindows: readonly unknown[]) => ({
+  readiness_mode: "scheduled",
+  operating_windows: operatingWindows,
+});
 
 describe("fleetFindings", () => {
   it.each<[name: string, parts: Readonly<Record<string, unknown>>, findings: readonly string[]]>([
@@ -128,8 +131,8 @@ describe("membershipFindings", () => {
       Array.from({ length: 1001 }, (_, index) => `rob_${index}`),
       ["selection.selector: Value error, more than 1000 robots match"],
     ],
-  ])("%s", (_name, parts, robot_ids, findings) => {
-    expect(shown(membershipFindings(bodyOf(parts), robot_ids))).toEqual(findings);
+  ])("%s", (_name, parts, robotIds, findings) => {
+    expect(shown(membershipFindings(bodyOf(parts), robotIds))).toEqual(findings);
   });
 
   it("repeats the selector as it was sent", () => {

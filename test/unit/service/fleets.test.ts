@@ -30,9 +30,9 @@ async function createdFleet({ context, call }: ServiceParts, parts: object = {})
   return fleetViewSchema.parse(bodyOf(await createFleet(context)(call({ body, query: null }))));
 }
 
-const update = async ({ context, call }: ServiceParts, fleet_id: string, subject: string) =>
+const update = async ({ context, call }: ServiceParts, fleetId: string, subject: string) =>
   fleetViewSchema.parse(
-    bodyOf(await updateFleetModel(context)(call({ body: { subject }, query: null, path: { fleet_id } }))),
+    bodyOf(await updateFleetModel(context)(call({ body: { subject }, query: null, path: { fleet_id: fleetId } }))),
   );
 
 const setHealth = ({ store, at }: ServiceParts, health: "healthy" | "unknown" | "failing") =>
@@ -45,19 +45,19 @@ const reconcile = ({ context }: ServiceParts, store = context.store) =>
 
 const dueNow = async ({ store, at }: ServiceParts) => {
   const due = store.reader.selectFrom("endpoints").select("checkpoint_id").where("next_probe_at", "<=", at());
-  return (await due.execute()).map(({ checkpoint_id }) => checkpoint_id);
+  return (await due.execute()).map(({ checkpoint_id: checkpointId }) => checkpointId);
 };
 
 describe("answers about fleets are of one moment, whatever is committed between their queries", () => {
-  type Ask = (context: OperationContext, parts: ServiceParts, fleet_id: string) => ReturnType<Handler<null>>;
+  type Ask = (context: OperationContext, parts: ServiceParts, fleetId: string) => ReturnType<Handler<null>>;
   const listing =
     (operation: (context: OperationContext) => Handler<null, PageQuery>): Ask =>
     (context, { call }) =>
       operation(context)(call({ body: null, query: {} }));
   const asking =
     (operation: (context: OperationContext) => Handler<null>): Ask =>
-    (context, { call }, fleet_id) =>
-      operation(context)(call({ body: null, query: null, path: { fleet_id } }));
+    (context, { call }, fleetId) =>
+      operation(context)(call({ body: null, query: null, path: { fleet_id: fleetId } }));
 
   it.each<[string, Ask]>([
     ["GET /v1/fleets", listing(listFleets)],
@@ -123,12 +123,12 @@ describe("reconcile-fleets", () => {
     ["half a second counts as one", 500, [1]],
     ["six hours", 6 * HOUR_MS, [21_600]],
     ["more than six hours is no preparation: an endpoint was down, or a clock was set", 6 * HOUR_MS + 1, []],
-  ])("observes how long a preparation took: %s", async (_what, took_ms, seconds) => {
+  ])("observes how long a preparation took: %s", async (_what, tookMs, seconds) => {
     await using parts = await openServiceParts();
     await parts.addModel("pi", { health: "unknown" });
     await parts.register("r1");
     await createdFleet(parts);
-    parts.pass(took_ms);
+    parts.pass(tookMs);
     await setHealth(parts, "healthy");
     await reconcile(parts);
     const found = await loadPreparations(parts.store.reader, ["pi"]);
@@ -139,9 +139,9 @@ describe("reconcile-fleets", () => {
 it("the newest hundred preparations of a model are kept, whatever others have", async () => {
   await using parts = await openServiceParts();
   const { store, context, at } = parts;
-  const observe = (model_slug: string, seconds: number) => {
+  const observe = (modelSlug: string, seconds: number) => {
     const id = context.newId("prep");
-    const observation = { id, model_slug, checkpoint_id: "c", region: "r", seconds, observed_at: at() };
+    const observation = { id, model_slug: modelSlug, checkpoint_id: "c", region: "r", seconds, observed_at: at() };
     return store.write((transaction) => addPreparations(transaction, [observation]));
   };
   await observe("omega", 1);

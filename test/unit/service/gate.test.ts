@@ -22,7 +22,7 @@ async function scene() {
       .execute(),
   );
   const lookups = vi.spyOn(store.lookup, "getExecutor");
-  const gate = createGate({ ...context, serves_console: false }, UNLIMITED, { refusedCredential() {} }, { note() {} });
+  const gate = createGate({ ...context, servesConsole: false }, UNLIMITED, { refusedCredential() {} }, { note() {} });
   return {
     lookups: () => lookups.mock.calls.length,
     admit: async () => {

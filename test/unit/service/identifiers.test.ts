@@ -50,7 +50,7 @@ describe("createIds", () => {
   it("sorts as made, within a millisecond and while the clock steps back", () => {
     const times = [1000, 1000, 1000, 400, 2000, 1500, 2001];
     let index = 0;
-    const newId = createIds({ ...systemClock, wall_ms: () => times[index++] ?? 3000 }, systemRandom);
+    const newId = createIds({ ...systemClock, wallMs: () => times[index++] ?? 3000 }, systemRandom);
     const made = Array.from({ length: 20_000 }, () => newId("rob"));
     expect(made.toSorted()).toEqual(made);
     expect(new Set(made).size).toBe(made.length);
@@ -58,7 +58,7 @@ describe("createIds", () => {
   it("follows a clock that was years ahead, once it is set right", () => {
     const times = [1000, 90_000_000_000, 90_000_000_000, 2000, 2000, 2001];
     let index = 0;
-    const newId = createIds({ ...systemClock, wall_ms: () => times[index++] ?? 3000 }, systemRandom);
+    const newId = createIds({ ...systemClock, wallMs: () => times[index++] ?? 3000 }, systemRandom);
     const [before = "", ahead = "", still = "", ...right] = Array.from({ length: 6 }, () => newId("rob"));
     expect([before, ...right, ahead, still].toSorted()).toEqual([before, ...right, ahead, still]);
   });

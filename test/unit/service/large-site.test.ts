@@ -22,14 +22,14 @@ const every = <T>(what: (index: number) => T): readonly T[] =>
 
 describe("the default limits, for a site of 10,000 robots", () => {
   it("let each of them ask twice", () => {
-    const clock = { wall_ms: () => 0, monotonic_ms: () => 0, sleep: () => Promise.reject(new Error("nobody sleeps")) };
+    const clock = { wallMs: () => 0, monotonicMs: () => 0, sleep: () => Promise.reject(new Error("nobody sleeps")) };
     const limiter = createRateLimiter(RATE_LIMITS, clock);
     const states = [...every(() => limiter.onAuthenticated(SITE).state), ...every(() => limiter.onArrival(SITE).state)];
     expect(new Set(states)).toEqual(new Set(["allowed"]));
   });
 
   it("let all of them wait at once, with their bodies", async () => {
-    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => 0 });
+    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => 0 });
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     response.setMaxListeners(0);
     const passages = every(() => begin(SITE, BODY_BYTES, response));

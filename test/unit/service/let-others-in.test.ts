@@ -27,18 +27,18 @@ it("of all long work one step is taken in each turn of the event loop, in the or
 });
 
 it("work that takes no time lets nobody in; after its slice it does, once", async () => {
-  let elapsed_ms = 0;
-  const yieldWhenDue = createTimeSlices({ monotonic_ms: () => elapsed_ms });
+  let elapsedMs = 0;
+  const yieldWhenDue = createTimeSlices({ monotonicMs: () => elapsedMs });
   expect(yieldWhenDue()).toBeUndefined();
-  elapsed_ms += 10;
-  const let_in = yieldWhenDue();
-  expect(let_in).toBeInstanceOf(Promise);
-  await let_in;
+  elapsedMs += 10;
+  const letIn = yieldWhenDue();
+  expect(letIn).toBeInstanceOf(Promise);
+  await letIn;
   expect(yieldWhenDue()).toBeUndefined();
 });
 
 it("while connections are accepted work goes on now and then, and afterwards at once", async () => {
-  const yieldWhenDue = createTimeSlices({ monotonic_ms: () => 0 });
+  const yieldWhenDue = createTimeSlices({ monotonicMs: () => 0 });
   let steps = 0;
   const ended = new AbortController();
   connectionAccepted();

@@ -6,8 +6,8 @@ import { createListCache, KEPT_LISTS } from "../../../src/service/operations/lis
 function scene() {
   const state = { version: "1", reads: 0 };
   const cache = createListCache({ version: () => Promise.resolve(state.version) });
-  const list = async (organization_id: string, json: string) => {
-    const answer = await cache.answer(organization_id, () => {
+  const list = async (organizationId: string, json: string) => {
+    const answer = await cache.answer(organizationId, () => {
       state.reads += 1;
       return Promise.resolve({ status: 200, json });
     });

@@ -56,8 +56,8 @@ describe("loginState", () => {
     ["used", { ...pending, state: "used" }, 1, "refused", "Login was already used"],
     ["of nobody", undefined, 1, "refused", "Invalid login"],
     ["of another", { ...pending, state: "approved", verifier_sha256: hashSecret("x") }, 1, "refused", "Invalid login"],
-  ])("%s", (_what, login, after_ms, state, detail) => {
-    const found = loginState(login, VERIFIER, STARTED_MS + after_ms, "poll");
+  ])("%s", (_what, login, afterMs, state, detail) => {
+    const found = loginState(login, VERIFIER, STARTED_MS + afterMs, "poll");
     expect(found.state).toBe(state);
     if (found.state === "refused") expect(found.detail).toBe(detail);
   });
@@ -111,7 +111,8 @@ describe("session tokens", () => {
 });
 
 describe("loginStartSchema", () => {
-  const takes = (callback_url: string) => loginStartSchema.safeParse({ verifier: VERIFIER, callback_url }).success;
+  const takes = (callbackUrl: string) =>
+    loginStartSchema.safeParse({ verifier: VERIFIER, callback_url: callbackUrl }).success;
   it.each([
     "http://127.0.0.1:1/",
     "http://localhost:65535/cb?state=a%20b",
@@ -147,11 +148,11 @@ const MACHINE = {
 
 /** A store that holds as many logins as it may, all of the same moment. */
 async function fullStore(): Promise<Store> {
-  const data_directory = await mkdtemp(join(memoryFolder, "login-"));
-  const store = await openStore({ kind: "sqlite", data_directory }, MACHINE);
+  const dataDirectory = await mkdtemp(join(memoryFolder, "login-"));
+  const store = await openStore({ kind: "sqlite", data_directory: dataDirectory }, MACHINE);
   onTestFinished(async () => {
     await store[Symbol.asyncDispose]();
-    await rm(data_directory, { recursive: true });
+    await rm(dataDirectory, { recursive: true });
   });
   const logins = Array.from({ length: LOGINS_MAXIMUM }, (_, index) => ({ ...pending, id: `login_old_${index}` }));
   await store.write(async (transaction) => {
@@ -179,8 +180,8 @@ describe("logins in the store", () => {
 
   it("of somebody else stay, however many one site starts", async () => {
     const store = await fullStore();
-    const start = (id: string, client_site: string) =>
-      store.write((transaction) => insertLogin(transaction, { ...pending, id, client_site }));
+    const start = (id: string, clientSite: string) =>
+      store.write((transaction) => insertLogin(transaction, { ...pending, id, client_site: clientSite }));
     await start("login_a_waiting", "192.0.2.1");
     for (let index = 0; index < 20; index += 1) await start(`login_z_${index}`, pending.client_site);
     const found = await Promise.all(["login_a_waiting", "login_z_19"].map((id) => findLogin(store.reader, id)));
@@ -191,7 +192,7 @@ describe("logins in the store", () => {
   it("are forgotten once they expired, however many", async () => {
     const store = await fullStore();
     const prune = (ms: number) => {
-      const clock = { ...systemClock, wall_ms: () => STARTED_MS + ms };
+      const clock = { ...systemClock, wallMs: () => STARTED_MS + ms };
       return createPruneLogins({ store, machine: { ...MACHINE, clock } }).run(new AbortController().signal);
     };
     await prune(LOGIN_LIFETIME_MS);

@@ -19,8 +19,8 @@ function read(text: string): CatalogReading {
 /** One model with one checkpoint; `more` are lines of the checkpoint. */
 function withCheckpoint(...more: readonly string[]): string {
   const lines = ["models:", "- slug: m", "  checkpoints:", "  - id: ckpt_a", "    created_at: 2026-01-02"];
-  const has_endpoints = more.some((line) => line.startsWith("endpoints:"));
-  return [...lines, ...[...more, ...(has_endpoints ? [] : ["endpoints: []"])].map((line) => `    ${line}`)].join("\n");
+  const hasEndpoints = more.some((line) => line.startsWith("endpoints:"));
+  return [...lines, ...[...more, ...(hasEndpoints ? [] : ["endpoints: []"])].map((line) => `    ${line}`)].join("\n");
 }
 
 function withEndpoint(url: string): string {
@@ -40,7 +40,9 @@ describe("readCatalog", () => {
   it("reads the example, which offers pi0.5 and models with other requirements", () => {
     const { findings, catalog } = readCatalog(EXAMPLE);
     expect(findings).toEqual([]);
-    expect(catalog?.models.map(({ slug, default_checkpoint_id }) => [slug, default_checkpoint_id])).toEqual([
+    expect(
+      catalog?.models.map(({ slug, default_checkpoint_id: defaultCheckpointId }) => [slug, defaultCheckpointId]),
+    ).toEqual([
       ["pi0.5", "ckpt_pi05_base"],
       ["smolvla", "ckpt_smolvla_so101"],
       ["act-aloha", "ckpt_act_packing_2"],
@@ -61,7 +63,7 @@ describe("readCatalog", () => {
         checkpoints: [
           {
             id: "ckpt_a",
-            created_at: "2026-01-02T00:00:00.000Z",
+            createdAt: "2026-01-02T00:00:00.000Z",
             requirements: { robot_types: [], camera_roles: [], state_axes: null, action_axes: null },
             endpoints: [{ region: "us", url: "http://gpu:8000/pi", health_url: "http://gpu:8000/pi/health" }],
             loc: "/models/0/checkpoints/0/id",
@@ -150,7 +152,7 @@ modles: []
     const listed = (count: number, item: (index: number) => string) =>
       `[${Array.from({ length: count }, (_, index) => item(index)).join(", ")}]`;
     const checkpoint = (index: number) => `{id: ckpt_${index}, created_at: 2026-01-01, endpoints: []}`;
-    const too_many = [
+    const tooMany = [
       `models: ${listed(257, (index) => `{slug: m${index}, checkpoints: [${checkpoint(index)}]}`)}`,
       `models: [{slug: m, default_checkpoint: ckpt_1, checkpoints: ${listed(65, checkpoint)}}]`,
       withCheckpoint(`endpoints: ${listed(65, (index) => `{region: r${index}, url: http://h}`)}`),
@@ -158,8 +160,8 @@ modles: []
       withCheckpoint(`requirements: {camera_roles: ${listed(9, (index) => `c${index}`)}}`),
       withCheckpoint(`requirements: {state_axes: {names: ${listed(257, (index) => `a.j${index}.position`)}}}`),
     ];
-    for (const text of too_many) expect(read(text).findings.map(({ id }) => id)).toEqual(["list_length"]);
-    const too_long = [
+    for (const text of tooMany) expect(read(text).findings.map(({ id }) => id)).toEqual(["list_length"]);
+    const tooLong = [
       [withCheckpoint(`requirements: {state_axes: {count: 257}}`), "out_of_range"],
       [withCheckpoint(`endpoints: [{region: ${"r".repeat(257)}, url: http://h}]`), "text_format"],
       [withEndpoint(`http://h/${"a".repeat(2048)}`), "url_format"],
@@ -167,7 +169,7 @@ modles: []
       [`models: [{slug: m, vendor: ${"v".repeat(129)}, checkpoints: [${checkpoint(1)}]}]`, "text_format"],
       [`#${" ".repeat(1_048_576)}`, "too_large"],
     ] as const;
-    for (const [text, id] of too_long) expect(read(text).findings.map((finding) => finding.id)).toEqual([id]);
+    for (const [text, id] of tooLong) expect(read(text).findings.map((finding) => finding.id)).toEqual([id]);
     const mistakes = read(`models: ${listed(FINDING_LIMIT + 1, () => "1")}`);
     expect(mistakes.findings).toHaveLength(FINDING_LIMIT);
   });
@@ -199,9 +201,11 @@ describe("endpoints of a catalog", () => {
     ["https://GPU.example:443/a/b//", "https://gpu.example/a/b", "https://gpu.example/a/b/health"],
     ["http://[::1]:8000/", "http://[::1]:8000", "http://[::1]:8000/health"],
     ["http://gpu/infer?model=pi", "http://gpu/infer?model=pi", "http://gpu/infer/health"],
-  ])("%s is %s, probed at %s", (url, expected, health_url) => {
+  ])("%s is %s, probed at %s", (url, expected, healthUrl) => {
     const { catalog } = read(withEndpoint(url));
-    expect(catalog?.models[0]?.checkpoints[0]?.endpoints).toEqual([{ region: "r", url: expected, health_url }]);
+    expect(catalog?.models[0]?.checkpoints[0]?.endpoints).toEqual([
+      { region: "r", url: expected, health_url: healthUrl },
+    ]);
   });
 
   it.each([
@@ -233,16 +237,16 @@ describe("endpoints of a catalog", () => {
 });
 
 describe("checkpoints of a catalog", () => {
-  const dates = (...created_at: readonly string[]) =>
+  const dates = (...createdAt: readonly string[]) =>
     read(
-      `models: [{slug: m, checkpoints: [${created_at.map((date, index) => `{id: ckpt_${index}, created_at: ${JSON.stringify(date)}, endpoints: []}`).join(", ")}]}]`,
+      `models: [{slug: m, checkpoints: [${createdAt.map((date, index) => `{id: ckpt_${index}, created_at: ${JSON.stringify(date)}, endpoints: []}`).join(", ")}]}]`,
     );
 
   it("a slug stands for the newest one, whatever the order and the time zone", () => {
     const { catalog } = dates("2026-01-01T10:00:00+02:00", "2026-01-01T09:00:00Z", "2025-12-31");
     expect(catalog?.models[0]).toMatchObject({
       default_checkpoint_id: "ckpt_1",
-      checkpoints: [{ created_at: "2026-01-01T08:00:00.000Z" }, {}, { created_at: "2025-12-31T00:00:00.000Z" }],
+      checkpoints: [{ createdAt: "2026-01-01T08:00:00.000Z" }, {}, { createdAt: "2025-12-31T00:00:00.000Z" }],
     });
   });
 
@@ -288,9 +292,9 @@ describe("requirements of a catalog", () => {
   it("print and parse are inverse, and equal requirements print alike", () => {
     const requirements = requirementsOf("{camera_roles: [top], state_axes: {count: 7}}");
     if (requirements === undefined) throw new Error("no requirements");
-    const { robot_types, ...others } = requirements;
+    const { robot_types: robotTypes, ...others } = requirements;
     expect(parseRequirements(printRequirements(requirements))).toEqual(requirements);
-    expect(printRequirements({ ...others, robot_types })).toBe(printRequirements(requirements));
+    expect(printRequirements({ ...others, robot_types: robotTypes })).toBe(printRequirements(requirements));
   });
 });
 
@@ -317,7 +321,7 @@ describe("isSlug, isCheckpointId", () => {
     ["a".repeat(65), false, false],
     [`ckpt_${"a".repeat(59)}`, false, true],
     [`ckpt_${"a".repeat(60)}`, false, false],
-  ])("%j: slug %s, checkpoint id %s", (text, slug, checkpoint_id) => {
-    expect([isSlug(text), isCheckpointId(text)]).toEqual([slug, checkpoint_id]);
+  ])("%j: slug %s, checkpoint id %s", (text, slug, checkpointId) => {
+    expect([isSlug(text), isCheckpointId(text)]).toEqual([slug, checkpointId]);
   });
 });

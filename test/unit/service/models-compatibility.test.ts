@@ -34,7 +34,7 @@ function asks(requirements: string): Requirements {
 
 const SO101 = { robot_type_id: "acme.so101-cell.v1", equipment: example("so101") };
 const LEKIWI = { robot_type_id: "acme.lekiwi-garden.v1", equipment: example("lekiwi") };
-const BY_ID = (robot_type_id: string) => ({ robot_type_id, equipment: null });
+const BY_ID = (robotTypeId: string) => ({ robot_type_id: robotTypeId, equipment: null });
 
 describe("incompatibility of a robot with a contract", () => {
   it.each([
@@ -101,8 +101,8 @@ describe("incompatibility of a robot by its type alone", () => {
     ["acme.arm.v1", "{camera_roles: [wrist], action_axes: {count: 6}}", null],
     ["acme.arm.v1", "{robot_types: [acme.arm.v2]}", "needs a robot of type acme.arm.v2; the robot is acme.arm.v1"],
     ["__proto__", "{camera_roles: [wrist]}", null],
-  ])("%s, %s → %s", (robot_type_id, requirements, expected) => {
-    expect(incompatibility(BY_ID(robot_type_id), asks(requirements))).toBe(expected);
+  ])("%s, %s → %s", (robotTypeId, requirements, expected) => {
+    expect(incompatibility(BY_ID(robotTypeId), asks(requirements))).toBe(expected);
   });
 });
 
@@ -141,10 +141,10 @@ describe("incompatibility with a hostile contract", () => {
 
   it("never throws, and asks nothing where nothing is required", () => {
     fc.assert(
-      fc.property(fc.json({ maxDepth: 4 }), fc.json({ maxDepth: 4 }), fc.string(), (member, whole, robot_type_id) => {
+      fc.property(fc.json({ maxDepth: 4 }), fc.json({ maxDepth: 4 }), fc.string(), (member, whole, robotTypeId) => {
         const contracts = [`{"cameras":${member},"state_axes":${member},"action_axes":${member}}`, whole];
         for (const contract of contracts) {
-          const robot = { robot_type_id, equipment: equipmentOf(contract) };
+          const robot = { robot_type_id: robotTypeId, equipment: equipmentOf(contract) };
           expect(incompatibility(robot, NO_REQUIREMENTS)).toBeNull();
           expect(incompatibility(robot, ALL)).toMatch(/^needs /);
         }
@@ -155,9 +155,9 @@ describe("incompatibility with a hostile contract", () => {
 
 describe("catalogEquipment", () => {
   it.each(CATALOG_ROWS.map((row) => [row.robot_type_id, row] as const))("%s has as many axes as its row", (id, row) => {
-    const { state_axes, action_axes } = summarize(row);
+    const { state_axes: stateAxes, action_axes: actionAxes } = summarize(row);
     const known = catalogEquipment(id);
-    expect([known.state_axes?.length, known.action_axes?.length]).toEqual([state_axes, action_axes]);
+    expect([known.state_axes?.length, known.action_axes?.length]).toEqual([stateAxes, actionAxes]);
   });
 
   it.each([
@@ -167,12 +167,12 @@ describe("catalogEquipment", () => {
     ["lekiwi", "lerobot.lekiwi.v1"],
     ["so101", "lerobot.so101-follower.v1"],
     ["widowx", "bridge.widowx-250.v1"],
-  ])("the contract of the example %s has the axes of %s, by name, unit and order", (name, robot_type_id) => {
-    const of_contract = example(name);
-    const of_type = catalogEquipment(robot_type_id);
-    expect(of_type.state_axes).toEqual(of_contract.state_axes);
-    expect(of_type.action_axes).toEqual(of_contract.action_axes);
-    if (of_type.camera_roles !== null) expect(of_type.camera_roles).toEqual(of_contract.camera_roles);
+  ])("the contract of the example %s has the axes of %s, by name, unit and order", (name, robotTypeId) => {
+    const ofContract = example(name);
+    const ofType = catalogEquipment(robotTypeId);
+    expect(ofType.state_axes).toEqual(ofContract.state_axes);
+    expect(ofType.action_axes).toEqual(ofContract.action_axes);
+    if (ofType.camera_roles !== null) expect(ofType.camera_roles).toEqual(ofContract.camera_roles);
   });
 
   it("every example contract was compared", () => {
@@ -188,12 +188,12 @@ describe("the example catalog", () => {
   it("pi0.5 drives every robot of the ready catalog; the others the ones they were made for", () => {
     const driven = checkpoints.map(({ id, requirements }) => [
       id,
-      CATALOG_ROWS.filter(({ robot_type_id }) => incompatibility(BY_ID(robot_type_id), requirements) === null).map(
-        ({ robot_type_id }) => robot_type_id,
-      ),
+      CATALOG_ROWS.filter(
+        ({ robot_type_id: robotTypeId }) => incompatibility(BY_ID(robotTypeId), requirements) === null,
+      ).map(({ robot_type_id: robotTypeId }) => robotTypeId),
     ]);
     expect(driven).toEqual([
-      ["ckpt_pi05_base", CATALOG_ROWS.map(({ robot_type_id }) => robot_type_id)],
+      ["ckpt_pi05_base", CATALOG_ROWS.map(({ robot_type_id: robotTypeId }) => robotTypeId)],
       ["ckpt_pi05_droid", ["droid.franka-panda.v1"]],
       ["ckpt_smolvla_so101", ["lerobot.so101-follower.v1"]],
       ["ckpt_act_packing_1", ["trossen.aloha-bimanual.v1"]],

@@ -29,21 +29,21 @@ function plan(stored: StoredCatalog, wanted: Catalog, now = LATER): Planned {
 /** What is stored once a plan is carried out on what was there. */
 function carryOut(
   before: StoredCatalog,
-  { models, checkpoints, fresh_endpoints, kept_endpoints }: Planned,
+  { models, checkpoints, freshEndpoints, keptEndpoints }: Planned,
 ): StoredCatalog {
   const replace = <Row>(rows: readonly Row[], written: readonly Row[], keyOf: (row: Row) => string) => [
     ...new Map([...rows, ...written].map((row) => [keyOf(row), row])).values(),
   ];
   const kept = before.endpoints.flatMap((row) => {
-    const written = kept_endpoints.find(
-      ({ checkpoint_id, region }) => checkpoint_id === row.checkpoint_id && region === row.region,
+    const written = keptEndpoints.find(
+      ({ checkpoint_id: checkpointId, region }) => checkpointId === row.checkpoint_id && region === row.region,
     );
     return written === undefined ? [] : [{ ...row, url: written.url, withdrawn_at: written.withdrawn_at }];
   });
   return {
     models: replace(before.models, models, ({ slug }) => slug),
     checkpoints: replace(before.checkpoints, checkpoints, ({ id }) => id),
-    endpoints: replace(before.endpoints, [...fresh_endpoints, ...kept], (row) => `${row.checkpoint_id} ${row.region}`),
+    endpoints: replace(before.endpoints, [...freshEndpoints, ...kept], (row) => `${row.checkpoint_id} ${row.region}`),
   };
 }
 
@@ -64,13 +64,13 @@ describe("planCatalog", () => {
     const made = plan(NOTHING, catalog(PI), NOW);
     expect(changes(made)).toEqual(["added model pi", "added checkpoint ckpt_pi", "added endpoint ckpt_pi us"]);
     expect(made.models).toMatchObject([{ slug: "pi", default_checkpoint_id: "ckpt_pi", created_at: NOW }]);
-    expect(made.fresh_endpoints).toMatchObject([{ health: "unknown", next_probe_at: NOW, probe_id: null }]);
+    expect(made.freshEndpoints).toMatchObject([{ health: "unknown", next_probe_at: NOW, probe_id: null }]);
   });
 
   it("the same again changes nothing and writes nothing", () => {
     const made = plan(storedPi(), catalog(PI));
     expect(new Set(made.changes.map(({ change }) => change))).toEqual(new Set(["unchanged"]));
-    expect([made.models, made.checkpoints, made.fresh_endpoints, made.kept_endpoints]).toEqual([[], [], [], []]);
+    expect([made.models, made.checkpoints, made.freshEndpoints, made.keptEndpoints]).toEqual([[], [], [], []]);
   });
 
   it.each([

@@ -40,7 +40,7 @@ function serve(
 }
 
 const sharesOf = (shares: Partial<Record<Party, number>>) => ({
-  in_flight_bytes: { ...HTTP_LIMITS.in_flight_bytes, ...shares },
+  inFlightBytes: { ...HTTP_LIMITS.inFlightBytes, ...shares },
 });
 
 it.each([
@@ -145,7 +145,7 @@ async function ask(address: string, head = "GET / HTTP/1.1"): Promise<Socket> {
 
 it("a client that does not take its answer is cut off, and no more of the answer is made than fits the connection", async () => {
   const { told, answer } = endless();
-  const { app } = serve("GET", { answer_bytes_per_s: 1024 * 1024 * 1024, answer_patience_ms: 50 }, answer);
+  const { app } = serve("GET", { answerBytesPerS: 1024 * 1024 * 1024, answerPatienceMs: 50 }, answer);
   const socket = await ask(await app.listen());
   await expect.poll(() => told.isOver).toBe(true);
   expect(told.parts).toBeLessThan(50);

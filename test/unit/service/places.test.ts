@@ -7,8 +7,11 @@ const LIMITS = { credential: 3, organization: 5, all: 8 };
 
 /** `a/key/ses`: an organization, a key of it, and a session that goes back to that key. */
 function stream(text: string): Placed & { readonly text: string } {
-  const [organization_id = "", key = ""] = text.split("/");
-  return { text, principal: { organization_id, key_id: `${organization_id}/${key}`, credential_id: text } };
+  const [organizationId = "", key = ""] = text.split("/");
+  return {
+    text,
+    principal: { organization_id: organizationId, key_id: `${organizationId}/${key}`, credential_id: text },
+  };
 }
 
 describe("whoMakesRoom", () => {

@@ -6,14 +6,14 @@ import type { Verdict } from "../../../src/service/http/rate-limiter.ts";
 import { RATE_LIMITS } from "../../../src/service/http/rate-limits.ts";
 import { TokenBuckets } from "../../../src/service/http/token-buckets.ts";
 
-function handClock(): Clock & { now_ms: number } {
+function handClock(): Clock & { nowMs: number } {
   return {
-    now_ms: 0,
-    wall_ms() {
-      return this.now_ms;
+    nowMs: 0,
+    wallMs() {
+      return this.nowMs;
     },
-    monotonic_ms() {
-      return this.now_ms;
+    monotonicMs() {
+      return this.nowMs;
     },
     sleep: () => Promise.reject(new Error("nobody sleeps here")),
   };
@@ -25,16 +25,16 @@ describe("TokenBuckets", () => {
   it("hands out the burst at once, then what is filled in", () => {
     const buckets = new TokenBuckets({ per_second: 2, burst: 3 }, 10);
     const taken = [0, 0, 0, 0, 499, 500, 500, 10_000, 10_000, 10_000, 10_000].map(
-      (now_ms) => buckets.take("a", now_ms).is_allowed,
+      (nowMs) => buckets.take("a", nowMs).isAllowed,
     );
     expect(taken).toEqual([true, true, true, false, false, true, false, true, true, true, false]);
   });
 
   it("tells what is left, when the next token is there, and when all are", () => {
     const buckets = new TokenBuckets({ per_second: 2, burst: 2 }, 10);
-    expect(buckets.take("a", 0)).toEqual({ is_allowed: true, remaining: 1, full_in_ms: 500, wait_ms: 0 });
-    expect(buckets.take("a", 0)).toEqual({ is_allowed: true, remaining: 0, full_in_ms: 1000, wait_ms: 500 });
-    expect(buckets.take("a", 250)).toEqual({ is_allowed: false, remaining: 0, full_in_ms: 750, wait_ms: 250 });
+    expect(buckets.take("a", 0)).toEqual({ isAllowed: true, remaining: 1, fullInMs: 500, waitMs: 0 });
+    expect(buckets.take("a", 0)).toEqual({ isAllowed: true, remaining: 0, fullInMs: 1000, waitMs: 500 });
+    expect(buckets.take("a", 250)).toEqual({ isAllowed: false, remaining: 0, fullInMs: 750, waitMs: 250 });
   });
 
   it("keeps no more than its capacity, and lets go of the least recently used", () => {
@@ -89,7 +89,7 @@ describe("createRateLimiter", () => {
     expect(limiter.onArrival(limiter.identify(undefined, "10.0.0.1")).state).toBe("limited");
     expect(limiter.onArrival(good).state).toBe("allowed");
     expect(limiter.onArrival(limiter.identify("Bearer 4", "10.0.0.9")).state).toBe("allowed");
-    clock.now_ms += 1000;
+    clock.nowMs += 1000;
     expect(limiter.onAnonymous(guess).state).toBe("allowed");
   });
 
@@ -120,10 +120,10 @@ describe("createRateLimiter", () => {
     ["::ffff:10.0.0.1", "10.0.0.1", true],
     ["::ffff:10.0.0.1", "10.0.0.2", false],
     ["10.0.0.1", "10.0.0.2", false],
-  ])("%s and %s are one network: %s", (left, right, is_one) => {
+  ])("%s and %s are one network: %s", (left, right, isOne) => {
     const limiter = createRateLimiter(limits, handClock());
     const networks = [left, right].map((address) => limiter.identify(undefined, address).network);
-    expect(networks[0] === networks[1]).toBe(is_one);
+    expect(networks[0] === networks[1]).toBe(isOne);
   });
 
   it("keeps no credential", () => {
@@ -136,7 +136,7 @@ describe("createRateLimiter", () => {
     const limiter = createRateLimiter(RATE_LIMITS, clock);
     const client = limiter.identify("Bearer a", "10.0.0.1");
     for (let request = 0; request < 9000; request += 1) {
-      clock.now_ms += 60_000 / 9000;
+      clock.nowMs += 60_000 / 9000;
       expect(limiter.onAuthenticated(client).state).toBe("allowed");
     }
   });

@@ -16,7 +16,7 @@ import { times } from "../../support/tier.ts";
 
 const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR_MS = 3_600_000;
-const at = (offset_ms: number) => new Date(NOW_MS + offset_ms).toISOString();
+const at = (offsetMs: number) => new Date(NOW_MS + offsetMs).toISOString();
 const within = [NOW_MS - HOUR_MS, NOW_MS + HOUR_MS];
 const later = [NOW_MS + HOUR_MS, NOW_MS + 2 * HOUR_MS];
 const past = [NOW_MS - 2 * HOUR_MS, NOW_MS - HOUR_MS];
@@ -159,7 +159,7 @@ describe("deriveFleet: status", () => {
 
   it("a window begins with its start and is over at its end", () => {
     const scheduled = fleet({ readiness_mode: "scheduled", windows: [NOW_MS, NOW_MS + 1] });
-    const statuses = [-1, 0, 1].map((offset_ms) => deriveFleet(scheduled, NOW_MS + offset_ms).status);
+    const statuses = [-1, 0, 1].map((offsetMs) => deriveFleet(scheduled, NOW_MS + offsetMs).status);
     expect(statuses).toEqual(["preparing", "ready", "blocked"]);
   });
 });
@@ -167,12 +167,16 @@ describe("deriveFleet: status", () => {
 describe("deriveFleet: blocker", () => {
   it("says which robots the model cannot drive, why, and what to do", () => {
     const members = [group({ obstacle: needsWrist }), group({ count: 1, example: "r9", region: "moon" })];
-    const { blocker, active_model, readiness_estimate } = deriveFleet(fleet({ members }), NOW_MS);
+    const {
+      blocker,
+      active_model: activeModel,
+      readiness_estimate: readinessEstimate,
+    } = deriveFleet(fleet({ members }), NOW_MS);
     expect(blocker).toMatchInlineSnapshot(
       `"No robot of this fleet can run pi0.5: r1 and 2 more: pi0.5 needs a camera with role wrist; the robot has none; r9: pi0.5 has no endpoint in the robot's region moon. Set up robots again so that they fit, or update the fleet to another model."`,
     );
-    expect(active_model?.status).toBe("blocked");
-    expect(readiness_estimate).toBeNull();
+    expect(activeModel?.status).toBe("blocked");
+    expect(readinessEstimate).toBeNull();
   });
 
   it("says that the schedule is over", () => {
@@ -245,9 +249,9 @@ describe("deriveFleet: counts", () => {
 
 describe("deriveNeeds: what a person has to see to", () => {
   const needs = (parts: Partial<FleetFacts>) => deriveNeeds(fleet(parts), NOW_MS).needs;
-  const dead = (since_ms: number): EndpointFacts => ({
+  const dead = (sinceMs: number): EndpointFacts => ({
     health: "failing",
-    health_since: at(-since_ms),
+    health_since: at(-sinceMs),
     last_probed_at: at(-1000),
     last_error: "connection refused",
   });
@@ -391,8 +395,8 @@ describe("deriveFleet: update", () => {
       update({ endpoints: on(failing), created_at: at(HOUR_MS) }),
       "preparing",
     ],
-  ])("%s", (_name, generation_facts, status) => {
-    expect(view({ update: generation_facts })).toEqual({
+  ])("%s", (_name, generationFacts, status) => {
+    expect(view({ update: generationFacts })).toEqual({
       subject: "pi1",
       generation_id: "gen_2",
       status,
@@ -436,7 +440,11 @@ describe("deriveFleet: readiness_estimate", () => {
       fleet({ active: generation({ activated_at: null, endpoints: on(failing), ...active }), ...parts }),
       NOW_MS,
     ).readiness_estimate;
-  const range = (lower_seconds: number, upper_seconds: number) => ({ lower_seconds, upper_seconds, updated_at: at(0) });
+  const range = (lowerSeconds: number, upperSeconds: number) => ({
+    lower_seconds: lowerSeconds,
+    upper_seconds: upperSeconds,
+    updated_at: at(0),
+  });
 
   it.each([
     ["nothing was ever observed → null", { preparations: [] }, null],
@@ -470,7 +478,7 @@ describe("deriveFleet: readiness_estimate", () => {
       fleet({ active: generation({ preparations }), members: [group({ obstacle: needsWrist })] }),
     ].map((facts) => deriveFleet(facts, NOW_MS));
     expect(views.map(({ status }) => status)).toEqual(["ready", "degraded", "blocked"]);
-    expect(views.map(({ readiness_estimate }) => readiness_estimate)).toEqual([null, null, null]);
+    expect(views.map(({ readiness_estimate: readinessEstimate }) => readinessEstimate)).toEqual([null, null, null]);
   });
 });
 
@@ -530,13 +538,13 @@ describe("deriveFleet: whatever the store holds", () => {
         expect(ready + active).toBeLessThanOrEqual(Math.max(given.peak_active_robots, active));
         expect(view.blocker !== null).toBe(view.status === "blocked");
         if (view.update !== null) expect(view.update.blocker !== null).toBe(view.update.status === "blocked");
-        const { needs, waiting: by_cause } = deriveNeeds(given, NOW_MS);
-        expect(by_cause.endpoint + by_cause.window + by_cause.peak).toBe(waiting);
+        const { needs, waiting: byCause } = deriveNeeds(given, NOW_MS);
+        expect(byCause.endpoint + byCause.window + byCause.peak).toBe(waiting);
         if (view.status === "blocked" || view.update?.status === "blocked") expect(needs).not.toEqual([]);
         if (view.status === "degraded") expect(needs).not.toEqual([]);
         if (view.status !== "preparing") expect(view.readiness_estimate).toBeNull();
-        const { lower_seconds = 0, upper_seconds = 0 } = view.readiness_estimate ?? {};
-        expect(lower_seconds).toBeLessThanOrEqual(upper_seconds);
+        const { lower_seconds: lowerSeconds = 0, upper_seconds: upperSeconds = 0 } = view.readiness_estimate ?? {};
+        expect(lowerSeconds).toBeLessThanOrEqual(upperSeconds);
         if (view.status === "ready") expect([blocked, given.active.activated_at === null]).toEqual([0, false]);
       }),
       { numRuns: times(200, 2000) },
@@ -593,18 +601,18 @@ describe("deriveFleet: whatever the store holds", () => {
       fc.property(facts, (given) => {
         const next = nextFleetStep(given, NOW_MS);
         if (next.step === "none") return;
-        const generation_facts = { ...next.generation, activated_at: at(0) };
+        const generationFacts = { ...next.generation, activated_at: at(0) };
         const promoted = next.step === "promote";
         const after = {
           ...given,
-          active: generation_facts,
+          active: generationFacts,
           update: promoted ? null : given.update,
           members: promoted
             ? given.members.map((member) => ({ ...member, obstacle: member.update_obstacle }))
             : given.members,
         };
         expect(nextFleetStep(after, NOW_MS).step).toBe("none");
-        expect([...generation_facts.endpoints.values()].some(({ health }) => health === "healthy")).toBe(true);
+        expect([...generationFacts.endpoints.values()].some(({ health }) => health === "healthy")).toBe(true);
         expect(deriveFleet(after, NOW_MS).active_model?.status).toBe("active");
       }),
       { numRuns: times(200, 2000) },

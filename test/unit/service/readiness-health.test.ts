@@ -34,42 +34,38 @@ describe("expectationOf", () => {
   const NOW_MS = Date.parse("2026-06-01T12:00:00.000Z");
   const fleet = (parts: Partial<Extract<Demand, { kind: "fleets" }>>): Demand => ({
     kind: "fleets",
-    checkpoint_id: "ckpt_a",
-    model_slug: "pi",
-    readiness_mode: "always_ready",
-    is_awaited: false,
-    opens_ms: null,
+    checkpointId: "ckpt_a",
+    modelSlug: "pi",
+    readinessMode: "always_ready",
+    isAwaited: false,
+    opensMs: null,
     ...parts,
   });
   /** Their first window that is not over begins so much later than now; null where all are over. */
-  const scheduled = (later_ms: number | null, is_awaited = false) =>
-    fleet({ readiness_mode: "scheduled", opens_ms: later_ms === null ? null : NOW_MS + later_ms, is_awaited });
-  const expected = { state: "now", is_awaited: false };
-  const awaited = { state: "now", is_awaited: true };
+  const scheduled = (laterMs: number | null, isAwaited = false) =>
+    fleet({ readinessMode: "scheduled", opensMs: laterMs === null ? null : NOW_MS + laterMs, isAwaited });
+  const expected = { state: "now", isAwaited: false };
+  const awaited = { state: "now", isAwaited: true };
 
   const CASES: readonly [string, readonly Demand[], unknown][] = [
     ["nobody asks → never", [], { state: "never" }],
-    ["a deployment → now", [{ kind: "deployment", checkpoint_id: "ckpt_a" }], expected],
+    ["a deployment → now", [{ kind: "deployment", checkpointId: "ckpt_a" }], expected],
     ["always_ready → now", [fleet({})], expected],
-    ["on_demand, idle → never", [fleet({ readiness_mode: "on_demand" })], { state: "never" }],
-    [
-      "any mode, not ready once → now, and awaited",
-      [fleet({ readiness_mode: "on_demand", is_awaited: true })],
-      awaited,
-    ],
-    ["awaited wins over expected", [fleet({}), fleet({ is_awaited: true })], awaited],
+    ["on_demand, idle → never", [fleet({ readinessMode: "on_demand" })], { state: "never" }],
+    ["any mode, not ready once → now, and awaited", [fleet({ readinessMode: "on_demand", isAwaited: true })], awaited],
+    ["awaited wins over expected", [fleet({}), fleet({ isAwaited: true })], awaited],
     ["scheduled, within → now", [scheduled(-500)], expected],
     ["scheduled, over → never, even if it never was ready", [scheduled(null, true)], { state: "never" }],
     [
       "scheduled, far ahead → one preparation before it opens",
       [scheduled(3_600_000)],
-      { state: "from", from_ms: NOW_MS + 3_600_000 - 90_000 },
+      { state: "from", fromMs: NOW_MS + 3_600_000 - 90_000 },
     ],
     ["scheduled, about to open → now", [scheduled(89_000)], expected],
     [
       "of several fleets the first that opens counts",
       [scheduled(7_200_000), scheduled(3_600_000)],
-      { state: "from", from_ms: NOW_MS + 3_600_000 - 90_000 },
+      { state: "from", fromMs: NOW_MS + 3_600_000 - 90_000 },
     ],
   ];
   it.each(CASES)("%s", (_name, demands, expectation) => {
@@ -79,7 +75,7 @@ describe("expectationOf", () => {
   it("a model whose preparation nobody saw is looked at in good time", () => {
     expect(expectationOf([scheduled(3_600_000)], new Map(), NOW_MS)).toEqual({
       state: "from",
-      from_ms: NOW_MS + 3_600_000 - 300_000,
+      fromMs: NOW_MS + 3_600_000 - 300_000,
     });
   });
 });
@@ -93,10 +89,10 @@ describe("windows", () => {
   ]);
 
   it.each([
-    ["before all", "01T00:00", { state: "before", starts_ms: at("02T08:00") }],
+    ["before all", "01T00:00", { state: "before", startsMs: at("02T08:00") }],
     ["at a start → within", "02T08:00", { state: "within" }],
     ["where one ends and another starts → within", "02T12:00", { state: "within" }],
-    ["at an end → before the next", "02T17:00", { state: "before", starts_ms: at("03T06:00") }],
+    ["at an end → before the next", "02T17:00", { state: "before", startsMs: at("03T06:00") }],
     ["in one with an offset of its own", "03T07:00", { state: "within" }],
     ["at the last end → after", "03T15:00", { state: "after" }],
   ])("%s", (_name, time, position) => {
@@ -105,7 +101,7 @@ describe("windows", () => {
 
   it("a year of them is short, because every probe reads those of every fleet", () => {
     const days = Array.from({ length: 366 }, (_, day) => Date.parse("2026-01-01T08:00:00Z") + day * 86_400_000);
-    const iso = (epoch_ms: number) => new Date(epoch_ms).toISOString();
+    const iso = (epochMs: number) => new Date(epochMs).toISOString();
     const year = printWindows(days.map((ms) => ({ starts_at: iso(ms), ends_at: iso(ms + 3_600_000) })));
     expect(year.length).toBeLessThan(12 * 1024);
     expect(parseWindows(year)).toHaveLength(732);

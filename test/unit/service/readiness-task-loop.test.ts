@@ -13,18 +13,18 @@ const REST_MAXIMUM_MS = 5000;
 function createStillClock() {
   const sleepers: { readonly wake: () => void; readonly duration_ms: number }[] = [];
   const slept: number[] = [];
-  let now_ms = 0;
+  let nowMs = 0;
   const clock: Clock = {
-    wall_ms: () => 0,
-    monotonic_ms: () => now_ms,
-    sleep: (duration_ms, signal) =>
+    wallMs: () => 0,
+    monotonicMs: () => nowMs,
+    sleep: (durationMs, signal) =>
       new Promise((resolve, reject) => {
         if (signal?.aborted === true) {
           reject(signal.reason);
           return;
         }
-        slept.push(duration_ms);
-        const sleeper = { wake: resolve, duration_ms };
+        slept.push(durationMs);
+        const sleeper = { wake: resolve, duration_ms: durationMs };
         sleepers.push(sleeper);
         signal?.addEventListener("abort", () => {
           sleepers.splice(sleepers.indexOf(sleeper), 1);
@@ -35,15 +35,15 @@ function createStillClock() {
   return {
     clock,
     slept,
-    advance(duration_ms: number) {
-      now_ms += duration_ms;
+    advance(durationMs: number) {
+      nowMs += durationMs;
     },
     /** Ends the sleep that is slept now, once there is one. */
     async pass() {
       await expect.poll(() => sleepers.length).toBe(1);
       sleepers.shift()?.wake();
     },
-    asleep: () => expect.poll(() => sleepers.map(({ duration_ms }) => duration_ms)),
+    asleep: () => expect.poll(() => sleepers.map(({ duration_ms: durationMs }) => durationMs)),
   };
 }
 
@@ -59,7 +59,7 @@ const random = { unit: () => 0.5, bytes: (count: number) => new Uint8Array(count
 function setUp(run: Task["run"], parts: Partial<Task> = {}) {
   const still = createStillClock();
   const log = createLogbook();
-  const loop = createTaskLoop([{ name: "chore", interval_ms: 1000, run, ...parts }], {
+  const loop = createTaskLoop([{ name: "chore", intervalMs: 1000, run, ...parts }], {
     clock: still.clock,
     random,
     log,
@@ -120,17 +120,17 @@ describe("createTaskLoop", () => {
     ["a short run leaves nudges be", 1, NUDGE_GAP_MS],
     ["one that took long is followed by its rest", 30, 300],
     ["of which there is a most", 60_000, REST_MAXIMUM_MS],
-  ])("a task that rests, however often it is nudged: %s", async (_name, took_ms, rest_ms) => {
+  ])("a task that rests, however often it is nudged: %s", async (_name, tookMs, restMs) => {
     let runs = 0;
     const run = async () => {
       runs += 1;
-      world.advance(took_ms);
+      world.advance(tookMs);
     };
-    await using world = setUpDisposable(run, { rest_ratio: 10 });
+    await using world = setUpDisposable(run, { restRatio: 10 });
     world.loop.start();
     await expect.poll(() => runs).toBe(1);
     world.loop.nudge();
-    await world.asleep().toEqual([rest_ms]);
+    await world.asleep().toEqual([restMs]);
     await world.pass();
     await expect.poll(() => runs).toBe(2);
   });
@@ -176,10 +176,10 @@ describe("createTaskLoop", () => {
     const tasks: Task[] = [
       {
         name: "hangs",
-        interval_ms: 10,
+        intervalMs: 10,
         run: (signal) => new Promise((resolve) => void signal.addEventListener("abort", () => resolve())),
       },
-      { name: "works", interval_ms: 10, run: async () => void (runs += 1) },
+      { name: "works", intervalMs: 10, run: async () => void (runs += 1) },
     ];
     await using loop = createTaskLoop(tasks, { clock: still.clock, random, log: createLogbook() });
     loop.start();

@@ -28,7 +28,7 @@ it.each<[what: string, parts: Partial<RobotSetup>, nudges: number]>([
       .select(["id", "previous_id"])
       .orderBy("id")
       .execute();
-    expect(entries.map(({ previous_id }) => previous_id)).toEqual([null, entries[0]?.id]);
+    expect(entries.map(({ previous_id: previousId }) => previousId)).toEqual([null, entries[0]?.id]);
   },
 );
 
@@ -44,11 +44,11 @@ describe("the history of robots, where a key registers without end", () => {
     const met: (readonly [limit: string, party: string])[] = [];
     const note = (limit: string, { party }: { readonly party: string }) => void met.push([limit, party]);
     const setUp = setupRobot({ ...parts.context, limitsMet: { note } }, LIMITS);
-    const register = async (digit: number, key_id = "key_1") => {
+    const register = async (digit: number, keyId = "key_1") => {
       parts.pass(1000);
-      const configuration_digest = `sha256:${String(digit).repeat(64)}`;
-      const body = { name: "r1", robot_type_id: "arm", region: "here", configuration_digest };
-      return setUp(parts.call({ principal: { ...PRINCIPAL, key_id }, body, query: null }));
+      const configurationDigest = `sha256:${String(digit).repeat(64)}`;
+      const body = { name: "r1", robot_type_id: "arm", region: "here", configuration_digest: configurationDigest };
+      return setUp(parts.call({ principal: { ...PRINCIPAL, key_id: keyId }, body, query: null }));
     };
     return { parts, register, met };
   }
@@ -61,7 +61,10 @@ describe("the history of robots, where a key registers without end", () => {
     expect(some).toBeLessThan(12);
     expect((await register(2)).status).toBe(200);
     const all = await entries(parts);
-    expect(all.map(({ previous_id }) => previous_id)).toEqual([null, ...all.slice(0, -1).map(({ id }) => id)]);
+    expect(all.map(({ previous_id: previousId }) => previousId)).toEqual([
+      null,
+      ...all.slice(0, -1).map(({ id }) => id),
+    ]);
     expect(all).toHaveLength(some + 1);
     const robot = await parts.store.reader.selectFrom("robots").select(["audit_id", "updated_at"]).executeTakeFirst();
     expect(robot).toEqual({ audit_id: all.at(-1)?.id, updated_at: parts.at() });

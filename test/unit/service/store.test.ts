@@ -145,14 +145,14 @@ describe("store.write", () => {
 
 describe("a lock that another process holds", () => {
   /** The system's clock, in which sleeping takes no time, and `onSleep` is told how long it slept in all. */
-  function clockThatSleeps(onSleep: (slept_ms: number) => void) {
-    let slept_ms = 0;
+  function clockThatSleeps(onSleep: (sleptMs: number) => void) {
+    let sleptMs = 0;
     return {
       ...testMachine.clock,
-      monotonic_ms: () => slept_ms,
-      async sleep(duration_ms: number) {
-        slept_ms += duration_ms;
-        onSleep(slept_ms);
+      monotonicMs: () => sleptMs,
+      async sleep(durationMs: number) {
+        sleptMs += durationMs;
+        onSleep(sleptMs);
       },
     };
   }
@@ -160,8 +160,8 @@ describe("a lock that another process holds", () => {
   it("is waited for without holding the thread: reads go on, and the write happens when it is free", async () => {
     await (await open())[Symbol.asyncDispose]();
     const other = new DatabaseSync(join(directory, "service.db"));
-    const clock = clockThatSleeps((slept_ms) => {
-      if (slept_ms > 1000 && other.isTransaction) other.exec("rollback");
+    const clock = clockThatSleeps((sleptMs) => {
+      if (sleptMs > 1000 && other.isTransaction) other.exec("rollback");
     });
     await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
     other.exec("begin immediate");
@@ -174,8 +174,8 @@ describe("a lock that another process holds", () => {
 
   it("is given up after five seconds, once for all writes of the commit", async () => {
     await (await open())[Symbol.asyncDispose]();
-    let slept_ms = 0;
-    const clock = clockThatSleeps((all_ms) => void (slept_ms = all_ms));
+    let sleptMs = 0;
+    const clock = clockThatSleeps((allMs) => void (sleptMs = allMs));
     await using store = await openStore({ kind: "sqlite", data_directory: directory }, { ...testMachine, clock });
     const other = new DatabaseSync(join(directory, "service.db"));
     other.exec("begin immediate");
@@ -184,8 +184,8 @@ describe("a lock that another process holds", () => {
       { status: "rejected", reason: expect.any(StoreUnavailableError) },
       { status: "rejected", reason: expect.any(StoreUnavailableError) },
     ]);
-    expect(slept_ms).toBeGreaterThanOrEqual(5000);
-    expect(slept_ms).toBeLessThan(5100);
+    expect(sleptMs).toBeGreaterThanOrEqual(5000);
+    expect(sleptMs).toBeLessThan(5100);
     other.exec("rollback");
     await add(store, "c");
     expect(await idsIn(store)).toEqual(["c"]);
@@ -239,13 +239,13 @@ describe("createWriter", () => {
 
   it("lets others in between what follows from the writes of a commit", async () => {
     const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
-    let elapsed_ms = 0;
-    const writer = createWriter(sqliteRunner(database, { monotonic_ms: () => elapsed_ms }));
+    let elapsedMs = 0;
+    const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
     const seen: string[] = [];
     const answers = ["first", "second", "third", "fourth"].map(async (name) => {
       await writer.write(() => Promise.resolve());
       seen.push(name);
-      elapsed_ms += 6;
+      elapsedMs += 6;
       if (name === "first") void setImmediate().then(() => seen.push("others"));
     });
     await Promise.all(answers);
@@ -255,13 +255,13 @@ describe("createWriter", () => {
 
   it("lets others in between the writes of a long commit", async () => {
     const database = new Kysely<Tables>({ dialect: new NodeSqliteDialect(new DatabaseSync(":memory:")) });
-    let elapsed_ms = 0;
-    const writer = createWriter(sqliteRunner(database, { monotonic_ms: () => elapsed_ms }));
+    let elapsedMs = 0;
+    const writer = createWriter(sqliteRunner(database, { monotonicMs: () => elapsedMs }));
     const seen: string[] = [];
     const writes = ["first", "second", "third"].map((name) =>
       writer.write(async () => {
         seen.push(name);
-        elapsed_ms += 3;
+        elapsedMs += 3;
         if (name === "first") void setImmediate().then(() => seen.push("others"));
       }),
     );

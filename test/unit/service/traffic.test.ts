@@ -12,22 +12,22 @@ const [SMALL, LARGE] = [4 * 1024, 4 * 1024 + 1];
 /** Requests whose bodies are read, each taking so long. */
 function traffic(bodyMs: number) {
   const order: string[] = [];
-  let now_ms = 0;
-  const { arrive, begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => now_ms });
+  let nowMs = 0;
+  const { arrive, begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => nowMs });
   const read = (credential: string, name: string, bytes: number): Promise<unknown> => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     const passage = begin(identifyClient(credential, "192.0.2.1"), bytes, response);
     if ("status" in passage) throw new Error("There is no room");
     return passage.read(() => {
       order.push(name);
-      now_ms += bodyMs;
+      nowMs += bodyMs;
     });
   };
   /** A request that takes so long as soon as it begins. */
   const request = async (address: string, name: string) => {
     if (await arrive(address)) {
       order.push(name);
-      now_ms += bodyMs;
+      nowMs += bodyMs;
     } else {
       order.push(`${name} is refused`);
     }
@@ -82,9 +82,9 @@ describe("room that a request took", () => {
 
   /** A body of all that a credential may send at once. */
   function fill() {
-    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonic_ms: () => 0 });
+    const { begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => 0 });
     const response = new ServerResponse(new IncomingMessage(new Socket()));
-    const passage = begin(client, HTTP_LIMITS.in_flight_bytes.credential, response);
+    const passage = begin(client, HTTP_LIMITS.inFlightBytes.credential, response);
     if ("status" in passage) throw new Error("There is no room");
     const isFull = () => "status" in begin(client, 1, new ServerResponse(new IncomingMessage(new Socket())));
     expect(isFull()).toBe(true);

@@ -5,8 +5,8 @@ import { beyondReachOfUnit } from "../../../src/service/commands/unit-reach.ts";
 const STATE = "/var/lib/robot-policy-service";
 const ETC = "/etc/robot-policy-service";
 const listen = { host: "127.0.0.1", port: 8080 };
-const sqlite = (data_directory: string) => ({ kind: "sqlite", data_directory }) as const;
-const tls = (key_file: string) => ({ cert_file: `${ETC}/cert.pem`, key_file });
+const sqlite = (dataDirectory: string) => ({ kind: "sqlite", data_directory: dataDirectory }) as const;
+const tls = (keyFile: string) => ({ certFile: `${ETC}/cert.pem`, keyFile });
 
 test.each([
   [

@@ -5,14 +5,14 @@ import { USAGE_GROUPINGS } from "../../../src/api/usage.ts";
 import { createSums } from "../../../src/service/usage/sums.ts";
 
 const at = (ms: number) => new Date(ms).toISOString();
-const period = (start: string, end: string | null, quantity: number, robot_name = "r1", model_slug = "m1") => ({
-  robot_name,
-  model_slug,
+const period = (start: string, end: string | null, quantity: number, robotName = "r1", modelSlug = "m1") => ({
+  robot_name: robotName,
+  model_slug: modelSlug,
   quantity,
   period_start: `2026-03-${start}.000Z`,
   period_end: end === null ? null : `2026-03-${end}.000Z`,
 });
-const MARCH = { since_ms: Date.parse("2026-03-01T00:00:00Z"), until_ms: Date.parse("2026-04-01T00:00:00Z") };
+const MARCH = { sinceMs: Date.parse("2026-03-01T00:00:00Z"), untilMs: Date.parse("2026-04-01T00:00:00Z") };
 const periods = [
   period("01T10:00:00", "01T11:00:00", 3600),
   period("01T11:00:00", "01T11:00:00", 0),
@@ -32,8 +32,8 @@ describe("sums of usage", () => {
   ] as const)("by %s", (by, expected) => {
     const sums = createSums(by, MARCH);
     for (const each of periods) sums.add(each);
-    const lines = sums.items().map(({ day, robot, model_slug, quantity }) => {
-      return [day, robot, model_slug, quantity].filter((part) => part !== null).join(" ");
+    const lines = sums.items().map(({ day, robot, model_slug: modelSlug, quantity }) => {
+      return [day, robot, modelSlug, quantity].filter((part) => part !== null).join(" ");
     });
     expect(lines).toEqual(expected);
     expect(sums.count).toBe(expected.length);
@@ -47,10 +47,10 @@ describe("sums of usage", () => {
       fc.property(fc.array(stretch, { maxLength: 8 }), cuts, fc.constantFrom(...USAGE_GROUPINGS), (used, edges, by) => {
         const sorted = edges.toSorted((left, right) => left - right);
         const total = (since: number, until: number) => {
-          const sums = createSums(by, { since_ms: since * 1000, until_ms: until * 1000 });
+          const sums = createSums(by, { sinceMs: since * 1000, untilMs: until * 1000 });
           for (const [start, quantity] of used) {
-            const [period_start, period_end] = [at(start * 1000), at((start + quantity) * 1000)];
-            sums.add({ robot_name: "r", model_slug: "m", quantity, period_start, period_end });
+            const [periodStart, periodEnd] = [at(start * 1000), at((start + quantity) * 1000)];
+            sums.add({ robot_name: "r", model_slug: "m", quantity, period_start: periodStart, period_end: periodEnd });
           }
           return sums.items().reduce((sum, { quantity }) => sum + quantity, 0);
         };

@@ -53,14 +53,14 @@ describe("usage periods", () => {
 describe("the usage clock", () => {
   it("tells of a jump once, and of what it believes", () => {
     const lines: string[] = [];
-    const time = { wall_ms: BEGIN_MS, monotonic_ms: 0 };
-    const clock = { ...systemClock, wall_ms: () => time.wall_ms, monotonic_ms: () => time.monotonic_ms };
-    const warn = (event: string, { ahead_seconds }: Readonly<Record<string, unknown>> = {}) =>
-      void lines.push(`${event} ${String(ahead_seconds)}`);
+    const time = { wall_ms: BEGIN_MS, monotonicMs: 0 };
+    const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => time.monotonicMs };
+    const warn = (event: string, { ahead_seconds: aheadSeconds }: Readonly<Record<string, unknown>> = {}) =>
+      void lines.push(`${event} ${String(aheadSeconds)}`);
     const usageClock = createUsageClock({ clock, log: { ...log, warn } });
-    const pass = (duration_ms: number) => {
-      time.wall_ms += duration_ms;
-      time.monotonic_ms += duration_ms;
+    const pass = (durationMs: number) => {
+      time.wall_ms += durationMs;
+      time.monotonicMs += durationMs;
       usageClock.now();
       return usageClock.settle();
     };
@@ -80,12 +80,12 @@ describe("the usage clock", () => {
 });
 
 it("a jump that went away is forgotten: the next one has to be steady for as long again", () => {
-  const time = { wall_ms: BEGIN_MS, monotonic_ms: 0 };
-  const clock = { ...systemClock, wall_ms: () => time.wall_ms, monotonic_ms: () => time.monotonic_ms };
+  const time = { wall_ms: BEGIN_MS, monotonicMs: 0 };
+  const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => time.monotonicMs };
   const usageClock = createUsageClock({ clock, log });
-  const pass = (duration_ms: number) => {
-    time.wall_ms += duration_ms;
-    time.monotonic_ms += duration_ms;
+  const pass = (durationMs: number) => {
+    time.wall_ms += durationMs;
+    time.monotonicMs += durationMs;
     return usageClock.settle();
   };
   const STEADY = 120_000;
@@ -102,12 +102,12 @@ it.each([
   [60_001, 0],
   [-60_000, -60_000],
   [-60_001, 0],
-])("a wall clock that is set by %d ms is followed by %d ms at once", (set_ms, followed_ms) => {
+])("a wall clock that is set by %d ms is followed by %d ms at once", (setMs, followedMs) => {
   const time = { wall_ms: BEGIN_MS };
-  const clock = { ...systemClock, wall_ms: () => time.wall_ms, monotonic_ms: () => 0 };
+  const clock = { ...systemClock, wallMs: () => time.wall_ms, monotonicMs: () => 0 };
   const usageClock = createUsageClock({ clock, log });
-  time.wall_ms += set_ms;
-  expect(Date.parse(usageClock.now().at) - BEGIN_MS).toBe(followed_ms);
+  time.wall_ms += setMs;
+  expect(Date.parse(usageClock.now().at) - BEGIN_MS).toBe(followedMs);
 });
 
 it("a period of a robot begins behind its own last one, whatever other robots did and wrong clocks wrote", async () => {
@@ -121,7 +121,7 @@ it("a period of a robot begins behind its own last one, whatever other robots di
       .select("id")
       .where("name", "=", robot)
       .executeTakeFirstOrThrow();
-    const rows = ends.map((usage_until, index) => ({
+    const rows = ends.map((usageUntil, index) => ({
       id: `dep_${robot}_${index}`,
       organization_id: ORGANIZATION,
       robot_id: id,
@@ -132,7 +132,7 @@ it("a period of a robot begins behind its own last one, whatever other robots di
       generation_id: "gen_1",
       created_at: parts.at(),
       retired_at: parts.at(),
-      usage_until,
+      usage_until: usageUntil,
     }));
     await parts.store.write((transaction) => transaction.insertInto("deployments").values(rows).execute());
     return id;
@@ -222,9 +222,9 @@ const jumping: fc.Arbitrary<readonly Step[]> = fc.array(
 
 /** A service without its network, on a real store, whose clock the test turns. */
 class World {
-  now_ms = BEGIN_MS;
+  nowMs = BEGIN_MS;
   /** Since the beginning. */
-  passed_ms = 0;
+  passedMs = 0;
   readonly #folder: string;
   #store: Store;
   #newId: NewId;
@@ -237,9 +237,9 @@ class World {
     this.#usageClock = createUsageClock({ clock: this.#clock, log });
   }
 
-  pass(duration_ms: number): void {
-    this.now_ms += duration_ms;
-    this.passed_ms += duration_ms;
+  pass(durationMs: number): void {
+    this.nowMs += durationMs;
+    this.passedMs += durationMs;
   }
 
   static async begin(folder: string): Promise<World> {
@@ -250,19 +250,19 @@ class World {
   }
 
   get now(): string {
-    return new Date(this.now_ms).toISOString();
+    return new Date(this.nowMs).toISOString();
   }
 
   get #clock() {
-    return { ...systemClock, wall_ms: () => this.now_ms, monotonic_ms: () => this.passed_ms };
+    return { ...systemClock, wallMs: () => this.nowMs, monotonicMs: () => this.passedMs };
   }
 
   async run(todo: Command): Promise<void> {
-    const moment = { now: this.now, usage_id: this.#newId("use"), metered: this.#usageClock.now() };
+    const moment = { now: this.now, usageId: this.#newId("use"), metered: this.#usageClock.now() };
     const author = { ...AUTHOR, audit_id: this.#newId("aud"), at: this.now };
     switch (todo.do) {
       case "deploy": {
-        const ids = { deployment_id: this.#newId("dep"), generation_id: this.#newId("gen") };
+        const ids = { deploymentId: this.#newId("dep"), generationId: this.#newId("gen") };
         const wish = {
           ...ids,
           organization_id: ORGANIZATION,
@@ -317,7 +317,7 @@ class World {
       .select(["id", "robot_id"])
       .where("status", "=", "active")
       .execute();
-    return new Map(rows.map(({ robot_id, id }) => [robot_id, id]));
+    return new Map(rows.map(({ robot_id: robotId, id }) => [robotId, id]));
   }
 
   usage(): Promise<readonly UsagePeriod[]> {
@@ -350,27 +350,30 @@ class World {
     const identity = {
       id: `rob_${robot}`,
       now: this.now,
-      audit_id: "aud_1",
-      recent_changes: "[]",
-      made_by: "key_1",
-      keeps_entry: 0 as const,
+      auditId: "aud_1",
+      recentChanges: "[]",
+      madeBy: "key_1",
+      keepsEntry: 0 as const,
     };
     await this.#store.write((transaction) => upsertRobot(transaction, ORGANIZATION, registrationOf(setup), identity));
   }
 
   async #seed(): Promise<void> {
-    const created_at = this.now;
+    const createdAt = this.now;
     await this.#store.write(async (transaction) => {
-      await transaction.insertInto("organizations").values({ id: ORGANIZATION, name: "o", created_at }).execute();
+      await transaction
+        .insertInto("organizations")
+        .values({ id: ORGANIZATION, name: "o", created_at: createdAt })
+        .execute();
       for (const [number, slug] of MODELS.entries()) {
         const id = `ckpt_${number}`;
         const people = { display_name: slug, vendor: null, model_type: null, license_tier: null };
         await transaction
           .insertInto("models")
-          .values({ slug, ...people, default_checkpoint_id: id, created_at, withdrawn_at: null })
+          .values({ slug, ...people, default_checkpoint_id: id, created_at: createdAt, withdrawn_at: null })
           .execute();
         const requirements = printRequirements(NO_REQUIREMENTS);
-        const checkpoint = { id, model_slug: slug, requirements, created_at, withdrawn_at: null };
+        const checkpoint = { id, model_slug: slug, requirements, created_at: createdAt, withdrawn_at: null };
         await transaction.insertInto("checkpoints").values(checkpoint).execute();
         for (const region of REGIONS.slice(0, 2)) {
           await transaction
@@ -385,7 +388,7 @@ class World {
               health_since: null,
               last_probed_at: null,
               last_error: null,
-              next_probe_at: created_at,
+              next_probe_at: createdAt,
               probe_id: null,
               probe_expires_at: null,
               withdrawn_at: null,
@@ -400,7 +403,7 @@ class World {
 
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const MACHINE = { clock: systemClock, files: systemFiles, random: systemRandom, log };
-const AUTHOR = { organization_id: ORGANIZATION, actor: "command", request_id: null };
+const AUTHOR = { organizationId: ORGANIZATION, actor: "command", requestId: null };
 
 const folders: string[] = [];
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))));
@@ -423,7 +426,7 @@ function expectSound(periods: readonly UsagePeriod[], now: string): void {
   expect(new Set(periods.map(({ id }) => id)).size).toBe(periods.length);
   for (const robot of ROBOTS) {
     const own = periods
-      .filter(({ robot_name }) => robot_name === robot)
+      .filter(({ robot_name: robotName }) => robotName === robot)
       .toSorted((left, right) => (left.period_start < right.period_start ? -1 : 1));
     for (const [position, period] of own.entries()) {
       const end = period.period_end ?? new Date(Math.floor(Date.parse(now) / 1000) * 1000).toISOString();
@@ -442,19 +445,19 @@ describe("the usage ledger", () => {
         inWorld(async (world) => {
           // What a person with a stopwatch would write down.
           let seconds = 0;
-          const since = new Map<string, { readonly id: string; readonly from_s: number }>();
-          for (const { command: todo, wait_ms } of steps) {
-            world.pass(wait_ms);
+          const since = new Map<string, { readonly id: string; readonly fromS: number }>();
+          for (const { command: todo, wait_ms: waitMs } of steps) {
+            world.pass(waitMs);
             await world.run(todo);
-            const now_s = Math.floor(world.now_ms / 1000);
+            const nowS = Math.floor(world.nowMs / 1000);
             const active = await world.active();
-            for (const [robot, { id, from_s }] of since) {
+            for (const [robot, { id, fromS }] of since) {
               if (active.get(robot) === id) continue;
-              seconds += now_s - from_s;
+              seconds += nowS - fromS;
               since.delete(robot);
             }
-            for (const [robot, id] of active) if (!since.has(robot)) since.set(robot, { id, from_s: now_s });
-            const running = [...since.values()].reduce((total, { from_s }) => total + now_s - from_s, 0);
+            for (const [robot, id] of active) if (!since.has(robot)) since.set(robot, { id, fromS: nowS });
+            const running = [...since.values()].reduce((total, { fromS }) => total + nowS - fromS, 0);
             expect(sum(await world.usage())).toBe(seconds + running);
           }
           const before = await world.usage();
@@ -475,13 +478,13 @@ describe("the usage ledger", () => {
     await fc.assert(
       fc.asyncProperty(jumpingBack, (steps) =>
         inWorld(async (world) => {
-          for (const { command: todo, wait_ms, jump_ms } of steps) {
-            world.pass(wait_ms);
-            world.now_ms += jump_ms;
+          for (const { command: todo, wait_ms: waitMs, jump_ms: jumpMs } of steps) {
+            world.pass(waitMs);
+            world.nowMs += jumpMs;
             await world.run(todo);
             const periods = await world.usage();
             expectSound(periods, world.metered);
-            expect(sum(periods)).toBeLessThanOrEqual((world.passed_ms / 1000 + 1) * ROBOTS.length);
+            expect(sum(periods)).toBeLessThanOrEqual((world.passedMs / 1000 + 1) * ROBOTS.length);
           }
         }),
       ),
@@ -494,23 +497,23 @@ describe("the usage ledger", () => {
     await fc.assert(
       fc.asyncProperty(jumping, (steps) =>
         inWorld(async (world) => {
-          let active_ms = 0;
+          let activeMs = 0;
           let jumped = 0;
-          for (const { command: todo, wait_ms, jump_ms } of steps) {
+          for (const { command: todo, wait_ms: waitMs, jump_ms: jumpMs } of steps) {
             // What a new process makes of the clock is for others to tell.
             if (todo.do === "restart") continue;
             // The service looks at its clock more often than it is asked for anything.
-            for (let left_ms = wait_ms; left_ms > 0; left_ms -= HOUR_MS) {
-              active_ms += (await world.active()).size * Math.min(left_ms, HOUR_MS);
-              world.pass(Math.min(left_ms, HOUR_MS));
+            for (let leftMs = waitMs; leftMs > 0; leftMs -= HOUR_MS) {
+              activeMs += (await world.active()).size * Math.min(leftMs, HOUR_MS);
+              world.pass(Math.min(leftMs, HOUR_MS));
               await world.tasks();
             }
-            world.now_ms += jump_ms;
-            if (jump_ms !== 0) jumped += 1;
+            world.nowMs += jumpMs;
+            if (jumpMs !== 0) jumped += 1;
             await world.run(todo);
             const seconds = sum(await world.usage());
-            expect(seconds).toBeLessThanOrEqual(active_ms / 1000 + steps.length);
-            expect(seconds).toBeGreaterThan(active_ms / 1000 - (jumped * DAY_S + 2 * steps.length) * ROBOTS.length);
+            expect(seconds).toBeLessThanOrEqual(activeMs / 1000 + steps.length);
+            expect(seconds).toBeGreaterThan(activeMs / 1000 - (jumped * DAY_S + 2 * steps.length) * ROBOTS.length);
           }
         }),
       ),
@@ -523,12 +526,12 @@ describe("the usage ledger", () => {
       "a year ahead for a moment: as if nothing had been",
       async (world) => {
         world.pass(5000);
-        world.now_ms += YEAR_MS;
+        world.nowMs += YEAR_MS;
         await world.tasks();
         world.pass(5000);
         await world.run({ do: "deploy", robot: 0, model: 1 });
         await world.tasks();
-        world.now_ms -= YEAR_MS;
+        world.nowMs -= YEAR_MS;
         world.pass(5000);
         await world.tasks();
       },
@@ -538,7 +541,7 @@ describe("the usage ledger", () => {
       "set a year ahead for good: the year does not count",
       async (world) => {
         world.pass(5000);
-        world.now_ms += YEAR_MS;
+        world.nowMs += YEAR_MS;
         await world.tasks();
         world.pass(STEADY_MS);
         await world.tasks();
@@ -551,13 +554,13 @@ describe("the usage ledger", () => {
     [
       "set a year ahead, believed, and set right: what follows counts at once",
       async (world) => {
-        world.now_ms += YEAR_MS;
+        world.nowMs += YEAR_MS;
         await world.tasks();
         world.pass(STEADY_MS);
         await world.tasks();
         world.pass(5000);
         await world.run({ do: "retire", robot: 0 });
-        world.now_ms -= YEAR_MS;
+        world.nowMs -= YEAR_MS;
         await world.tasks();
         world.pass(STEADY_MS);
         await world.tasks();
@@ -569,13 +572,13 @@ describe("the usage ledger", () => {
     [
       "a year ahead when the service began, and set right with a restart: what runs counts from then on",
       async (world) => {
-        world.now_ms += YEAR_MS;
+        world.nowMs += YEAR_MS;
         await world.run({ do: "restart" });
         await world.run({ do: "deploy", robot: 1, model: 0 });
         await world.run({ do: "retire", robot: 0 });
         const before = sum(await world.usage());
         expect(before).toBe(YEAR_MS / 1000);
-        world.now_ms -= YEAR_MS;
+        world.nowMs -= YEAR_MS;
         await world.run({ do: "restart" });
         await world.tasks();
         world.pass(5000);
@@ -586,7 +589,7 @@ describe("the usage ledger", () => {
       "corrected by a little: followed",
       async (world) => {
         world.pass(5000);
-        world.now_ms += CORRECTION_MAXIMUM_MS;
+        world.nowMs += CORRECTION_MAXIMUM_MS;
         await world.tasks();
       },
       CORRECTION_MAXIMUM_MS / 1000 + 5,

@@ -21,12 +21,12 @@ interface Entry {
   readonly topics: readonly Topic[];
   readonly known: Store<Known<unknown>>;
   watchers: number;
-  is_stale: boolean;
+  isStale: boolean;
   /** The request under way. */
   asking: AbortController | null;
   /** Waits for its turn. */
   timer: ReturnType<typeof setTimeout> | undefined;
-  next_at_ms: number;
+  nextAtMs: number;
 }
 
 /** Answers that are kept for a page that may come back. */
@@ -45,14 +45,14 @@ export function watch(path: string, topics: readonly Topic[], listener: () => vo
   const entry = entryOf(path, topics);
   entry.watchers += 1;
   const unsubscribe = entry.known.subscribe(listener);
-  if (entry.is_stale) refresh(entry);
+  if (entry.isStale) refresh(entry);
   return () => {
     unsubscribe();
     entry.watchers -= 1;
     if (entry.watchers > 0) return;
     clearTimeout(entry.timer);
     entry.timer = undefined;
-    entry.is_stale = true;
+    entry.isStale = true;
     entry.asking?.abort();
     entry.asking = null;
   };
@@ -73,7 +73,7 @@ export function reload(path: string): void {
 export function invalidate(topics: readonly Topic[]): void {
   for (const entry of entries.values()) {
     if (!entry.topics.some((topic) => topics.includes(topic))) continue;
-    entry.is_stale = true;
+    entry.isStale = true;
     if (entry.watchers > 0) refresh(entry);
   }
 }
@@ -81,7 +81,7 @@ export function invalidate(topics: readonly Topic[]): void {
 /** The page was away, or the service: asks for everything that is looked at, now. */
 export function invalidateAll(): void {
   for (const entry of entries.values()) {
-    entry.is_stale = true;
+    entry.isStale = true;
     if (entry.watchers > 0) askNow(entry);
   }
 }
@@ -97,9 +97,9 @@ export function forgetAll(): void {
 
 function refresh(entry: Entry): void {
   if (entry.asking !== null || entry.timer !== undefined) return;
-  const wait_ms = entry.next_at_ms - performance.now();
-  if (wait_ms <= 0) void ask(entry);
-  else entry.timer = setTimeout(() => askInTurn(entry), wait_ms);
+  const waitMs = entry.nextAtMs - performance.now();
+  if (waitMs <= 0) void ask(entry);
+  else entry.timer = setTimeout(() => askInTurn(entry), waitMs);
 }
 
 function askNow(entry: Entry): void {
@@ -108,8 +108,8 @@ function askNow(entry: Entry): void {
   // A request to a service that was away may hang until its time is over.
   entry.asking?.abort();
   entry.asking = null;
-  entry.next_at_ms = 0;
-  entry.is_stale = true;
+  entry.nextAtMs = 0;
+  entry.isStale = true;
   refresh(entry);
 }
 
@@ -122,27 +122,27 @@ function askInTurn(entry: Entry): void {
 async function ask(entry: Entry): Promise<void> {
   const controller = new AbortController();
   entry.asking = controller;
-  entry.is_stale = false;
-  const started_ms = performance.now();
+  entry.isStale = false;
+  const startedMs = performance.now();
   const outcome = await request<unknown>("GET", entry.path, { signal: controller.signal });
   if (entry.asking !== controller) return;
   entry.asking = null;
-  const now_ms = performance.now();
-  entry.next_at_ms = now_ms + Math.max(INTERVAL_MS, REST_FACTOR * (now_ms - started_ms));
+  const nowMs = performance.now();
+  entry.nextAtMs = nowMs + Math.max(INTERVAL_MS, REST_FACTOR * (nowMs - startedMs));
   if (outcome.state === "aborted") return;
   if (outcome.state === "answered") {
-    entry.known.set({ value: outcome.value, problem: null, answered_at_ms: now_ms });
+    entry.known.set({ value: outcome.value, problem: null, answered_at_ms: nowMs });
   } else {
     entry.known.set({ ...entry.known.get(), problem: outcome.problem });
     const { kind } = outcome.problem;
     if (kind === "unauthorized") sessionEnded();
     if (kind === "unreachable" || kind === "refused") {
-      entry.is_stale = true;
-      entry.next_at_ms = now_ms + FAILURE_REST_MS;
+      entry.isStale = true;
+      entry.nextAtMs = nowMs + FAILURE_REST_MS;
     }
   }
   // It changed while it was on its way.
-  if (entry.is_stale && entry.watchers > 0) refresh(entry);
+  if (entry.isStale && entry.watchers > 0) refresh(entry);
 }
 
 function entryOf(path: string, topics: readonly Topic[]): Entry {
@@ -150,7 +150,7 @@ function entryOf(path: string, topics: readonly Topic[]): Entry {
   if (found !== undefined) return found;
   if (entries.size >= ENTRIES_MAXIMUM) dropOldest();
   const known = createStore<Known<unknown>>({ value: undefined, problem: null, answered_at_ms: null });
-  const entry = { path, topics, known, watchers: 0, is_stale: true, asking: null, timer: undefined, next_at_ms: 0 };
+  const entry = { path, topics, known, watchers: 0, isStale: true, asking: null, timer: undefined, nextAtMs: 0 };
   entries.set(path, entry);
   return entry;
 }

@@ -4,7 +4,7 @@ import { HELD_BACK_MS, hearEvents } from "./events.ts";
 import type { ServiceEvent } from "./events.ts";
 import { isLost, lastSignMs, liveness } from "./liveness.ts";
 import type { Problem } from "./request.ts";
-import { reached, request, store_tag } from "./request.ts";
+import { reached, request, storeTag } from "./request.ts";
 import { serviceNow } from "./service-clock.ts";
 import { readSession, sessionEnded } from "./session.ts";
 
@@ -28,7 +28,7 @@ export function startLive(sessionId: string): () => void {
   document.addEventListener("visibilitychange", onVisibility);
   liveness.set("connecting");
   // All that a page shows at first was answered after the tag: whether anything changed since, the service says.
-  if (document.visibilityState !== "hidden") leave = attend(sessionId, store_tag.get());
+  if (document.visibilityState !== "hidden") leave = attend(sessionId, storeTag.get());
   return () => {
     document.removeEventListener("visibilitychange", onVisibility);
     leave();
@@ -75,7 +75,7 @@ function attend(sessionId: string, since: string | null): () => void {
 
   async function verify(): Promise<void> {
     isVerifying = true;
-    const outcome = await request<unknown>("GET", SESSION_PATH, { timeout_ms: ANSWER_MS, signal });
+    const outcome = await request<unknown>("GET", SESSION_PATH, { timeoutMs: ANSWER_MS, signal });
     isVerifying = false;
     if (outcome.state === "aborted") return;
     const problem = outcome.state === "failed" ? outcome.problem : null;

@@ -27,7 +27,7 @@ export type Outcome<T> =
 const STORE_HEADER = "x-robot-policy-store";
 
 /** Of the last such answer; null before. For the events, which tell what changed since. */
-export const store_tag = createStore<string | null>(null);
+export const storeTag = createStore<string | null>(null);
 
 /** Whether the service answered the last request that anybody waited for. */
 export const reached = createStore(true);
@@ -36,7 +36,7 @@ export interface RequestOptions {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-  readonly timeout_ms?: number;
+  readonly timeoutMs?: number;
 }
 
 /**
@@ -50,11 +50,11 @@ export interface RequestOptions {
 export async function request<T>(
   method: "GET" | "POST" | "DELETE",
   path: string,
-  { body, signal, timeout_ms = TIMEOUT_MS }: RequestOptions = {},
+  { body, signal, timeoutMs = TIMEOUT_MS }: RequestOptions = {},
 ): Promise<Outcome<T>> {
   const controller = new AbortController();
   const abort = () => controller.abort();
-  const timer = setTimeout(abort, timeout_ms);
+  const timer = setTimeout(abort, timeoutMs);
   signal?.addEventListener("abort", abort);
   if (signal?.aborted === true) abort();
   try {
@@ -70,14 +70,14 @@ export async function request<T>(
     reached.set(true);
     heedDate(response.headers.get("date"));
     const tag = response.headers.get(STORE_HEADER);
-    if (tag !== null) store_tag.set(tag);
+    if (tag !== null) storeTag.set(tag);
     if (response.ok) return { state: "answered", value: await response.json() };
     return { state: "failed", problem: await readProblem(response) };
   } catch {
     if (signal?.aborted === true) return { state: "aborted" };
     reached.set(false);
     const detail = controller.signal.aborted
-      ? `The service did not answer within ${timeout_ms / 1000} seconds.`
+      ? `The service did not answer within ${timeoutMs / 1000} seconds.`
       : "The service cannot be reached from this computer right now.";
     return { state: "failed", problem: { kind: "unreachable", detail } };
   } finally {

@@ -36,15 +36,14 @@ export async function readSession(): Promise<void> {
   if (outcome.state === "answered") session.set({ state: "signed-in", view: outcome.value });
   if (outcome.state !== "failed") return;
   const { problem } = outcome;
-  const is_new = state === "unknown" || state === "failed";
-  if (problem.kind === "unauthorized" && !is_new) sessionEnded();
-  else if (is_new)
-    session.set(problem.kind === "unauthorized" ? { state: "signed-out" } : { state: "failed", problem });
+  const isNew = state === "unknown" || state === "failed";
+  if (problem.kind === "unauthorized" && !isNew) sessionEnded();
+  else if (isNew) session.set(problem.kind === "unauthorized" ? { state: "signed-out" } : { state: "failed", problem });
 }
 
 /** @returns what is wrong with the key; null when the person is in. */
-export async function signIn(api_key: string): Promise<Problem | null> {
-  const outcome = await request<SessionView>("POST", "/console/session", { body: { api_key } });
+export async function signIn(apiKey: string): Promise<Problem | null> {
+  const outcome = await request<SessionView>("POST", "/console/session", { body: { api_key: apiKey } });
   if (outcome.state === "aborted") return null;
   if (outcome.state === "failed") return outcome.problem;
   session.set({ state: "signed-in", view: outcome.value });

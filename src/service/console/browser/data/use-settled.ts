@@ -9,12 +9,12 @@ const PATIENCE_MS = 1000;
  * the hand of the person. Whatever is not there after a second is not waited for.
  */
 export function useSettled(parts: readonly Data<unknown>[]): boolean {
-  const [is_late, setLate] = useState(false);
-  const was_settled = useRef(false);
+  const [isLate, setLate] = useState(false);
+  const wasSettled = useRef(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), PATIENCE_MS);
     return () => clearTimeout(timer);
   }, []);
-  was_settled.current ||= is_late || parts.every(({ state }) => state !== "loading");
-  return was_settled.current;
+  wasSettled.current ||= isLate || parts.every(({ state }) => state !== "loading");
+  return wasSettled.current;
 }

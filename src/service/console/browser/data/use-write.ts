@@ -8,7 +8,7 @@ import { sessionEnded } from "./session.ts";
 /** Something that a person has the service do. */
 export interface Write<T> {
   /** Under way: whoever asked stays where they are, and does not ask for it twice. */
-  readonly is_busy: boolean;
+  readonly isBusy: boolean;
   /** What became of the last try, where that was nothing. */
   readonly problem: Problem | null;
   /** @returns the answer; null where there is none, and where one is still under way. */
@@ -21,10 +21,10 @@ export interface Write<T> {
  */
 export function useWrite<T>(): Write<T> {
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
-  useHeldPlace(is_busy ? stay : null);
+  const [isBusy, setBusy] = useState(false);
+  useHeldPlace(isBusy ? stay : null);
   const send = async (method: "POST" | "DELETE", path: string, body?: unknown) => {
-    if (is_busy) return null;
+    if (isBusy) return null;
     setBusy(true);
     const outcome = await request<T>(method, path, { body });
     setBusy(false);
@@ -35,7 +35,7 @@ export function useWrite<T>(): Write<T> {
     }
     return null;
   };
-  return { is_busy, problem, send };
+  return { isBusy, problem, send };
 }
 
 function stay(): void {}

@@ -61,7 +61,7 @@ export function Audit() {
         rows={rows}
         keyOf={({ id }) => id}
         sort="-when"
-        card_height="8.5rem"
+        cardHeight="8.5rem"
         filtering={FILTERING}
         hint="Name, id, key, address, reason"
       />
@@ -83,13 +83,13 @@ function NoEntries() {
 }
 
 function entryOfChange(entry: AuditEntryView): Entry {
-  const { id, at, action, subject_id, actor } = entry;
+  const { id, at, action, subject_id: subjectId, actor } = entry;
   return {
     id,
     at,
     what: action,
     subject: subjectOf(entry),
-    subject_id,
+    subject_id: subjectId,
     by: actor.label ?? actor.id,
     from: "",
     details: detailsInWords(entry),
@@ -97,10 +97,10 @@ function entryOfChange(entry: AuditEntryView): Entry {
 }
 
 function entryOfRefusal(refusal: RefusalView): Entry {
-  const { id, last_at, robot, actor, address } = refusal;
+  const { id, last_at: lastAt, robot, actor, address } = refusal;
   return {
     id,
-    at: last_at,
+    at: lastAt,
     what: "refused",
     subject: robot ?? "",
     subject_id: "",
@@ -130,13 +130,13 @@ const COLUMNS: readonly Column<Entry>[] = [
     id: "subject",
     name: "Subject",
     track: "minmax(7rem, 1fr)",
-    cell: ({ subject, subject_id }) =>
+    cell: ({ subject, subject_id: subjectId }) =>
       subject === "" ? (
-        <span class="muted" title={subject_id}>
+        <span class="muted" title={subjectId}>
           –
         </span>
       ) : (
-        <span title={subject_id}>{subject}</span>
+        <span title={subjectId}>{subject}</span>
       ),
     sortBy: ({ subject }) => subject || null,
   },
@@ -160,6 +160,6 @@ const COLUMNS: readonly Column<Entry>[] = [
     name: "Details",
     track: "minmax(10rem, 2fr)",
     cell: ({ details }) => <span title={details}>{details}</span>,
-    is_wide_on_card: true,
+    isWideOnCard: true,
   },
 ];

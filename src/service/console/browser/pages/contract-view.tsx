@@ -33,22 +33,29 @@ function isKnown(contract: unknown): contract is RobotContract {
 }
 
 function ContractTables({ contract }: { readonly contract: RobotContract }) {
-  const { display_name, topology, action_semantics, gripper, control_rate_hz, groups } = contract;
+  const {
+    display_name: displayName,
+    topology,
+    action_semantics: actionSemantics,
+    gripper,
+    control_rate_hz: controlRateHz,
+    groups,
+  } = contract;
   return (
     <>
       <Facts
         facts={[
-          ...(display_name === undefined ? [] : [["Name", display_name] as const]),
+          ...(displayName === undefined ? [] : [["Name", displayName] as const]),
           ["Topology", spoken(topology)],
-          ["Actions", spoken(action_semantics)],
+          ["Actions", spoken(actionSemantics)],
           ["Gripper", gripper],
-          ["Control rate", `${number(control_rate_hz)} Hz`],
+          ["Control rate", `${number(controlRateHz)} Hz`],
           ["Groups", groups.map(({ name, kind }) => `${name} (${kind})`).join(", ")],
         ]}
       />
       <Cameras cameras={contract.cameras} />
-      <Axes title="Action axes" axes={contract.action_axes} has_steps />
-      <Axes title="State axes" axes={contract.state_axes} has_steps={false} />
+      <Axes title="Action axes" axes={contract.action_axes} hasSteps />
+      <Axes title="State axes" axes={contract.state_axes} hasSteps={false} />
     </>
   );
 }
@@ -56,7 +63,7 @@ function ContractTables({ contract }: { readonly contract: RobotContract }) {
 function Cameras({ cameras }: Pick<RobotContract, "cameras">) {
   return (
     <TitledTable title={counted(cameras.length, "camera")} heads={["Role", "Mount", "Image", "Rate", "Rotated"]}>
-      {cameras.map(({ role, mount, side, width, height, fps, rotation_degrees }) => (
+      {cameras.map(({ role, mount, side, width, height, fps, rotation_degrees: rotationDegrees }) => (
         <tr key={role}>
           <th scope="row">{role}</th>
           <td>{side === undefined ? mount : `${mount}, ${side}`}</td>
@@ -64,7 +71,7 @@ function Cameras({ cameras }: Pick<RobotContract, "cameras">) {
             {width} × {height} px
           </td>
           <td>{number(fps)} fps</td>
-          <td>{rotation_degrees}°</td>
+          <td>{rotationDegrees}°</td>
         </tr>
       ))}
     </TitledTable>
@@ -74,14 +81,14 @@ function Cameras({ cameras }: Pick<RobotContract, "cameras">) {
 interface AxesProps {
   readonly title: string;
   readonly axes: readonly Axis[];
-  readonly has_steps: boolean;
+  readonly hasSteps: boolean;
 }
 
-function Axes({ title, axes, has_steps }: AxesProps) {
-  const heads = ["#", "Axis", "Unit", "Range", ...(has_steps ? ["Largest step"] : []), "From the robot's own numbers"];
+function Axes({ title, axes, hasSteps }: AxesProps) {
+  const heads = ["#", "Axis", "Unit", "Range", ...(hasSteps ? ["Largest step"] : []), "From the robot's own numbers"];
   return (
     <TitledTable title={`${title}, in vector order`} heads={heads}>
-      {axes.map(({ name, unit, range, native, max_step }, index) => (
+      {axes.map(({ name, unit, range, native, max_step: maxStep }, index) => (
         <tr key={name}>
           <td class="muted">{index}</td>
           <th scope="row" class="mono">
@@ -89,7 +96,7 @@ function Axes({ title, axes, has_steps }: AxesProps) {
           </th>
           <td>{unit === "1" ? "ratio" : unit}</td>
           <td class="nowrap">{range === undefined ? <None /> : `${exact(range[0])} … ${exact(range[1])}`}</td>
-          {has_steps ? <td>{max_step === undefined ? <None /> : exact(max_step)}</td> : null}
+          {hasSteps ? <td>{maxStep === undefined ? <None /> : exact(maxStep)}</td> : null}
           <td class="nowrap">{native === undefined ? "the same" : nativeText(native)}</td>
         </tr>
       ))}

@@ -26,16 +26,16 @@ interface DeployDialogProps {
 }
 
 /** Has a robot run a model; before that, says whether it can, and what it runs now. */
-export function DeployDialog({ model: first_model = "", robot: first_robot = "", close }: DeployDialogProps) {
-  const [model, setModel] = useState(first_model);
-  const [robot, setRobot] = useState(first_robot);
-  const { send, is_busy, problem } = useWrite<DeploymentView>();
+export function DeployDialog({ model: firstModel = "", robot: firstRobot = "", close }: DeployDialogProps) {
+  const [model, setModel] = useState(firstModel);
+  const [robot, setRobot] = useState(firstRobot);
+  const { send, isBusy, problem } = useWrite<DeploymentView>();
   const name = robot.trim();
   const errors = useFormErrors(problem, ["model", "robot"], { model, robot: name });
-  const is_ready = model !== "" && name !== "";
+  const isReady = model !== "" && name !== "";
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (!is_ready) return;
+    if (!isReady) return;
     const made = await send("POST", "/v1/me/deployments", { model, robot: name });
     if (made === null) return;
     invalidate(["deployments", "fleets", "usage"]);
@@ -45,7 +45,7 @@ export function DeployDialog({ model: first_model = "", robot: first_robot = "",
     navigate(deploymentPath(id));
   };
   return (
-    <Dialog title="Deploy a model to a robot" close={close} is_busy={is_busy}>
+    <Dialog title="Deploy a model to a robot" close={close} isBusy={isBusy}>
       <form class="form" onSubmit={submit}>
         <RobotField value={robot} change={setRobot} error={errors.of("robot")} />
         <SubjectField value={model} change={setModel} error={errors.of("model")} />
@@ -54,10 +54,10 @@ export function DeployDialog({ model: first_model = "", robot: first_robot = "",
         ))}
         <Prospect robot={name} model={model} />
         <div class="buttons">
-          <button type="button" class="button" disabled={is_busy} onClick={close}>
+          <button type="button" class="button" disabled={isBusy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-main" disabled={!is_ready} aria-disabled={is_busy}>
+          <button type="submit" class="button button-main" disabled={!isReady} aria-disabled={isBusy}>
             Deploy
           </button>
         </div>
@@ -106,14 +106,14 @@ interface ProspectProps {
 
 /** What will come of it. Its room is there from the start, and a reader hears it when it changes. */
 function Prospect({ robot, model }: ProspectProps) {
-  const is_asked = robot !== "" && model !== "" && mayDo("robots:read");
-  const preview = usePreview(is_asked ? { robots: [robot], subject: model } : null);
+  const isAsked = robot !== "" && model !== "" && mayDo("robots:read");
+  const preview = usePreview(isAsked ? { robots: [robot], subject: model } : null);
   const replaced = useReplaced(robot);
   const judged = preview.state === "ready" ? preview.value.robots[0] : undefined;
-  const is_refused = is_asked && judged?.fits === false;
+  const isRefused = isAsked && judged?.fits === false;
   return (
     <div class="prospect" role="status">
-      {!is_asked || judged === undefined ? null : judged.fits === false ? (
+      {!isAsked || judged === undefined ? null : judged.fits === false ? (
         <p class="prospect-fits" data-tone="blocked">
           <Icon name="blocked" />
           {judged.reason ?? "The robot cannot run it."}
@@ -131,8 +131,8 @@ function Prospect({ robot, model }: ProspectProps) {
           </span>
         </p>
       )}
-      {is_asked && preview.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
-      {replaced === undefined || is_refused ? null : (
+      {isAsked && preview.state === "failed" ? <p class="muted">{preview.problem.detail}</p> : null}
+      {replaced === undefined || isRefused ? null : (
         <p>
           {robot} has {replaced.model} now ({replaced.status}); that is retired in the same moment.
         </p>
@@ -144,6 +144,6 @@ function Prospect({ robot, model }: ProspectProps) {
 function useReplaced(robot: string): DeploymentView | undefined {
   const deployments = useDeployments();
   if (deployments.state !== "ready" || robot === "") return undefined;
-  const is_of = ({ robot: name, robot_id }: DeploymentView) => name === robot || robot_id === robot;
-  return deployments.value.items.find((deployment) => isCurrent(deployment) && is_of(deployment));
+  const isOf = ({ robot: name, robot_id: robotId }: DeploymentView) => name === robot || robotId === robot;
+  return deployments.value.items.find((deployment) => isCurrent(deployment) && isOf(deployment));
 }

@@ -24,7 +24,7 @@ import { robotPath } from "./robot-data.ts";
 export function Deployment({ name: id }: PageParameters) {
   const path = `/v1/me/deployments/${encodeURIComponent(id)}`;
   const deployment = useData<DeploymentView>(path, ["deployments"]);
-  const [is_retiring, setRetiring] = useState(false);
+  const [isRetiring, setRetiring] = useState(false);
   const view = deployment.state === "ready" ? deployment.value : null;
   return (
     <Page
@@ -48,17 +48,26 @@ export function Deployment({ name: id }: PageParameters) {
           {(known) => <DeploymentFacts deployment={known} />}
         </Loaded>
       )}
-      {is_retiring && view !== null ? <Retire deployment={view} close={() => setRetiring(false)} /> : null}
+      {isRetiring && view !== null ? <Retire deployment={view} close={() => setRetiring(false)} /> : null}
     </Page>
   );
 }
 
-function titleOf({ model, robot, robot_id }: DeploymentView): string {
-  return `${model ?? "A model"} on ${robot ?? robot_id ?? "a robot"}`;
+function titleOf({ model, robot, robot_id: robotId }: DeploymentView): string {
+  return `${model ?? "A model"} on ${robot ?? robotId ?? "a robot"}`;
 }
 
 function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }) {
-  const { id, robot, robot_id, model, subject_id, region, endpoint_url, active_generation_id } = deployment;
+  const {
+    id,
+    robot,
+    robot_id: robotId,
+    model,
+    subject_id: subjectId,
+    region,
+    endpoint_url: endpointUrl,
+    active_generation_id: activeGenerationId,
+  } = deployment;
   const failure = failureOf(deployment);
   return (
     <div class="sections">
@@ -72,9 +81,9 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
       )}
       <Facts
         facts={[
-          ["Robot", <a href={robotPath(robot ?? robot_id ?? "", robot_id ?? "")}>{robot ?? robot_id}</a>],
+          ["Robot", <a href={robotPath(robot ?? robotId ?? "", robotId ?? "")}>{robot ?? robotId}</a>],
           ["Model", model === null || model === undefined ? null : <a href={modelPath(model)}>{model}</a>],
-          ["Checkpoint", subject_id],
+          ["Checkpoint", subjectId],
           ["Region", region],
           ["Created", <RelativeTime at={deployment.created_at} />],
           ["Active since", <RelativeTime at={deployment.activated_at} />],
@@ -85,9 +94,9 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
           ],
           [
             "Endpoint",
-            endpoint_url === null || endpoint_url === undefined ? null : <Chip text={endpoint_url} what="endpoint" />,
+            endpointUrl === null || endpointUrl === undefined ? null : <Chip text={endpointUrl} what="endpoint" />,
           ],
-          ["Generation", active_generation_id],
+          ["Generation", activeGenerationId],
           ["Id", <Chip text={id} what="id" />],
         ]}
       />
@@ -96,10 +105,10 @@ function DeploymentFacts({ deployment }: { readonly deployment: DeploymentView }
 }
 
 /** What its endpoint answers, where that is why the robot is not served. */
-function EndpointFailure({ deployment: { subject_id, region } }: { readonly deployment: DeploymentView }) {
+function EndpointFailure({ deployment: { subject_id: subjectId, region } }: { readonly deployment: DeploymentView }) {
   const endpoints = useEndpoints();
   if (endpoints.state !== "ready") return null;
-  const own = endpoints.value.items.find((each) => each.checkpoint_id === subject_id && each.region === region);
+  const own = endpoints.value.items.find((each) => each.checkpoint_id === subjectId && each.region === region);
   if (own === undefined || own.status !== "unhealthy") return null;
   return (
     <p>
@@ -126,7 +135,7 @@ interface RetireProps {
 }
 
 function Retire({ deployment, close }: RetireProps) {
-  const { send, is_busy, problem } = useWrite<DeploymentView>();
+  const { send, isBusy, problem } = useWrite<DeploymentView>();
   const { id, robot, model, status } = deployment;
   const retire = async () => {
     const retired = await send("DELETE", `/v1/me/deployments/${encodeURIComponent(id)}`);
@@ -139,7 +148,7 @@ function Retire({ deployment, close }: RetireProps) {
     <Confirm
       title={`Retire ${titleOf(deployment)}?`}
       verb="Retire"
-      is_busy={is_busy}
+      isBusy={isBusy}
       confirm={() => void retire()}
       close={close}
     >

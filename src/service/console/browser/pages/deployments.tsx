@@ -22,8 +22,8 @@ const FILTERING: Filtering<DeploymentView> = {
     { id: "robot", label: "Robot", valuesOf: ({ robot }) => present(robot) },
     { id: "region", label: "Region", valuesOf: ({ region }) => present(region) },
   ],
-  textOf: ({ id, status, model, subject_id, robot, region, last_error_code }) =>
-    [id, status, model, subject_id, robot, region, last_error_code].filter(Boolean).join(" "),
+  textOf: ({ id, status, model, subject_id: subjectId, robot, region, last_error_code: lastErrorCode }) =>
+    [id, status, model, subjectId, robot, region, lastErrorCode].filter(Boolean).join(" "),
 };
 
 const RETIRED: Over<DeploymentView> = { word: "retired", holds: (deployment) => !isCurrent(deployment) };
@@ -31,7 +31,7 @@ const RETIRED: Over<DeploymentView> = { word: "retired", holds: (deployment) => 
 /** `/deployments`: which robot runs what, those that failed first; `?show=retired`: what robots ran before. */
 export function Deployments() {
   const deployments = useDeployments();
-  const [is_deploying, setDeploying] = useState(false);
+  const [isDeploying, setDeploying] = useState(false);
   const items = deployments.state === "ready" ? deployments.value.items : undefined;
   const rows = useMemo(() => newestFirst(items ?? []), [items]);
   const deploy = mayDo("deployments:write") ? (
@@ -53,11 +53,11 @@ export function Deployments() {
         keyOf={({ id }) => id}
         hrefOf={({ id }) => deploymentPath(id)}
         sort="state"
-        card_height="8.5rem"
+        cardHeight="8.5rem"
         filtering={FILTERING}
         hint="Robot, model, checkpoint, id"
       />
-      {is_deploying ? <DeployDialog close={() => setDeploying(false)} /> : null}
+      {isDeploying ? <DeployDialog close={() => setDeploying(false)} /> : null}
     </Page>
   );
 }
@@ -78,14 +78,14 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     id: "robot",
     name: "Robot",
     track: "minmax(9rem, 1.2fr)",
-    cell: ({ robot, robot_id, id }) => robot ?? robot_id ?? id,
+    cell: ({ robot, robot_id: robotId, id }) => robot ?? robotId ?? id,
     sortBy: ({ robot }) => robot ?? null,
   },
   {
     id: "state",
     name: "State",
     track: "8.25rem",
-    is_plain_on_card: true,
+    isPlainOnCard: true,
     cell: ({ status }) => <StatusBadge status={status} />,
     sortBy: severityOf,
   },
@@ -101,15 +101,15 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     name: "Checkpoint",
     track: "minmax(10rem, 1.2fr)",
     from: "wide",
-    cell: ({ subject_id }) => subject_id ?? <span class="muted">–</span>,
-    sortBy: ({ subject_id }) => subject_id ?? null,
+    cell: ({ subject_id: subjectId }) => subjectId ?? <span class="muted">–</span>,
+    sortBy: ({ subject_id: subjectId }) => subjectId ?? null,
   },
   {
     id: "reason",
     name: "Reason",
     track: "minmax(10rem, 2fr)",
-    is_wide_on_card: true,
-    is_plain_on_card: true,
+    isWideOnCard: true,
+    isPlainOnCard: true,
     cell: (deployment) => <Reason text={failureOf(deployment)?.what ?? null} />,
   },
   {
@@ -123,8 +123,8 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     id: "created",
     name: "Created",
     track: "7rem",
-    cell: ({ created_at }) => <RelativeTime at={created_at} />,
-    sortBy: ({ created_at }) => momentOf(created_at),
+    cell: ({ created_at: createdAt }) => <RelativeTime at={createdAt} />,
+    sortBy: ({ created_at: createdAt }) => momentOf(createdAt),
     first: "down",
   },
   {
@@ -132,8 +132,8 @@ const COLUMNS: readonly Column<DeploymentView>[] = [
     name: "Retired",
     track: "7rem",
     from: "medium",
-    cell: ({ retired_at }) => <RelativeTime at={retired_at} />,
-    sortBy: ({ retired_at }) => momentOf(retired_at),
+    cell: ({ retired_at: retiredAt }) => <RelativeTime at={retiredAt} />,
+    sortBy: ({ retired_at: retiredAt }) => momentOf(retiredAt),
     first: "down",
   },
   {

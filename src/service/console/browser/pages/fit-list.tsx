@@ -7,11 +7,11 @@ import { RobotNames } from "./robot-names.tsx";
 interface FitListProps {
   readonly groups: readonly FitGroup[];
   /** Beside a form that must not be left. */
-  readonly opens_elsewhere?: boolean;
+  readonly opensElsewhere?: boolean;
 }
 
 /** Robots by whether a model suits them and whether they could run it now, with why not. */
-export function FitList({ groups, opens_elsewhere = false }: FitListProps) {
+export function FitList({ groups, opensElsewhere = false }: FitListProps) {
   return (
     <ul class="groups">
       {groups.map(({ fit, reason, robots }) => (
@@ -24,7 +24,7 @@ export function FitList({ groups, opens_elsewhere = false }: FitListProps) {
           )}
           <RobotNames
             robots={[...robots].sort((left, right) => compareTexts(left.robot, right.robot))}
-            opens_elsewhere={opens_elsewhere}
+            opensElsewhere={opensElsewhere}
           />
         </li>
       ))}

@@ -69,30 +69,30 @@ export const FLEET_FIELDS: readonly string[] = [
 
 /** The body of `POST /v1/fleets`. What is not filled in is sent as it is: the service says what is wrong with it, in one place for all clients. */
 export function bodyOf(draft: FleetDraft) {
-  const { name, subject, peak_active_robots, readiness_mode, windows } = draft;
+  const { name, subject, peak_active_robots: peakActiveRobots, readiness_mode: readinessMode, windows } = draft;
   return {
     name: name.trim(),
     subject,
     selection: selectionOf(draft),
     // "" would be refused as no number, where nothing was written.
-    ...(peak_active_robots.trim() === "" ? {} : { peak_active_robots: Number(peak_active_robots) }),
-    readiness_mode,
-    ...(readiness_mode === "scheduled" ? { operating_windows: windows.map(zoned) } : {}),
+    ...(peakActiveRobots.trim() === "" ? {} : { peak_active_robots: Number(peakActiveRobots) }),
+    readiness_mode: readinessMode,
+    ...(readinessMode === "scheduled" ? { operating_windows: windows.map(zoned) } : {}),
   };
 }
 
 /** What to ask which robots it would be; null while nothing is chosen. */
 export function previewOf(draft: FleetDraft): PreviewBody | null {
   const selection = selectionOf(draft);
-  const is_empty = "robots" in selection ? selection.robots.length === 0 : Object.keys(selection.selector).length === 0;
-  if (is_empty) return null;
+  const isEmpty = "robots" in selection ? selection.robots.length === 0 : Object.keys(selection.selector).length === 0;
+  if (isEmpty) return null;
   return { ...selection, ...(draft.subject === "" ? {} : { subject: draft.subject }) };
 }
 
 function selectionOf(draft: FleetDraft) {
   if (draft.selection === "robots") return { robots: linesOf(draft.robots) };
-  const { site, region, robot_type_id } = draft;
-  const filters = Object.entries({ site, region, robot_type_id }).filter(([, value]) => value !== "");
+  const { site, region, robot_type_id: robotTypeId } = draft;
+  const filters = Object.entries({ site, region, robot_type_id: robotTypeId }).filter(([, value]) => value !== "");
   const labels = Object.fromEntries(linesOf(draft.labels).map(pairOf));
   const selector: Readonly<Record<string, unknown>> = {
     ...Object.fromEntries(filters),

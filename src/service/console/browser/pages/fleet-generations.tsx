@@ -7,27 +7,36 @@ import { StatusBadge } from "../parts/status-badge.tsx";
 export function GenerationTable({ generations }: { readonly generations: readonly FleetGenerationView[] }) {
   return (
     <SmallTable label="Model generations" heads={["Model", "State", "Given", "Active since"]}>
-      {generations.map(({ generation_id, subject, status, created_at, activated_at, blocker }) => (
-        <tr key={generation_id}>
-          <th scope="row" title={generation_id}>
-            {subject}
-          </th>
-          <td>
-            <StatusBadge status={status} />
-            {blocker === null ? null : (
-              <span class="second-line two-lines" title={blocker}>
-                {blocker}
-              </span>
-            )}
-          </td>
-          <td>
-            <RelativeTime at={created_at} />
-          </td>
-          <td>
-            <RelativeTime at={activated_at} />
-          </td>
-        </tr>
-      ))}
+      {generations.map(
+        ({
+          generation_id: generationId,
+          subject,
+          status,
+          created_at: createdAt,
+          activated_at: activatedAt,
+          blocker,
+        }) => (
+          <tr key={generationId}>
+            <th scope="row" title={generationId}>
+              {subject}
+            </th>
+            <td>
+              <StatusBadge status={status} />
+              {blocker === null ? null : (
+                <span class="second-line two-lines" title={blocker}>
+                  {blocker}
+                </span>
+              )}
+            </td>
+            <td>
+              <RelativeTime at={createdAt} />
+            </td>
+            <td>
+              <RelativeTime at={activatedAt} />
+            </td>
+          </tr>
+        ),
+      )}
     </SmallTable>
   );
 }

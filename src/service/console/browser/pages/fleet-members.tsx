@@ -42,8 +42,8 @@ function groupsOf(members: readonly FleetMemberView[]): readonly Group[] {
     const [first] = group;
     if (first === undefined) return [];
     group.sort((left, right) => compareTexts(left.robot, right.robot));
-    const { state, waiting_for, reason } = first;
-    return [{ state, waiting_for, reason, members: group }];
+    const { state, waiting_for: waitingFor, reason } = first;
+    return [{ state, waiting_for: waitingFor, reason, members: group }];
   });
   return list.sort(
     (left, right) =>

@@ -47,7 +47,7 @@ function NeedingList({ groups, lines }: NeedingListProps) {
             {rows[0] === undefined ? null : <FleetBadge row={rows[0]} />}
             <div>
               <FleetNames rows={rows} />
-              <NeedTexts needs={needs} is_brief />
+              <NeedTexts needs={needs} isBrief />
             </div>
           </li>
         ))}
@@ -86,16 +86,16 @@ function FleetNames({ rows }: { readonly rows: readonly FleetRow[] }) {
 interface NeedTextsProps {
   readonly needs: readonly FleetNeed[];
   /** Long reasons are cut; what to do never is. */
-  readonly is_brief?: boolean;
+  readonly isBrief?: boolean;
 }
 
 /** Each need: what is the matter, and what to do. */
-export function NeedTexts({ needs, is_brief = false }: NeedTextsProps) {
+export function NeedTexts({ needs, isBrief = false }: NeedTextsProps) {
   return (
     <>
       {needs.map(({ reason, action }) => (
         <div key={reason} class="need">
-          <p class={is_brief ? "two-lines" : undefined} title={is_brief ? reason : undefined}>
+          <p class={isBrief ? "two-lines" : undefined} title={isBrief ? reason : undefined}>
             <Sentence text={reason} />
           </p>
           <p class="action">{action}</p>

@@ -24,7 +24,7 @@ import { WindowsEditor } from "./windows-editor.tsx";
 /** `/fleets/new`: creates a fleet; beside the form, which robots it would have. */
 export function NewFleet() {
   const [draft, setDraft] = useState(EMPTY_DRAFT);
-  const { send, is_busy, problem } = useWrite<FleetView>();
+  const { send, isBusy, problem } = useWrite<FleetView>();
   const preview = usePreview(previewOf(draft));
   const change = (part: Partial<FleetDraft>) => setDraft({ ...draft, ...part });
   const submit = async (event: Event) => {
@@ -37,7 +37,7 @@ export function NewFleet() {
   };
   const errors = useFormErrors(problem, FLEET_FIELDS, bodyOf(draft));
   // Beside the form where there is room; else where the robots are chosen, before the button that creates the fleet.
-  const has_side = WIDTHS[useWidth()] >= WIDTHS.medium;
+  const hasSide = WIDTHS[useWidth()] >= WIDTHS.medium;
   return (
     <Page title="New fleet" up={{ href: "/fleets", word: "Fleets" }}>
       <div class="fleet-new">
@@ -57,20 +57,20 @@ export function NewFleet() {
           />
           <SubjectField value={draft.subject} change={(subject) => change({ subject })} error={errors.of("subject")} />
           <SelectionFields draft={draft} change={change} errors={errors} />
-          {has_side ? null : <PreviewSection preview={preview} />}
+          {hasSide ? null : <PreviewSection preview={preview} />}
           <TextField
             label="Peak of active robots"
             hint="Capacity is kept for so many robots at once."
             type="number"
             value={draft.peak_active_robots}
-            change={(peak_active_robots) => change({ peak_active_robots })}
+            change={(peakActiveRobots) => change({ peak_active_robots: peakActiveRobots })}
             error={errors.of("peak_active_robots")}
             input={{ min: "1", step: "1", required: true }}
           />
           <ChoiceField
             legend="Readiness"
             value={draft.readiness_mode}
-            change={(readiness_mode) => change({ readiness_mode })}
+            change={(readinessMode) => change({ readiness_mode: readinessMode })}
             options={READINESS_MODES}
             error={errors.of("readiness_mode")}
           />
@@ -83,15 +83,15 @@ export function NewFleet() {
             />
           ) : null}
           <div class="buttons">
-            <button type="submit" class="button button-main" aria-disabled={is_busy}>
-              {is_busy ? "Creating…" : "Create fleet"}
+            <button type="submit" class="button button-main" aria-disabled={isBusy}>
+              {isBusy ? "Creating…" : "Create fleet"}
             </button>
             <a class="button" href="/fleets">
               Cancel
             </a>
           </div>
         </form>
-        {has_side ? <PreviewSection preview={preview} /> : null}
+        {hasSide ? <PreviewSection preview={preview} /> : null}
       </div>
     </Page>
   );

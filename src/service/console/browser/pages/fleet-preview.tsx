@@ -94,14 +94,14 @@ function Refused({ problem }: { readonly problem: Problem }) {
 
 function Previewed({ value: { robots, total } }: { readonly value: FleetPreviewed }) {
   const groups = fitGroups(robots);
-  const is_judged = robots.some(({ fits }) => fits !== null);
+  const isJudged = robots.some(({ fits }) => fits !== null);
   return (
     <>
       <p role="status" class="preview-total">
         <b>{counted(total, "robot")}</b>
-        {is_judged ? `; ${prospect(fitCounts(groups))}` : ""}
+        {isJudged ? `; ${prospect(fitCounts(groups))}` : ""}
       </p>
-      <FitList groups={groups} opens_elsewhere />
+      <FitList groups={groups} opensElsewhere />
       {total > robots.length ? <p class="muted">and {counted(total - robots.length, "more robot")}</p> : null}
     </>
   );

@@ -47,14 +47,17 @@ export function stateWord({ fleet: { status }, needs }: FleetRow): string {
 }
 
 /** What there is to say of a fleet that needs nobody; null for one that runs. */
-export function progressOf({ status, readiness_estimate }: FleetView): string | null {
-  if (readiness_estimate !== null && readiness_estimate !== undefined) return estimateText(readiness_estimate);
+export function progressOf({ status, readiness_estimate: readinessEstimate }: FleetView): string | null {
+  if (readinessEstimate !== null && readinessEstimate !== undefined) return estimateText(readinessEstimate);
   return status === "preparing" ? "Preparing; how long it takes is not known yet." : null;
 }
 
-export function estimateText({ lower_seconds, upper_seconds }: NonNullable<FleetView["readiness_estimate"]>): string {
-  const lower = shortDuration(lower_seconds * 1000);
-  const upper = shortDuration(upper_seconds * 1000);
+export function estimateText({
+  lower_seconds: lowerSeconds,
+  upper_seconds: upperSeconds,
+}: NonNullable<FleetView["readiness_estimate"]>): string {
+  const lower = shortDuration(lowerSeconds * 1000);
+  const upper = shortDuration(upperSeconds * 1000);
   return lower === upper ? `Ready in about ${upper}.` : `Ready in ${lower} to ${upper}.`;
 }
 

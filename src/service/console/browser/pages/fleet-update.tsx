@@ -21,8 +21,8 @@ interface UpdateModelProps {
 /** Gives a fleet another model; before that, says which of its robots could not run it. */
 export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
   const [subject, setSubject] = useState("");
-  const { send, is_busy, problem } = useWrite<FleetView>();
-  const robots = members?.map(({ robot_id }) => robot_id) ?? [];
+  const { send, isBusy, problem } = useWrite<FleetView>();
+  const robots = members?.map(({ robot_id: robotId }) => robotId) ?? [];
   const preview = usePreview(subject === "" || robots.length === 0 ? null : { robots, subject });
   const errors = useFormErrors(problem, ["subject"], { subject });
   const submit = async (event: Event) => {
@@ -35,7 +35,7 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
     close();
   };
   return (
-    <Dialog title={`Update the model of ${fleet.name}`} close={close} is_busy={is_busy}>
+    <Dialog title={`Update the model of ${fleet.name}`} close={close} isBusy={isBusy}>
       <form class="form" onSubmit={submit}>
         <p>
           It works with <b>{fleet.active_model?.subject ?? fleet.subject}</b> until the new model is ready. If that
@@ -49,10 +49,10 @@ export function UpdateModel({ fleet, members, close }: UpdateModelProps) {
           <PreviewList preview={preview} hint="Choose a model to see which robots of the fleet can run it." />
         </div>
         <div class="buttons">
-          <button type="button" class="button" disabled={is_busy} onClick={close}>
+          <button type="button" class="button" disabled={isBusy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-main" disabled={subject === ""} aria-disabled={is_busy}>
+          <button type="submit" class="button button-main" disabled={subject === ""} aria-disabled={isBusy}>
             Update model
           </button>
         </div>

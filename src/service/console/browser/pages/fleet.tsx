@@ -30,17 +30,17 @@ import { WindowsTimeline } from "./windows-timeline.tsx";
 export function Fleet({ name: id }: PageParameters) {
   const fleet = useFleet(id);
   const details = useFleetDetails(id);
-  const [is_updating, setUpdating] = useState(false);
+  const [isUpdating, setUpdating] = useState(false);
   const view = fleet.state === "ready" ? fleet.value : null;
   const row = view === null ? null : fleetRow(view, details.state === "ready" ? details.value : undefined);
-  const may_update = view !== null && mayDo("fleets:write");
+  const mayUpdate = view !== null && mayDo("fleets:write");
   return (
     <Page
       title={view?.name ?? "Fleet"}
       up={{ href: "/fleets", word: "Fleets" }}
       badge={row === null ? null : <FleetBadge row={row} />}
       actions={
-        may_update ? (
+        mayUpdate ? (
           <button type="button" class="button" onClick={() => setUpdating(true)}>
             Update model
           </button>
@@ -70,7 +70,7 @@ export function Fleet({ name: id }: PageParameters) {
           {details.state === "ready" ? <Details details={details.value} fleet={view} /> : null}
         </div>
       )}
-      {is_updating && view !== null ? (
+      {isUpdating && view !== null ? (
         <UpdateModel
           fleet={view}
           members={details.state === "ready" ? details.value.members : null}
@@ -95,8 +95,8 @@ function NoFleet({
 
 /** What it needs from a person, and what it is on its way to, before anything else. */
 function Needs({ row: { fleet, needs } }: { readonly row: FleetRow }) {
-  const { status, update, readiness_estimate } = fleet;
-  const estimate = readiness_estimate ?? null;
+  const { status, update, readiness_estimate: readinessEstimate } = fleet;
+  const estimate = readinessEstimate ?? null;
   return (
     <>
       {needs.length === 0 ? null : (
@@ -121,13 +121,13 @@ function Needs({ row: { fleet, needs } }: { readonly row: FleetRow }) {
 }
 
 function Details({ details, fleet }: { readonly details: FleetDetails; readonly fleet: FleetView | null }) {
-  const { generations, endpoints, operating_windows } = details;
-  const subjects = new Map(generations.map(({ generation_id, subject }) => [generation_id, subject]));
+  const { generations, endpoints, operating_windows: operatingWindows } = details;
+  const subjects = new Map(generations.map(({ generation_id: generationId, subject }) => [generationId, subject]));
   return (
     <>
-      {operating_windows.length === 0 ? null : (
+      {operatingWindows.length === 0 ? null : (
         <Section title="Operating windows">
-          <WindowsTimeline windows={operating_windows} />
+          <WindowsTimeline windows={operatingWindows} />
         </Section>
       )}
       <div class="columns">
@@ -138,7 +138,7 @@ function Details({ details, fleet }: { readonly details: FleetDetails; readonly 
             <EndpointTable
               label="Inference endpoints"
               endpoints={endpoints}
-              modelOf={({ generation_id }) => subjects.get(generation_id) ?? generation_id}
+              modelOf={({ generation_id: generationId }) => subjects.get(generationId) ?? generationId}
             />
           )}
         </Section>
@@ -175,8 +175,8 @@ function noteOf(fleet: FleetView): string {
 
 function selectionText(selection: FleetDetails["selection"]): string | null {
   if (selection.selector === null) return "name";
-  const { site, region, robot_type_id, labels = {} } = selection.selector;
-  const parts = [["site", site], ["region", region], ["type", robot_type_id], ...Object.entries(labels)].flatMap(
+  const { site, region, robot_type_id: robotTypeId, labels = {} } = selection.selector;
+  const parts = [["site", site], ["region", region], ["type", robotTypeId], ...Object.entries(labels)].flatMap(
     ([name, value]) => (value === null || value === undefined ? [] : [`${name}=${value}`]),
   );
   return parts.join(", ");

@@ -18,7 +18,12 @@ const FILTERING: Filtering<FleetRow> = {
   filters: [
     { id: "state", label: "State", valuesOf: ({ fleet: { status } }) => [status] },
     { id: "model", label: "Model", valuesOf: ({ fleet: { subject } }) => [subject] },
-    { id: "mode", label: "Mode", valuesOf: ({ fleet: { readiness_mode } }) => [readiness_mode], wordOf: spoken },
+    {
+      id: "mode",
+      label: "Mode",
+      valuesOf: ({ fleet: { readiness_mode: readinessMode } }) => [readinessMode],
+      wordOf: spoken,
+    },
   ],
   textOf: ({ fleet, needs }) =>
     [fleet.name, fleet.id, fleet.subject, fleet.status, ...needs.map(({ reason }) => reason)].join(" "),
@@ -27,7 +32,7 @@ const FILTERING: Filtering<FleetRow> = {
 /** `/fleets`: which are ready, and why the others are not. */
 export function Fleets() {
   const { fleets, needs, rows } = useFleets();
-  const is_settled = useSettled([fleets, needs]);
+  const isSettled = useSettled([fleets, needs]);
   const create = mayDo("fleets:write") ? (
     <a class="button button-main" href="/fleets/new">
       <Icon name="plus" />
@@ -46,10 +51,10 @@ export function Fleets() {
         keyOf={({ fleet }) => fleet.id}
         hrefOf={({ fleet }) => fleetPath(fleet.id)}
         sort="state"
-        is_loading={!is_settled}
-        row_height="3.25rem"
-        has_growing_rows
-        card_height="7.5rem"
+        isLoading={!isSettled}
+        rowHeight="3.25rem"
+        hasGrowingRows
+        cardHeight="7.5rem"
         filtering={FILTERING}
         hint="Name, model, reason"
       />
@@ -80,7 +85,7 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     id: "state",
     name: "State",
     track: "8.25rem",
-    is_plain_on_card: true,
+    isPlainOnCard: true,
     cell: (row) => <FleetBadge row={row} />,
     sortBy: severityOf,
   },
@@ -89,17 +94,17 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     name: "Reason",
     track: "minmax(12rem, 3fr)",
     cell: (row) => <Reason row={row} />,
-    is_wide_on_card: true,
-    is_plain_on_card: true,
+    isWideOnCard: true,
+    isPlainOnCard: true,
   },
   {
     id: "robots",
     name: "Robots",
     track: "minmax(8rem, 1fr)",
-    is_plain_on_card: true,
+    isPlainOnCard: true,
     cell: (row) => (
       <span class="bar-and-number">
-        <CountBar counts={robotCounts(row)} noun="robot" is_small />
+        <CountBar counts={robotCounts(row)} noun="robot" isSmall />
         <span title="Registered">{number(row.fleet.robots.registered)}</span>
       </span>
     ),
@@ -111,9 +116,9 @@ const COLUMNS: readonly Column<FleetRow>[] = [
     name: "Model",
     track: "minmax(7rem, 1fr)",
     from: "medium",
-    cell: ({ fleet: { active_model, subject, update } }) => (
+    cell: ({ fleet: { active_model: activeModel, subject, update } }) => (
       <>
-        {active_model?.subject ?? subject}
+        {activeModel?.subject ?? subject}
         {update === null || update === undefined ? null : <span class="second-line">→ {update.subject}</span>}
       </>
     ),
@@ -140,5 +145,5 @@ const COLUMNS: readonly Column<FleetRow>[] = [
 ];
 
 function Reason({ row: { fleet, needs } }: { readonly row: FleetRow }) {
-  return needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} is_brief />;
+  return needs.length === 0 ? progressOf(fleet) : <NeedTexts needs={needs} isBrief />;
 }

@@ -10,7 +10,7 @@ import { keyText, labelOf, momentOf } from "./key-data.ts";
 export interface KeyRow {
   readonly key: ApiKeyView;
   readonly state: KeyState;
-  readonly is_own: boolean;
+  readonly isOwn: boolean;
   /** With which key it was made, in words. */
   readonly maker: string;
 }
@@ -23,12 +23,12 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     id: "label",
     name: "Label",
     track: "minmax(10rem, 2fr)",
-    cell: ({ key, is_own }) => (
+    cell: ({ key, isOwn }) => (
       <span class="key-label">
         <span class="cut" title={labelOf(key)}>
           {labelOf(key)}
         </span>
-        {is_own ? (
+        {isOwn ? (
           <span class="label" title="You are signed in by this key">
             yours
           </span>
@@ -41,7 +41,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     id: "state",
     name: "State",
     track: "7.25rem",
-    is_plain_on_card: true,
+    isPlainOnCard: true,
     cell: ({ state }) => <StatusBadge status={state} />,
     sortBy: ({ state }) => STATES.indexOf(state),
   },
@@ -55,7 +55,7 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     id: "scopes",
     name: "May",
     track: "minmax(7rem, 1.6fr)",
-    is_wide_on_card: true,
+    isWideOnCard: true,
     cell: ({ key }) => <Allowed apiKey={key} />,
     sortBy: ({ key: { scopes } }) => scopes?.length ?? Number.POSITIVE_INFINITY,
     first: "down",
@@ -64,9 +64,9 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     id: "used",
     name: "Last used",
     track: "7rem",
-    cell: ({ key: { last_used_at } }) =>
-      last_used_at === null ? <span class="muted">never</span> : <RelativeTime at={last_used_at} />,
-    sortBy: ({ key: { last_used_at } }) => momentOf(last_used_at),
+    cell: ({ key: { last_used_at: lastUsedAt } }) =>
+      lastUsedAt === null ? <span class="muted">never</span> : <RelativeTime at={lastUsedAt} />,
+    sortBy: ({ key: { last_used_at: lastUsedAt } }) => momentOf(lastUsedAt),
     first: "down",
   },
   {
@@ -74,17 +74,17 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     name: "Expires",
     track: "7rem",
     from: "medium",
-    cell: ({ key: { expires_at } }) =>
-      expires_at === null ? <span class="muted">never</span> : <RelativeTime at={expires_at} />,
-    sortBy: ({ key: { expires_at } }) => momentOf(expires_at),
+    cell: ({ key: { expires_at: expiresAt } }) =>
+      expiresAt === null ? <span class="muted">never</span> : <RelativeTime at={expiresAt} />,
+    sortBy: ({ key: { expires_at: expiresAt } }) => momentOf(expiresAt),
   },
   {
     id: "created",
     name: "Created",
     track: "7rem",
     from: "medium",
-    cell: ({ key: { created_at } }) => <RelativeTime at={created_at} />,
-    sortBy: ({ key: { created_at } }) => momentOf(created_at),
+    cell: ({ key: { created_at: createdAt } }) => <RelativeTime at={createdAt} />,
+    sortBy: ({ key: { created_at: createdAt } }) => momentOf(createdAt),
     first: "down",
   },
   {
@@ -104,8 +104,8 @@ export const COLUMNS: readonly Column<KeyRow>[] = [
     name: "Revoked",
     track: "7rem",
     from: "wide",
-    cell: ({ key: { revoked_at } }) => <RelativeTime at={revoked_at} />,
-    sortBy: ({ key: { revoked_at } }) => momentOf(revoked_at),
+    cell: ({ key: { revoked_at: revokedAt } }) => <RelativeTime at={revokedAt} />,
+    sortBy: ({ key: { revoked_at: revokedAt } }) => momentOf(revokedAt),
     first: "down",
   },
 ];
@@ -116,7 +116,7 @@ export function actions(revoke: (key: ApiKeyView) => void): Column<KeyRow> {
     id: "actions",
     name: "Action",
     track: "6.75rem",
-    is_plain_on_card: true,
+    isPlainOnCard: true,
     cell: ({ key, state }) =>
       state === "revoked" ? null : (
         <button

@@ -26,15 +26,15 @@ export const SCOPES = {
 
 export type KeyState = "active" | "expired" | "revoked";
 
-export function stateOf({ revoked_at, expires_at }: ApiKeyView, now_ms: number): KeyState {
-  if (revoked_at !== null && revoked_at !== undefined) return "revoked";
-  if (expires_at !== null && expires_at !== undefined && Date.parse(expires_at) <= now_ms) return "expired";
+export function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyView, nowMs: number): KeyState {
+  if (revokedAt !== null && revokedAt !== undefined) return "revoked";
+  if (expiresAt !== null && expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return "expired";
   return "active";
 }
 
 /** The start and the end of the key itself, which is all that is kept of it. */
-export function keyText({ key_prefix, key_last4 }: ApiKeyView): string {
-  return `${key_prefix ?? ""}…${key_last4 ?? ""}`;
+export function keyText({ key_prefix: keyPrefix, key_last4: keyLast4 }: ApiKeyView): string {
+  return `${keyPrefix ?? ""}…${keyLast4 ?? ""}`;
 }
 
 /** A key by its label; one without any by what is left of the key itself. */

@@ -53,25 +53,25 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
   const [robot, setRobot] = useState("");
   const [maxRobots, setMaxRobots] = useState("");
   const [expiry, setExpiry] = useState("");
-  const [expires_at, setExpiresAt] = useState("");
-  const { send, is_busy, problem } = useWrite<CreatedKey>();
+  const [expiresAt, setExpiresAt] = useState("");
+  const { send, isBusy, problem } = useWrite<CreatedKey>();
   const binding = allowance === "robot" ? bindingOf(robot, maxRobots) : {};
   const errors = useFormErrors(problem, ["label", "scopes", "robots", "max_robots", "expires_at"], {
     label: label.trim(),
     scopes: scopesOf(allowance, scopes),
     ...binding,
-    expires_at: [expiry, expires_at],
+    expires_at: [expiry, expiresAt],
   });
-  const lacks_scope = allowance === "some" && scopes.length === 0;
-  const lacks_time = expiry === "at" && Number.isNaN(Date.parse(expires_at));
-  const is_ready = label.trim() !== "" && !lacks_scope && !lacks_time;
+  const lacksScope = allowance === "some" && scopes.length === 0;
+  const lacksTime = expiry === "at" && Number.isNaN(Date.parse(expiresAt));
+  const isReady = label.trim() !== "" && !lacksScope && !lacksTime;
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (!is_ready) return;
+    if (!isReady) return;
     const created = await send("POST", "/v1/me/api-keys", {
       label: label.trim(),
       scopes: scopesOf(allowance, scopes),
-      expires_at: expiryOf(expiry, expires_at),
+      expires_at: expiryOf(expiry, expiresAt),
       ...(independent ? { independent } : {}),
       ...binding,
     });
@@ -80,7 +80,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
     made(created);
   };
   return (
-    <Dialog title="New key" close={close} is_busy={is_busy}>
+    <Dialog title="New key" close={close} isBusy={isBusy}>
       <form class="form" onSubmit={submit}>
         <TextField
           label="Label"
@@ -131,7 +131,7 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
               label="Time"
               hint="In your time zone."
               type="datetime-local"
-              value={expires_at}
+              value={expiresAt}
               change={setExpiresAt}
               error={errors.of("expires_at")}
               input={{ required: true }}
@@ -143,10 +143,10 @@ function KeyForm({ own: ownKey, made, close }: KeyFormProps) {
           <FieldError key={text} text={text} />
         ))}
         <div class="buttons">
-          <button type="button" class="button" disabled={is_busy} onClick={close}>
+          <button type="button" class="button" disabled={isBusy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-main" disabled={!is_ready} aria-disabled={is_busy}>
+          <button type="submit" class="button button-main" disabled={!isReady} aria-disabled={isBusy}>
             Create key
           </button>
         </div>

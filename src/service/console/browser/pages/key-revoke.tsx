@@ -25,13 +25,13 @@ const TYPED_LENGTH = 40;
 /** Ends a key for good; says what stops with it, and asks for its name, because two labels are soon mistaken for each other. */
 export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
   const [typed, setTyped] = useState("");
-  const { send, is_busy, problem } = useWrite<ApiKeyView>();
+  const { send, isBusy, problem } = useWrite<ApiKeyView>();
   const name = nameToType(key);
   const endsOwn = [key, ...ending].some(isOwn);
-  const is_confirmed = typed.trim() === name;
+  const isConfirmed = typed.trim() === name;
   const submit = async (event: Event) => {
     event.preventDefault();
-    if (!is_confirmed) return;
+    if (!isConfirmed) return;
     const revoked = await send("DELETE", `/v1/me/api-keys/${encodeURIComponent(key.id)}`);
     if (revoked === null) return;
     showToast(`${labelOf(key)} is revoked.`);
@@ -40,7 +40,7 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
     else invalidate(["keys"]);
   };
   return (
-    <Dialog title={`Revoke ${labelOf(key)}?`} close={close} is_busy={is_busy}>
+    <Dialog title={`Revoke ${labelOf(key)}?`} close={close} isBusy={isBusy}>
       <form class="form" onSubmit={submit}>
         <ul class="stops">
           <li>
@@ -70,10 +70,10 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
           input={{ autofocus: true, required: true }}
         />
         <div class="buttons">
-          <button type="button" class="button" disabled={is_busy} onClick={close}>
+          <button type="button" class="button" disabled={isBusy} onClick={close}>
             Cancel
           </button>
-          <button type="submit" class="button button-danger" disabled={!is_confirmed} aria-disabled={is_busy}>
+          <button type="submit" class="button button-danger" disabled={!isConfirmed} aria-disabled={isBusy}>
             Revoke key
           </button>
         </div>
@@ -82,11 +82,11 @@ export function RevokeKey({ apiKey: key, ending, close }: RevokeKeyProps) {
   );
 }
 
-function LastUse({ apiKey: { last_used_at } }: Pick<RevokeKeyProps, "apiKey">) {
-  if (last_used_at === null || last_used_at === undefined) return <>It was never used.</>;
+function LastUse({ apiKey: { last_used_at: lastUsedAt } }: Pick<RevokeKeyProps, "apiKey">) {
+  if (lastUsedAt === null || lastUsedAt === undefined) return <>It was never used.</>;
   return (
     <>
-      It was last used <RelativeTime at={last_used_at} />.
+      It was last used <RelativeTime at={lastUsedAt} />.
     </>
   );
 }
@@ -102,9 +102,9 @@ function labelsOf(keys: readonly ApiKeyView[]): string {
 /** The label, where it can be typed as it is seen; else the key's last four characters. */
 function nameToType(key: ApiKeyView): string {
   const label = key.label ?? "";
-  const is_seen = label === visible(label) && !/\s\s|[\t\n]/.test(label);
-  const is_typeable = label === label.trim() && is_seen && label.length <= TYPED_LENGTH && label !== "";
-  return is_typeable ? label : (key.key_last4 ?? key.id);
+  const isSeen = label === visible(label) && !/\s\s|[\t\n]/.test(label);
+  const isTypeable = label === label.trim() && isSeen && label.length <= TYPED_LENGTH && label !== "";
+  return isTypeable ? label : (key.key_last4 ?? key.id);
 }
 
 function registers({ scopes }: ApiKeyView): boolean {

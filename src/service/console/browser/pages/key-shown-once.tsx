@@ -17,8 +17,8 @@ interface KeyShownOnceProps {
  * alone and goes with it.
  */
 export function KeyShownOnce({ created, close }: KeyShownOnceProps) {
-  const [is_refused, setRefused] = useState(false);
-  const { api_key, label, expires_at } = created;
+  const [isRefused, setRefused] = useState(false);
+  const { api_key: apiKey, label, expires_at: expiresAt } = created;
   const refuse = () => setRefused(true);
   useHeldPlace(refuse);
   return (
@@ -28,12 +28,12 @@ export function KeyShownOnce({ created, close }: KeyShownOnceProps) {
         characters.
       </p>
       <p class="key-once">
-        <code>{api_key}</code>
-        <CopyButton text={api_key} what="key" />
+        <code>{apiKey}</code>
+        <CopyButton text={apiKey} what="key" />
       </p>
-      {expires_at === null || expires_at === undefined ? null : <p>It works until {absoluteTime(expires_at)}.</p>}
+      {expiresAt === null || expiresAt === undefined ? null : <p>It works until {absoluteTime(expiresAt)}.</p>}
       <div role="status">
-        {is_refused ? <Notice tone="degraded" title="Not closed: store the key first, or it is lost." /> : null}
+        {isRefused ? <Notice tone="degraded" title="Not closed: store the key first, or it is lost." /> : null}
       </div>
       <div class="buttons">
         <button type="button" class="button button-main" onClick={close}>

@@ -31,18 +31,18 @@ const REVOKED: Over<KeyRow> = { word: "revoked", holds: ({ state }) => state ===
 /** `/keys`: who may do what at this service, keys that work first; `?show=revoked`: who might once. */
 export function Keys() {
   const keys = useKeys();
-  const now_ms = useNow();
-  const [is_making, setMaking] = useState(false);
+  const nowMs = useNow();
+  const [isMaking, setMaking] = useState(false);
   const [revoked, setRevoked] = useState<ApiKeyView | null>(null);
   const items = keys.state === "ready" ? keys.value.items : undefined;
   // Not again at each tick, but when it makes a key expire.
-  const states = items?.map((key) => stateOf(key, now_ms)).join(" ");
+  const states = items?.map((key) => stateOf(key, nowMs)).join(" ");
   const rows = useMemo(() => {
     const byId = new Map(items?.map((key) => [key.id, key]));
     return newestFirst(items ?? []).map((key) => ({
       key,
-      state: stateOf(key, now_ms),
-      is_own: isOwn(key),
+      state: stateOf(key, nowMs),
+      isOwn: isOwn(key),
       maker: makerInWords(key, byId),
     }));
   }, [items, states]);
@@ -65,16 +65,16 @@ export function Keys() {
         rows={rows}
         keyOf={({ key }) => key.id}
         sort="state"
-        row_height="2.75rem"
-        card_height="12rem"
+        rowHeight="2.75rem"
+        cardHeight="12rem"
         filtering={FILTERING}
         hint="Label, last four, scope"
       />
-      {is_making ? <NewKeyDialog keys={items ?? []} close={() => setMaking(false)} /> : null}
+      {isMaking ? <NewKeyDialog keys={items ?? []} close={() => setMaking(false)} /> : null}
       {revoked === null ? null : (
         <RevokeKey
           apiKey={revoked}
-          ending={keysEndingWith(revoked, items ?? [], now_ms)}
+          ending={keysEndingWith(revoked, items ?? [], nowMs)}
           close={() => setRevoked(null)}
         />
       )}

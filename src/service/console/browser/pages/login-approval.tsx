@@ -21,7 +21,7 @@ type Shown =
   | {
       readonly step: "asking";
       readonly login: WaitingLogin;
-      readonly is_busy: boolean;
+      readonly isBusy: boolean;
       readonly problem: Problem | null;
     }
   | { readonly step: "decided"; readonly status: "approved" | "denied" }
@@ -41,13 +41,13 @@ export function LoginApproval() {
   };
   useEffect(() => void read(), [exchange]);
   const decide = async (login: WaitingLogin, decision: "approve" | "deny", delivery: Delivery) => {
-    setShown({ step: "asking", login, is_busy: true, problem: null });
+    setShown({ step: "asking", login, isBusy: true, problem: null });
     const body = { exchange_id: exchange, decision, delivery };
     const outcome = await request<LoginDecided>("POST", "/v1/cli/login/decide", { body });
     if (outcome.state === "aborted") return;
     if (outcome.state === "failed") {
       if (outcome.problem.kind === "unauthorized") sessionEnded();
-      else setShown({ step: "asking", login, is_busy: false, problem: outcome.problem });
+      else setShown({ step: "asking", login, isBusy: false, problem: outcome.problem });
       return;
     }
     setShown({ step: "decided", status: outcome.value.status });
@@ -115,7 +115,7 @@ function Step({ shown, exchange, retry, decide }: StepProps): ComponentChildren 
 }
 
 function afterReading(outcome: Outcome<WaitingLogin>): Shown {
-  if (outcome.state === "answered") return { step: "asking", login: outcome.value, is_busy: false, problem: null };
+  if (outcome.state === "answered") return { step: "asking", login: outcome.value, isBusy: false, problem: null };
   if (outcome.state === "aborted") return { step: "reading" };
   if (outcome.problem.kind === "unauthorized") sessionEnded();
   return { step: "failed", problem: outcome.problem };

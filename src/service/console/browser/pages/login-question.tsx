@@ -27,7 +27,7 @@ export interface WaitingLogin {
 
 interface QuestionProps {
   readonly login: WaitingLogin;
-  readonly is_busy: boolean;
+  readonly isBusy: boolean;
   readonly problem: Problem | null;
   readonly exchange: string;
   decide(decision: "approve" | "deny", delivery: Delivery): void;
@@ -37,13 +37,13 @@ interface QuestionProps {
 export type Delivery = "redirect" | "poll";
 
 /** Who asks, for what, and where the answer goes; and the two answers. */
-export function Question({ login, is_busy, problem, exchange, decide }: QuestionProps) {
+export function Question({ login, isBusy, problem, exchange, decide }: QuestionProps) {
   const current = useStore(session);
   const organization = current.state === "signed-in" ? current.view.active_organization.name : "";
   const [isElsewhere, setElsewhere] = useState(!isListening(login.callback_url));
   const [isSame, setSame] = useState(false);
   const delivery = isElsewhere ? "poll" : "redirect";
-  const is_restricted = current.state === "signed-in" && (current.view.credential?.scopes ?? null) !== null;
+  const isRestricted = current.state === "signed-in" && (current.view.credential?.scopes ?? null) !== null;
   if (login.state !== "pending") return <DecidedBefore state={login.state} />;
   return (
     <>
@@ -63,7 +63,7 @@ export function Question({ login, is_busy, problem, exchange, decide }: Question
           ["Login", <span class="mono">{exchange}</span>],
         ]}
       />
-      {is_restricted ? (
+      {isRestricted ? (
         <Notice tone="blocked" title="Your key cannot approve this.">
           <p>
             It is restricted to some scopes, and a command line may do everything. Sign in with an unrestricted key.
@@ -97,17 +97,12 @@ export function Question({ login, is_busy, problem, exchange, decide }: Question
         <button
           type="button"
           class="button button-main"
-          disabled={is_busy || is_restricted || (isElsewhere && !isSame)}
+          disabled={isBusy || isRestricted || (isElsewhere && !isSame)}
           onClick={() => decide("approve", delivery)}
         >
           Approve
         </button>
-        <button
-          type="button"
-          class="button"
-          disabled={is_busy || is_restricted}
-          onClick={() => decide("deny", delivery)}
-        >
+        <button type="button" class="button" disabled={isBusy || isRestricted} onClick={() => decide("deny", delivery)}>
           Deny
         </button>
       </div>
@@ -115,11 +110,13 @@ export function Question({ login, is_busy, problem, exchange, decide }: Question
   );
 }
 
-function Asker({ login: { client_address, client_program, is_own_address } }: Pick<QuestionProps, "login">) {
+function Asker({
+  login: { client_address: clientAddress, client_program: clientProgram, is_own_address: isOwnAddress },
+}: Pick<QuestionProps, "login">) {
   return (
     <>
-      <span class="mono">{visible(client_program ?? "a program")}</span> at <span class="mono">{client_address}</span>
-      {is_own_address ? ", the address that you have too" : ", which is not the address that you have"}
+      <span class="mono">{visible(clientProgram ?? "a program")}</span> at <span class="mono">{clientAddress}</span>
+      {isOwnAddress ? ", the address that you have too" : ", which is not the address that you have"}
     </>
   );
 }
@@ -128,11 +125,11 @@ interface ReceiverProps extends Pick<WaitingLogin, "callback_url"> {
   readonly isElsewhere: boolean;
 }
 
-function Receiver({ callback_url, isElsewhere }: ReceiverProps) {
+function Receiver({ callback_url: callbackUrl, isElsewhere }: ReceiverProps) {
   if (isElsewhere) return <>The program that asked, on whichever computer it runs</>;
   return (
     <>
-      A program on this computer, <span class="mono">{originOf(callback_url)}</span>
+      A program on this computer, <span class="mono">{originOf(callbackUrl)}</span>
     </>
   );
 }

@@ -20,8 +20,8 @@ export function modelPath(slug: string): string {
   return `/models/${encodeURIComponent(slug)}`;
 }
 
-export function nameOf({ display_name, slug }: ModelView): string {
-  return display_name ?? slug;
+export function nameOf({ display_name: displayName, slug }: ModelView): string {
+  return displayName ?? slug;
 }
 
 /** Newest first: what was trained last is what one looks for. */

@@ -26,8 +26,8 @@ import type { PageParameters } from "./pages.tsx";
 export function Model({ name: slug }: PageParameters) {
   const model = useData<ModelView>(`/v1/models/${encodeURIComponent(slug)}`, ["models"]);
   const endpoints = useEndpoints();
-  const is_settled = useSettled([model, endpoints]);
-  const [is_deploying, setDeploying] = useState(false);
+  const isSettled = useSettled([model, endpoints]);
+  const [isDeploying, setDeploying] = useState(false);
   const view = model.state === "ready" ? model.value : null;
   return (
     <Page
@@ -43,7 +43,7 @@ export function Model({ name: slug }: PageParameters) {
     >
       {model.state === "failed" ? (
         <NoModel {...model} />
-      ) : view === null || !is_settled ? (
+      ) : view === null || !isSettled ? (
         <Skeleton lines={8} what="this model" />
       ) : (
         <div class="sections">
@@ -65,7 +65,7 @@ export function Model({ name: slug }: PageParameters) {
           <Fit model={view} />
         </div>
       )}
-      {is_deploying ? <DeployDialog model={slug} close={() => setDeploying(false)} /> : null}
+      {isDeploying ? <DeployDialog model={slug} close={() => setDeploying(false)} /> : null}
     </Page>
   );
 }
@@ -83,7 +83,14 @@ function NoModel({
 }
 
 function ModelFacts({ model }: { readonly model: ModelView }) {
-  const { slug, vendor, model_type, license_tier, default_checkpoint_id, created_at } = model;
+  const {
+    slug,
+    vendor,
+    model_type: modelType,
+    license_tier: licenseTier,
+    default_checkpoint_id: defaultCheckpointId,
+    created_at: createdAt,
+  } = model;
   return (
     <Facts
       facts={[
@@ -95,10 +102,10 @@ function ModelFacts({ model }: { readonly model: ModelView }) {
           </span>,
         ],
         ["Vendor", vendor],
-        ["Type", model_type],
-        ["License", license_tier],
-        ["Default checkpoint", default_checkpoint_id],
-        ["In the catalog since", <RelativeTime at={created_at} />],
+        ["Type", modelType],
+        ["License", licenseTier],
+        ["Default checkpoint", defaultCheckpointId],
+        ["In the catalog since", <RelativeTime at={createdAt} />],
       ]}
     />
   );
@@ -139,11 +146,11 @@ interface CheckpointNoteProps {
   readonly model: ModelView;
 }
 
-function CheckpointNote({ checkpoint: { id, created_at }, model }: CheckpointNoteProps) {
+function CheckpointNote({ checkpoint: { id, created_at: createdAt }, model }: CheckpointNoteProps) {
   return (
     <>
       {id === model.default_checkpoint_id ? "The default, which the slug stands for; created " : "Created "}
-      <RelativeTime at={created_at} />
+      <RelativeTime at={createdAt} />
     </>
   );
 }

@@ -33,7 +33,7 @@ const FILTERING: Filtering<OfferedModel> = {
 export function Models() {
   const models = useModels();
   const endpoints = useEndpoints();
-  const is_settled = useSettled([models, endpoints]);
+  const isSettled = useSettled([models, endpoints]);
   const list = models.state === "ready" ? models.value.models : undefined;
   const known = endpoints.state === "ready" ? endpoints.value.items : undefined;
   const rows = useMemo(() => join(list ?? [], known), [list, known]);
@@ -49,8 +49,8 @@ export function Models() {
         keyOf={({ model }) => model.slug}
         hrefOf={({ model }) => modelPath(model.slug)}
         sort="name"
-        is_loading={!is_settled}
-        card_height="8.5rem"
+        isLoading={!isSettled}
+        cardHeight="8.5rem"
         filtering={FILTERING}
         hint="Name, slug, vendor, checkpoint"
       />
@@ -72,7 +72,7 @@ function NoModels() {
 function join(models: readonly ModelView[], known: readonly EndpointView[] | undefined): readonly OfferedModel[] {
   return models.map((model) => ({
     model,
-    endpoints: known?.filter(({ model_slug }) => model_slug === model.slug) ?? null,
+    endpoints: known?.filter(({ model_slug: modelSlug }) => modelSlug === model.slug) ?? null,
   }));
 }
 

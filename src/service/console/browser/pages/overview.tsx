@@ -28,10 +28,10 @@ export function Overview() {
   const { fleets, needs, rows } = useFleets();
   const robots = useRobots();
   const endpoints = useData<{ readonly items: readonly EndpointView[] }>("/v1/endpoints", ["models", "fleets"]);
-  const is_down = [fleets, robots, endpoints].every(({ state }) => state === "failed");
-  const is_settled = useSettled([fleets, needs, robots, endpoints]);
-  const contested = robots.state === "ready" ? robots.value.filter((robot) => robot.contested_since !== null) : [];
-  if (!is_settled) {
+  const isDown = [fleets, robots, endpoints].every(({ state }) => state === "failed");
+  const isSettled = useSettled([fleets, needs, robots, endpoints]);
+  const contested = robots.state === "ready" ? robots.value.filter((robot) => robot.contestedSince !== null) : [];
+  if (!isSettled) {
     return (
       <Page title="Overview">
         <Skeleton lines={lines * 2} what="the overview" />
@@ -40,7 +40,7 @@ export function Overview() {
   }
   return (
     <Page title="Overview">
-      {is_down && fleets.state === "failed" ? (
+      {isDown && fleets.state === "failed" ? (
         <ProblemNotice problem={fleets.problem} what="the overview" retry={fleets.retry} />
       ) : (
         <>
@@ -88,7 +88,9 @@ function RobotCounts({ robots }: { readonly robots: Data<readonly RegisteredRobo
       </Section>
       <Section title="Robots by type">
         <Loaded data={robots} what="the robots" lines={6}>
-          {(list) => <RobotBars robots={list} parameter="type" valueOf={({ robot_type_id }) => robot_type_id} />}
+          {(list) => (
+            <RobotBars robots={list} parameter="type" valueOf={({ robot_type_id: robotTypeId }) => robotTypeId} />
+          )}
         </Loaded>
       </Section>
     </div>
@@ -107,18 +109,20 @@ function Endpoints({ endpoints, lines }: EndpointsProps) {
   return (
     <>
       <ul class="changes">
-        {failing.slice(0, lines).map(({ checkpoint_id, model_slug, region, since, detail }) => (
-          <li key={checkpoint_id + region}>
-            <span class="failing" data-tone="blocked">
-              <Icon name="blocked" />
-              <span class="cut" title={[checkpoint_id, detail].filter(Boolean).join(": ")}>
-                <b>{model_slug}</b> in {region}
-                {detail === null ? null : <span class="second-line">{detail}</span>}
+        {failing
+          .slice(0, lines)
+          .map(({ checkpoint_id: checkpointId, model_slug: modelSlug, region, since, detail }) => (
+            <li key={checkpointId + region}>
+              <span class="failing" data-tone="blocked">
+                <Icon name="blocked" />
+                <span class="cut" title={[checkpointId, detail].filter(Boolean).join(": ")}>
+                  <b>{modelSlug}</b> in {region}
+                  {detail === null ? null : <span class="second-line">{detail}</span>}
+                </span>
               </span>
-            </span>
-            <RelativeTime at={since} />
-          </li>
-        ))}
+              <RelativeTime at={since} />
+            </li>
+          ))}
       </ul>
       {failing.length <= lines ? null : (
         <p class="table-more">and {counted(failing.length - lines, "more endpoint")}</p>
@@ -152,7 +156,7 @@ function RobotBars({ robots, parameter, valueOf }: RobotBarsProps) {
 function Contested({ robots, lines }: ChangesProps) {
   return (
     <ul class="changes">
-      {robots.slice(0, lines).map(({ id, name, contested_since }) => (
+      {robots.slice(0, lines).map(({ id, name, contestedSince }) => (
         <li key={id}>
           <span class="failing" data-tone="degraded">
             <Icon name="degraded" />
@@ -160,7 +164,7 @@ function Contested({ robots, lines }: ChangesProps) {
               {name}
             </a>
           </span>
-          <RelativeTime at={contested_since} />
+          <RelativeTime at={contestedSince} />
         </li>
       ))}
     </ul>
@@ -173,25 +177,25 @@ interface ChangesProps {
 }
 
 function Changes({ robots, lines }: ChangesProps) {
-  const changed = robots.flatMap(({ id, name, changed_at, configuration_digest }) =>
-    typeof changed_at === "string" && typeof configuration_digest === "string"
-      ? [{ id, name, changed_at, configuration_digest }]
+  const changed = robots.flatMap(({ id, name, changedAt, configurationDigest }) =>
+    typeof changedAt === "string" && typeof configurationDigest === "string"
+      ? [{ id, name, changedAt, configurationDigest }]
       : [],
   );
-  changed.sort((left, right) => Date.parse(right.changed_at) - Date.parse(left.changed_at));
-  if (changed.length === 0 && robots.some(({ changed_at }) => changed_at === undefined)) {
+  changed.sort((left, right) => Date.parse(right.changedAt) - Date.parse(left.changedAt));
+  if (changed.length === 0 && robots.some(({ changedAt }) => changedAt === undefined)) {
     return <Skeleton lines={lines} what="the registrations" />;
   }
   if (changed.length === 0) return <p class="muted">No registration has changed yet.</p>;
   return (
     <ul class="changes">
-      {changed.slice(0, lines).map(({ id, name, changed_at, configuration_digest }) => (
+      {changed.slice(0, lines).map(({ id, name, changedAt, configurationDigest }) => (
         <li key={id}>
           <a class="row-link cut" href={robotPath(name, id)}>
             {name}
           </a>
-          <DigestChip digest={configuration_digest} is_in_list />
-          <RelativeTime at={changed_at} />
+          <DigestChip digest={configurationDigest} isInList />
+          <RelativeTime at={changedAt} />
         </li>
       ))}
     </ul>

@@ -7,10 +7,10 @@ import { useData } from "../data/use-data.ts";
 
 /** A robot, and of its last registration what a list shows: undefined before the service has told, null where it does not tell. */
 export interface RegisteredRobot extends RobotView {
-  readonly configuration_digest: string | null | undefined;
-  readonly changed_at: string | null | undefined;
+  readonly configurationDigest: string | null | undefined;
+  readonly changedAt: string | null | undefined;
   /** Since when two computers register its name in turn; null while none is seen to. */
-  readonly contested_since: string | null;
+  readonly contestedSince: string | null;
 }
 
 interface Registrations {
@@ -30,8 +30,8 @@ export function useRobots(): Data<readonly RegisteredRobot[]> {
 
 /** The page of a robot: by its name, which people know, but where an address cannot have that as a part of its path, by its id. */
 export function robotPath(name: string, id: string): string {
-  const is_dots = name === "." || name === "..";
-  return `/robots/${encodeURIComponent(is_dots ? id : name)}`;
+  const isDots = name === "." || name === "..";
+  return `/robots/${encodeURIComponent(isDots ? id : name)}`;
 }
 
 function join(
@@ -42,7 +42,11 @@ function join(
   const byId = new Map(registrations?.items.map((item) => [item.robot_id, item]));
   const unknown = isRefused ? null : undefined;
   return views.map((view) => {
-    const { configuration_digest = unknown, changed_at = unknown, contested_since = null } = byId.get(view.id) ?? {};
-    return Object.assign({ configuration_digest, changed_at, contested_since }, view);
+    const {
+      configuration_digest: configurationDigest = unknown,
+      changed_at: changedAt = unknown,
+      contested_since: contestedSince = null,
+    } = byId.get(view.id) ?? {};
+    return Object.assign({ configurationDigest, changedAt, contestedSince }, view);
   });
 }

@@ -12,37 +12,37 @@ export interface NamedRobot {
 interface RobotNamesProps {
   readonly robots: readonly NamedRobot[];
   /** Beside a form that must not be left. */
-  readonly opens_elsewhere?: boolean;
+  readonly opensElsewhere?: boolean;
 }
 
 /** Names that are shown at once; the rest is behind a word. */
 const SHOWN = 24;
 
 /** Robots by their names, in as many columns as there is room for; the rest of what is known of each in its title. */
-export function RobotNames({ robots, opens_elsewhere = false }: RobotNamesProps) {
+export function RobotNames({ robots, opensElsewhere = false }: RobotNamesProps) {
   const rest = robots.slice(SHOWN);
   return (
     <>
-      <NameList robots={robots.slice(0, SHOWN)} opens_elsewhere={opens_elsewhere} />
+      <NameList robots={robots.slice(0, SHOWN)} opensElsewhere={opensElsewhere} />
       {rest.length === 0 ? null : (
         <details>
           <summary>{counted(rest.length, "more robot")}</summary>
-          <NameList robots={rest} opens_elsewhere={opens_elsewhere} />
+          <NameList robots={rest} opensElsewhere={opensElsewhere} />
         </details>
       )}
     </>
   );
 }
 
-function NameList({ robots, opens_elsewhere }: Required<RobotNamesProps>) {
+function NameList({ robots, opensElsewhere }: Required<RobotNamesProps>) {
   return (
     <ul class="names">
-      {robots.map(({ robot_id, robot, site, region, robot_type_id }) => (
-        <li key={robot_id}>
+      {robots.map(({ robot_id: robotId, robot, site, region, robot_type_id: robotTypeId }) => (
+        <li key={robotId}>
           <a
-            href={robotPath(robot, robot_id)}
-            target={opens_elsewhere ? "_blank" : undefined}
-            title={[robot_type_id, site, region].filter(Boolean).join(" · ")}
+            href={robotPath(robot, robotId)}
+            target={opensElsewhere ? "_blank" : undefined}
+            title={[robotTypeId, site, region].filter(Boolean).join(" · ")}
           >
             {robot}
           </a>

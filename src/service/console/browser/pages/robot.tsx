@@ -35,11 +35,11 @@ export function Robot({ name }: PageParameters) {
   const registration = useData<RegistrationView>(`${path}/registration`, ["robots"]);
   const history = useData<{ readonly items: readonly RegistrationRecord[] }>(`${path}/history`, ["robots"]);
   const refusals = useRefusals(name);
-  const is_settled = useSettled([robot, registration, history, refusals]);
+  const isSettled = useSettled([robot, registration, history, refusals]);
   const known = registration.state === "ready" ? registration.value : null;
   const refused =
     refusals.state === "ready" ? refusedSince(refusals.value.items, known?.registered_at ?? null) : NO_REFUSALS;
-  const [is_deploying, setDeploying] = useState(false);
+  const [isDeploying, setDeploying] = useState(false);
   const title = robot.state === "ready" ? robot.value.name : name;
   return (
     <Page
@@ -64,7 +64,7 @@ export function Robot({ name }: PageParameters) {
             </Section>
           )}
         </>
-      ) : !is_settled ? (
+      ) : !isSettled ? (
         <Skeleton lines={12} what="this robot" />
       ) : (
         <div class="sections">
@@ -91,7 +91,7 @@ export function Robot({ name }: PageParameters) {
           </Section>
         </div>
       )}
-      {is_deploying ? <DeployDialog robot={title} close={() => setDeploying(false)} /> : null}
+      {isDeploying ? <DeployDialog robot={title} close={() => setDeploying(false)} /> : null}
     </Page>
   );
 }
@@ -138,7 +138,7 @@ function Registration({ robot, registration }: RegistrationProps) {
             <CopyButton text={robot.id} what="id" />
           </span>,
         ],
-        ["Labels", <Labels labels={robot.labels} is_whole />],
+        ["Labels", <Labels labels={robot.labels} isWhole />],
       ]}
     />
   );
@@ -210,10 +210,10 @@ function History({ records }: { readonly records: readonly RegistrationRecord[] 
   );
 }
 
-function changeText({ changed, robot_type_id, region, site }: RegistrationRecord) {
+function changeText({ changed, robot_type_id: robotTypeId, region, site }: RegistrationRecord) {
   if (changed === null) return "First registration on record";
   if (changed.length === 0) return <span class="muted">Nothing; registered again</span>;
-  const values: Readonly<Record<string, string | null>> = { robot_type_id, region, site };
+  const values: Readonly<Record<string, string | null>> = { robot_type_id: robotTypeId, region, site };
   const words = changed.map((member) => {
     const word = MEMBERS[member] ?? member;
     const value = values[member];

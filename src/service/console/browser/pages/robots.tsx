@@ -16,17 +16,17 @@ import { robotPath, useRobots } from "./robot-data.ts";
 const FILTERING: Filtering<RegisteredRobot> = {
   filters: [
     { id: "site", label: "Site", valuesOf: ({ site }) => (site === null ? [] : [site]) },
-    { id: "type", label: "Type", valuesOf: ({ robot_type_id }) => [robot_type_id] },
+    { id: "type", label: "Type", valuesOf: ({ robot_type_id: robotTypeId }) => [robotTypeId] },
     { id: "region", label: "Region", valuesOf: ({ region }) => [region] },
     { id: "label", label: "Label", valuesOf: ({ labels }) => labelTexts(labels) },
     {
       id: "registration",
       label: "Registration",
-      valuesOf: ({ contested_since }) => (contested_since === null ? [] : ["contested"]),
+      valuesOf: ({ contestedSince }) => (contestedSince === null ? [] : ["contested"]),
     },
   ],
-  textOf: ({ name, id, robot_type_id, region, site, labels, configuration_digest }) =>
-    [name, id, robot_type_id, region, site ?? "", ...labelTexts(labels), configuration_digest ?? ""].join(" "),
+  textOf: ({ name, id, robot_type_id: robotTypeId, region, site, labels, configurationDigest }) =>
+    [name, id, robotTypeId, region, site ?? "", ...labelTexts(labels), configurationDigest ?? ""].join(" "),
 };
 
 /** `/robots`: who is registered, with what, since when. */
@@ -46,7 +46,7 @@ export function Robots() {
         keyOf={({ id }) => id}
         hrefOf={({ name, id }) => robotPath(name, id)}
         sort="name"
-        card_height="6.25rem"
+        cardHeight="6.25rem"
         filtering={FILTERING}
         hint="Name, type, site, label, digest"
       />
@@ -61,8 +61,8 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     id: "name",
     name: "Name",
     track: "minmax(9rem, 1.4fr)",
-    cell: ({ name, contested_since }) =>
-      contested_since === null ? (
+    cell: ({ name, contestedSince }) =>
+      contestedSince === null ? (
         name
       ) : (
         <span class="failing" data-tone="degraded" title="Two computers register this name in turn">
@@ -83,10 +83,10 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     id: "type",
     name: "Type",
     track: "minmax(10rem, 1.5fr)",
-    cell: ({ robot_type_id }) => <span title={robot_type_id}>{robot_type_id}</span>,
-    sortBy: ({ robot_type_id }) => robot_type_id,
-    is_wide_on_card: true,
-    is_plain_on_card: true,
+    cell: ({ robot_type_id: robotTypeId }) => <span title={robotTypeId}>{robotTypeId}</span>,
+    sortBy: ({ robot_type_id: robotTypeId }) => robotTypeId,
+    isWideOnCard: true,
+    isPlainOnCard: true,
   },
   {
     id: "region",
@@ -108,17 +108,17 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     name: "Digest",
     track: "9.5rem",
     from: "medium",
-    cell: ({ configuration_digest }) => (
-      <Coming value={configuration_digest}>{(digest) => <DigestChip digest={digest} is_in_list />}</Coming>
+    cell: ({ configurationDigest }) => (
+      <Coming value={configurationDigest}>{(digest) => <DigestChip digest={digest} isInList />}</Coming>
     ),
-    sortBy: ({ configuration_digest }) => configuration_digest ?? null,
+    sortBy: ({ configurationDigest }) => configurationDigest ?? null,
   },
   {
     id: "changed",
     name: "Changed",
     track: "7rem",
-    cell: ({ changed_at }) => <Coming value={changed_at}>{(at) => <RelativeTime at={at} />}</Coming>,
-    sortBy: ({ changed_at }) => (typeof changed_at === "string" ? Date.parse(changed_at) : null),
+    cell: ({ changedAt }) => <Coming value={changedAt}>{(at) => <RelativeTime at={at} />}</Coming>,
+    sortBy: ({ changedAt }) => (typeof changedAt === "string" ? Date.parse(changedAt) : null),
     first: "down",
   },
   {
@@ -126,8 +126,8 @@ const COLUMNS: readonly Column<RegisteredRobot>[] = [
     name: "First registered",
     track: "8rem",
     from: "wide",
-    cell: ({ created_at }) => <RelativeTime at={created_at} />,
-    sortBy: ({ created_at }) => Date.parse(created_at),
+    cell: ({ created_at: createdAt }) => <RelativeTime at={createdAt} />,
+    sortBy: ({ created_at: createdAt }) => Date.parse(createdAt),
     first: "down",
   },
   {

@@ -60,7 +60,7 @@ function SelectorFields({ draft, change, errors }: SelectionFieldsProps) {
     () => ({
       site: optionsOf(list, ({ site }) => site),
       region: optionsOf(list, ({ region }) => region),
-      robot_type_id: optionsOf(list, ({ robot_type_id }) => robot_type_id),
+      robotTypeId: optionsOf(list, ({ robot_type_id: robotTypeId }) => robotTypeId),
     }),
     [list],
   );
@@ -85,8 +85,8 @@ function SelectorFields({ draft, change, errors }: SelectionFieldsProps) {
       <SelectField
         label="Type"
         value={draft.robot_type_id}
-        options={options.robot_type_id}
-        change={(robot_type_id) => change({ robot_type_id })}
+        options={options.robotTypeId}
+        change={(robotTypeId) => change({ robot_type_id: robotTypeId })}
         error={errors.of("selection.selector.robot_type_id")}
       />
       <Field

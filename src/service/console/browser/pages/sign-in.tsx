@@ -8,11 +8,11 @@ import { Notice } from "../parts/notice.tsx";
 import { usePlace } from "../router.ts";
 
 /** Asks for an API key. The key goes to the service and is forgotten; what stays is a cookie that scripts cannot read. */
-export function SignIn({ is_again }: { readonly is_again: boolean }) {
+export function SignIn({ isAgain }: { readonly isAgain: boolean }) {
   const { path } = usePlace();
   const [key, setKey] = useState("");
   const [problem, setProblem] = useState<Problem | null>(null);
-  const [is_busy, setBusy] = useState(false);
+  const [isBusy, setBusy] = useState(false);
   useLayoutEffect(() => {
     const { title } = document;
     document.title = "Sign in · Robot policy";
@@ -23,7 +23,7 @@ export function SignIn({ is_again }: { readonly is_again: boolean }) {
   const submit = async (event: Event) => {
     event.preventDefault();
     // The field is busy, not gone: what has the focus keeps it.
-    if (is_busy || key.trim() === "") return;
+    if (isBusy || key.trim() === "") return;
     setBusy(true);
     const refused = await signIn(key.trim());
     setProblem(refused);
@@ -38,7 +38,7 @@ export function SignIn({ is_again }: { readonly is_again: boolean }) {
       <form class="alone-sheet" onSubmit={submit}>
         <h1>Sign in</h1>
         <p class="muted">Robot policy service at {location.host}</p>
-        {is_again ? (
+        {isAgain ? (
           <Notice tone="waiting" title="Your session has ended.">
             <p>Sign in again to go on where you were.</p>
           </Notice>
@@ -54,8 +54,8 @@ export function SignIn({ is_again }: { readonly is_again: boolean }) {
           type="password"
           input={{ name: "api_key", autofocus: true, required: true }}
         />
-        <button type="submit" class="button button-main" aria-disabled={is_busy}>
-          {is_busy ? "Signing in…" : "Sign in"}
+        <button type="submit" class="button button-main" aria-disabled={isBusy}>
+          {isBusy ? "Signing in…" : "Sign in"}
         </button>
         <details>
           <summary>Where do I get a key?</summary>

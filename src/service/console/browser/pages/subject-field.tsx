@@ -37,15 +37,15 @@ export function SubjectField({ value, change, error }: SubjectFieldProps) {
 }
 
 function ModelOptions({
-  model: { slug, display_name, default_checkpoint_id, checkpoints },
+  model: { slug, display_name: displayName, default_checkpoint_id: defaultCheckpointId, checkpoints },
 }: {
   readonly model: ModelView;
 }) {
   return (
-    <optgroup label={display_name ?? slug}>
+    <optgroup label={displayName ?? slug}>
       <option value={slug}>
         {slug}
-        {default_checkpoint_id === null || default_checkpoint_id === undefined ? "" : ` (now ${default_checkpoint_id})`}
+        {defaultCheckpointId === null || defaultCheckpointId === undefined ? "" : ` (now ${defaultCheckpointId})`}
       </option>
       {(checkpoints ?? []).map(({ id }) => (
         <option key={id} value={id}>

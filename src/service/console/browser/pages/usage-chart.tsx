@@ -28,15 +28,15 @@ const LABELS = { wall: 14, wide: 10, medium: 8, narrow: 6, phone: 4 } as const;
 export function UsageChart({ usage }: { readonly usage: Usage }) {
   const width = useWidth();
   const height = HEIGHTS[width];
-  const days_per_bar = usage.days.length > BARS_MAXIMUM ? 7 : 1;
-  const buckets = bucketsOf(usage, days_per_bar);
+  const daysPerBar = usage.days.length > BARS_MAXIMUM ? 7 : 1;
+  const buckets = bucketsOf(usage, daysPerBar);
   const most = buckets.reduce((largest, { seconds }) => Math.max(largest, seconds), 0);
   const { top, step } = scaleOf(most);
   const every = Math.ceil(buckets.length / LABELS[width]);
   const y = (seconds: number) => HEAD + (height - FOOT - HEAD) * (1 - seconds / top);
   const ticks = Array.from({ length: Math.round(top / step) + 1 }, (_, index) => index * step);
   return (
-    <figure class="usage-chart" role="img" aria-label={sentenceOf(usage, days_per_bar)}>
+    <figure class="usage-chart" role="img" aria-label={sentenceOf(usage, daysPerBar)}>
       <svg class="usage-axis" height={height} aria-hidden="true">
         {ticks.map((tick) => (
           <text key={tick} class="usage-text" x="100%" dx="-6" y={y(tick) + 4} text-anchor="end">
@@ -70,10 +70,10 @@ interface DayLabelProps {
 
 /** Begins where its bar does; near the end, where there is no more room for that, it ends where its bar does. */
 function DayLabel({ label, index, count, y }: DayLabelProps) {
-  const is_near_end = index / count > 0.88;
-  const at = (index + (is_near_end ? BAR_WIDTH : 0)) / count;
+  const isNearEnd = index / count > 0.88;
+  const at = (index + (isNearEnd ? BAR_WIDTH : 0)) / count;
   return (
-    <text class="usage-text" x={`${at * 100}%`} y={y} text-anchor={is_near_end ? "end" : "start"}>
+    <text class="usage-text" x={`${at * 100}%`} y={y} text-anchor={isNearEnd ? "end" : "start"}>
       {shortDay(label)}
     </text>
   );
@@ -128,16 +128,16 @@ export function toneOf(index: number): number {
   return Math.min(index, SERIES_SHOWN);
 }
 
-function bucketsOf({ days, series, has_names }: Usage, days_per_bar: number): readonly Bucket[] {
+function bucketsOf({ days, series, has_names: hasNames }: Usage, daysPerBar: number): readonly Bucket[] {
   const tones = new Map(series.map(({ name }, index) => [name, toneOf(index)]));
   const named = series.slice(0, SERIES_SHOWN).map(({ name }) => name);
   const buckets: Bucket[] = [];
-  for (let start = 0; start < days.length; start += days_per_bar) {
-    const some = days.slice(start, start + days_per_bar);
+  for (let start = 0; start < days.length; start += daysPerBar) {
+    const some = days.slice(start, start + daysPerBar);
     const sums = Array.from({ length: SERIES_SHOWN + 1 }, () => 0);
-    for (const { by_name } of some) {
-      for (const [name, seconds] of by_name) {
-        const tone = has_names ? (tones.get(name) ?? SERIES_SHOWN) : 0;
+    for (const { by_name: byName } of some) {
+      for (const [name, seconds] of byName) {
+        const tone = hasNames ? (tones.get(name) ?? SERIES_SHOWN) : 0;
         sums[tone] = (sums[tone] ?? 0) + seconds;
       }
     }
@@ -172,12 +172,12 @@ function scaleOf(most: number): { readonly top: number; readonly step: number } 
   return { step, top: Math.max(1, Math.ceil(most / step)) * step };
 }
 
-function sentenceOf({ days, seconds, by, series, range }: Usage, days_per_bar: number): string {
+function sentenceOf({ days, seconds, by, series, range }: Usage, daysPerBar: number): string {
   const busiest = days.reduce<UsageDay | null>(
     (most, day) => (most === null || day.seconds > most.seconds ? day : most),
     null,
   );
-  const kind = days_per_bar === 1 ? "by day" : "by seven days";
+  const kind = daysPerBar === 1 ? "by day" : "by seven days";
   const total = `Hours ${kind}, stacked by ${by}: ${hours(seconds)} hours in ${counted(lengthOf(range), "day")}`;
   if (busiest === null || seconds === 0) return `${total}.`;
   const first = series[0];

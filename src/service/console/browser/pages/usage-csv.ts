@@ -5,13 +5,13 @@ import type { Usage } from "./usage-data.ts";
 const KEPT_MS = 60_000;
 
 /** Everything the page knows, a line for each day and robot or model (RFC 4180). */
-export function usageCsv({ days, by, has_names }: Usage): string {
-  const head = has_names ? ["day", by, "seconds", "hours"] : ["day", "seconds", "hours"];
-  const lines = days.flatMap(({ day, by_name }) =>
-    [...by_name]
+export function usageCsv({ days, by, has_names: hasNames }: Usage): string {
+  const head = hasNames ? ["day", by, "seconds", "hours"] : ["day", "seconds", "hours"];
+  const lines = days.flatMap(({ day, by_name: byName }) =>
+    [...byName]
       .sort(([, left], [, right]) => right - left)
       .map(([name, seconds]) => {
-        const what = has_names ? [day, name] : [day];
+        const what = hasNames ? [day, name] : [day];
         return what.concat(String(seconds), (seconds / 3600).toFixed(4));
       }),
   );

@@ -35,13 +35,13 @@ export interface Usage {
   readonly days: readonly UsageDay[];
   /** Whether days tell of each robot or model; not where that were too many numbers to ask for. */
   readonly has_names: boolean;
-  readonly asked_at_ms: number;
+  readonly askedAtMs: number;
 }
 
 export type UsageAnswer =
   | { readonly state: "loading" }
   | { readonly state: "failed"; readonly problem: Problem }
-  | { readonly state: "ready"; readonly value: Usage; readonly is_asking: boolean; readonly problem: Problem | null };
+  | { readonly state: "ready"; readonly value: Usage; readonly isAsking: boolean; readonly problem: Problem | null };
 
 /** Sums that the service answers at once (USAGE_SUMS_MAXIMUM of its interface). */
 const SUMS_MAXIMUM = 10_000;
@@ -56,39 +56,39 @@ const ANSWERS_MAXIMUM = 40;
  */
 export function useUsage(range: UsageRange | null, by: UsageBy, attempt: number): UsageAnswer {
   const [answer, setAnswer] = useState<UsageAnswer>({ state: "loading" });
-  const key = range === null ? null : `${range.first_ms} ${range.last_ms} ${lengthOf(range)} ${by}`;
-  const [answered_key, setAnsweredKey] = useState<string | null>(null);
+  const key = range === null ? null : `${range.firstMs} ${range.lastMs} ${lengthOf(range)} ${by}`;
+  const [answeredKey, setAnsweredKey] = useState<string | null>(null);
   useEffect(() => {
     if (range === null) return undefined;
     const controller = new AbortController();
-    setAnswer((before) => (before.state === "ready" ? { ...before, is_asking: true } : { state: "loading" }));
+    setAnswer((before) => (before.state === "ready" ? { ...before, isAsking: true } : { state: "loading" }));
     const ask = async () => {
       const outcome = await askUsage(range, by, controller.signal);
       if (outcome.state === "aborted") return;
       if (outcome.state === "failed" && outcome.problem.kind === "unauthorized") sessionEnded();
       setAnsweredKey(key);
-      setAnswer((before) => next(before, outcome, key === answered_key));
+      setAnswer((before) => next(before, outcome, key === answeredKey));
     };
     void ask();
     return () => controller.abort();
   }, [key, attempt]);
-  return answer.state !== "loading" && answered_key !== key ? stale(answer) : answer;
+  return answer.state !== "loading" && answeredKey !== key ? stale(answer) : answer;
 }
 
 /** The numbers of another range stay until those of this one are there: nothing jumps. A failure of another is none of this. */
 function stale(answer: Exclude<UsageAnswer, { readonly state: "loading" }>): UsageAnswer {
-  return answer.state === "ready" ? { ...answer, is_asking: true } : { state: "loading" };
+  return answer.state === "ready" ? { ...answer, isAsking: true } : { state: "loading" };
 }
 
 function next(
   before: UsageAnswer,
   outcome: Exclude<Outcome<Usage>, { readonly state: "aborted" }>,
-  is_same_range: boolean,
+  isSameRange: boolean,
 ): UsageAnswer {
-  if (outcome.state === "answered") return { state: "ready", value: outcome.value, is_asking: false, problem: null };
+  if (outcome.state === "answered") return { state: "ready", value: outcome.value, isAsking: false, problem: null };
   const { problem } = outcome;
-  return before.state === "ready" && is_same_range
-    ? { ...before, is_asking: false, problem }
+  return before.state === "ready" && isSameRange
+    ? { ...before, isAsking: false, problem }
     : { state: "failed", problem };
 }
 
@@ -96,27 +96,27 @@ function next(
 async function askUsage(range: UsageRange, by: UsageBy, signal: AbortSignal): Promise<Outcome<Usage>> {
   const names = await askSummary(range, by, signal);
   if (names.state !== "answered") return names;
-  const days_at_once = Math.floor(SUMS_MAXIMUM / Math.max(1, names.value.items.length));
+  const daysAtOnce = Math.floor(SUMS_MAXIMUM / Math.max(1, names.value.items.length));
   const count = daysOf(range);
-  const has_names = days_at_once > 0 && count <= days_at_once * ANSWERS_MAXIMUM;
-  const step = has_names ? days_at_once : count;
+  const hasNames = daysAtOnce > 0 && count <= daysAtOnce * ANSWERS_MAXIMUM;
+  const step = hasNames ? daysAtOnce : count;
   const sums: UsageSummary["items"] = [];
   for (let day = 0; day < count; day += step) {
-    const since_ms = Math.max(range.since_ms, range.first_ms + day * DAY_MS);
-    const until_ms = Math.min(range.until_ms, range.first_ms + (day + step) * DAY_MS);
-    const part = await askSummary({ since_ms, until_ms }, has_names ? `day,${by}` : "day", signal);
+    const sinceMs = Math.max(range.since_ms, range.firstMs + day * DAY_MS);
+    const untilMs = Math.min(range.until_ms, range.firstMs + (day + step) * DAY_MS);
+    const part = await askSummary({ since_ms: sinceMs, until_ms: untilMs }, hasNames ? `day,${by}` : "day", signal);
     if (part.state !== "answered") return part;
     sums.push(...part.value.items);
   }
-  return { state: "answered", value: usageOf(range, by, { sums, has_names, names: names.value.items }) };
+  return { state: "answered", value: usageOf(range, by, { sums, hasNames, names: names.value.items }) };
 }
 
 type Stretch = Pick<UsageRange, "since_ms" | "until_ms">;
 
-function askSummary({ since_ms, until_ms }: Stretch, by: UsageGrouping, signal: AbortSignal) {
+function askSummary({ since_ms: sinceMs, until_ms: untilMs }: Stretch, by: UsageGrouping, signal: AbortSignal) {
   const query = new URLSearchParams({
-    since: new Date(since_ms).toISOString(),
-    until: new Date(until_ms).toISOString(),
+    since: new Date(sinceMs).toISOString(),
+    until: new Date(untilMs).toISOString(),
     by,
   });
   return request<UsageSummary>("GET", `/v1/me/usage/summary?${query.toString()}`, { signal });
@@ -124,39 +124,39 @@ function askSummary({ since_ms, until_ms }: Stretch, by: UsageGrouping, signal: 
 
 interface Sums {
   readonly sums: UsageSummary["items"];
-  readonly has_names: boolean;
+  readonly hasNames: boolean;
   /** Summed up over all days. */
   readonly names: UsageSummary["items"];
 }
 
-function usageOf(range: UsageRange, by: UsageBy, { sums, has_names, names }: Sums): Usage {
-  const by_day = new Map<string, Map<string, number>>();
+function usageOf(range: UsageRange, by: UsageBy, { sums, hasNames, names }: Sums): Usage {
+  const byDay = new Map<string, Map<string, number>>();
   for (const sum of sums) {
     const day = sum.day ?? "";
-    const of_day = by_day.get(day) ?? new Map<string, number>();
-    by_day.set(day, of_day.set(has_names ? nameOf(sum, by) : "", sum.quantity));
+    const ofDay = byDay.get(day) ?? new Map<string, number>();
+    byDay.set(day, ofDay.set(hasNames ? nameOf(sum, by) : "", sum.quantity));
   }
   const days = Array.from({ length: daysOf(range) }, (_, index) => {
-    const day = dayOf(range.first_ms + index * DAY_MS);
-    const by_name = by_day.get(day) ?? new Map<string, number>();
-    return { day, by_name, seconds: [...by_name.values()].reduce((total, seconds) => total + seconds, 0) };
+    const day = dayOf(range.firstMs + index * DAY_MS);
+    const byName = byDay.get(day) ?? new Map<string, number>();
+    return { day, by_name: byName, seconds: [...byName.values()].reduce((total, seconds) => total + seconds, 0) };
   });
   return {
     range,
     by,
-    has_names,
+    has_names: hasNames,
     days,
     seconds: days.reduce((total, { seconds }) => total + seconds, 0),
-    series: has_names ? seriesOf(days) : withoutDays(names, by),
-    asked_at_ms: serviceNow(),
+    series: hasNames ? seriesOf(days) : withoutDays(names, by),
+    askedAtMs: serviceNow(),
   };
 }
 
 /** From the days, so that a table and its chart come to the same while robots work. */
 function seriesOf(days: readonly UsageDay[]): readonly UsageSeries[] {
   const series = new Map<string, { seconds: number; days: number }>();
-  for (const { by_name } of days) {
-    for (const [name, seconds] of by_name) {
+  for (const { by_name: byName } of days) {
+    for (const [name, seconds] of byName) {
       const known = series.get(name) ?? { seconds: 0, days: 0 };
       series.set(name, { seconds: known.seconds + seconds, days: known.days + 1 });
     }
@@ -170,6 +170,6 @@ function withoutDays(names: UsageSummary["items"], by: UsageBy): readonly UsageS
   return list.sort((left, right) => right.seconds - left.seconds);
 }
 
-function nameOf({ robot, model_slug }: UsageSummary["items"][number], by: UsageBy): string {
-  return (by === "robot" ? robot : model_slug) ?? "unknown";
+function nameOf({ robot, model_slug: modelSlug }: UsageSummary["items"][number], by: UsageBy): string {
+  return (by === "robot" ? robot : modelSlug) ?? "unknown";
 }

@@ -3,9 +3,9 @@ import type { Usage } from "./usage-data.ts";
 import { hours } from "./usage-hours.ts";
 
 /** The numbers of the chart: a line for each day, a column for each that has a colour. */
-export function UsageDays({ usage: { days, series, has_names } }: { readonly usage: Usage }) {
-  const shown = has_names ? series.slice(0, SERIES_SHOWN) : [];
-  const has_others = has_names && series.length > shown.length;
+export function UsageDays({ usage: { days, series, has_names: hasNames } }: { readonly usage: Usage }) {
+  const shown = hasNames ? series.slice(0, SERIES_SHOWN) : [];
+  const hasOthers = hasNames && series.length > shown.length;
   return (
     <details>
       <summary>The days as a table</summary>
@@ -23,7 +23,7 @@ export function UsageDays({ usage: { days, series, has_names } }: { readonly usa
                   {name}
                 </th>
               ))}
-              {has_others ? (
+              {hasOthers ? (
                 <th scope="col" data-align="end">
                   Others
                 </th>
@@ -31,8 +31,8 @@ export function UsageDays({ usage: { days, series, has_names } }: { readonly usa
             </tr>
           </thead>
           <tbody>
-            {newestFirst(days).map(({ day, seconds, by_name }) => {
-              const parts = shown.map(({ name }) => by_name.get(name) ?? 0);
+            {newestFirst(days).map(({ day, seconds, by_name: byName }) => {
+              const parts = shown.map(({ name }) => byName.get(name) ?? 0);
               return (
                 <tr key={day}>
                   <th scope="row">{day}</th>
@@ -40,7 +40,7 @@ export function UsageDays({ usage: { days, series, has_names } }: { readonly usa
                   {parts.map((part, index) => (
                     <Hours key={shown[index]?.name} seconds={part} />
                   ))}
-                  {has_others ? <Hours seconds={parts.reduce((rest, part) => rest - part, seconds)} /> : null}
+                  {hasOthers ? <Hours seconds={parts.reduce((rest, part) => rest - part, seconds)} /> : null}
                 </tr>
               );
             })}

@@ -23,16 +23,16 @@ const FILTERING: Filtering<NameRow> = { filters: [], textOf: ({ name }) => name 
 
 /** Each robot or model with what it came to; the start of a line is its colour in the chart. */
 export function UsageNames({ usage }: { readonly usage: Usage }) {
-  const { by, series, seconds, has_names } = usage;
+  const { by, series, seconds, has_names: hasNames } = usage;
   const rows = useMemo(
     () =>
       series.map((each, index) => {
         const compared = each.seconds / (series[0]?.seconds ?? 1);
-        return Object.assign({ tone: has_names ? toneOf(index) : null, share: each.seconds / seconds, compared }, each);
+        return Object.assign({ tone: hasNames ? toneOf(index) : null, share: each.seconds / seconds, compared }, each);
       }),
     [series],
   );
-  const columns = useMemo(() => columnsOf(by, has_names), [by, has_names]);
+  const columns = useMemo(() => columnsOf(by, hasNames), [by, hasNames]);
   return (
     <FilteredTable
       caption={`Usage by ${by}`}
@@ -42,14 +42,14 @@ export function UsageNames({ usage }: { readonly usage: Usage }) {
       keyOf={({ name }) => name}
       hrefOf={({ name }) => (by === "robot" ? robotPath(name, name) : modelPath(name))}
       sort="-hours"
-      card_height="5.5rem"
+      cardHeight="5.5rem"
       filtering={FILTERING}
       hint="Name"
     />
   );
 }
 
-function columnsOf(by: Usage["by"], has_names: boolean): readonly Column<NameRow>[] {
+function columnsOf(by: Usage["by"], hasNames: boolean): readonly Column<NameRow>[] {
   return [
     {
       id: "name",
@@ -81,7 +81,7 @@ function columnsOf(by: Usage["by"], has_names: boolean): readonly Column<NameRow
       sortBy: ({ share }) => share,
       first: "down",
     },
-    ...(has_names ? [DAYS_COLUMN] : []),
+    ...(hasNames ? [DAYS_COLUMN] : []),
     {
       id: "bar",
       name: "Compared",

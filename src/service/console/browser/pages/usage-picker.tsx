@@ -21,21 +21,16 @@ const DATES = { value: "dates", word: "From a day to a day…" } as const;
 /** Which time, and by what; both are in the address. */
 export function UsagePicker({ by }: { readonly by: UsageBy }) {
   const { query } = usePlace();
-  const has_dates = query.has("from") || query.has("to");
+  const hasDates = query.has("from") || query.has("to");
   const days = query.get("days") ?? String(DAYS_STANDARD);
   const times =
-    TIMES.some(({ value }) => value === days) || has_dates
+    TIMES.some(({ value }) => value === days) || hasDates
       ? TIMES
       : [...TIMES, { value: days, word: `Last ${days} days` }];
   return (
     <div class="filters" role="group" aria-label="What to show">
-      <SelectField
-        label="Time"
-        value={has_dates ? DATES.value : days}
-        options={[...times, DATES]}
-        change={chooseTime}
-      />
-      {has_dates ? (
+      <SelectField label="Time" value={hasDates ? DATES.value : days} options={[...times, DATES]} change={chooseTime} />
+      {hasDates ? (
         <>
           <DayField label="First day" parameter="from" />
           <DayField label="Last day" parameter="to" />
@@ -67,18 +62,18 @@ function DayField({ label, parameter }: { readonly label: string; readonly param
 
 function chooseTime(value: string): void {
   setQuery((query) => {
-    const now_ms = serviceNow();
-    const read = readRange(query, now_ms);
+    const nowMs = serviceNow();
+    const read = readRange(query, nowMs);
     for (const parameter of ["days", "from", "to"]) query.delete(parameter);
     if (value !== DATES.value) {
       if (value !== String(DAYS_STANDARD)) query.set("days", value);
       return;
     }
     // Begins with what is shown.
-    const { since_ms, until_ms } =
-      read.state === "read" ? read.range : { since_ms: now_ms - DAYS_STANDARD * DAY_MS, until_ms: now_ms };
-    query.set("from", dayOf(since_ms));
-    query.set("to", dayOf(until_ms - 1));
+    const { since_ms: sinceMs, until_ms: untilMs } =
+      read.state === "read" ? read.range : { since_ms: nowMs - DAYS_STANDARD * DAY_MS, until_ms: nowMs };
+    query.set("from", dayOf(sinceMs));
+    query.set("to", dayOf(untilMs - 1));
   });
 }
 

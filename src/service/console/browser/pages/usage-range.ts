@@ -3,8 +3,8 @@ export interface UsageRange {
   readonly since_ms: number;
   readonly until_ms: number;
   /** Starts of the first and the last day (UTC) that it has a part of. */
-  readonly first_ms: number;
-  readonly last_ms: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
 }
 
 export const DAY_MS = 86_400_000;
@@ -18,19 +18,19 @@ export type ReadRange =
   | { readonly state: "refused"; readonly problem: string };
 
 /** The range that the address names: whole days `from` and `to`, or as the command line has it, so many times 24 hours up to now. */
-export function readRange(query: URLSearchParams, now_ms: number): ReadRange {
+export function readRange(query: URLSearchParams, nowMs: number): ReadRange {
   if (!query.has("from") && !query.has("to")) {
     const asked = Number(query.get("days") ?? DAYS_STANDARD);
     const days = Number.isInteger(asked) && asked >= 1 && asked <= DAYS_MAXIMUM ? asked : DAYS_STANDARD;
-    const since_ms = now_ms - days * DAY_MS;
-    const range = { since_ms, until_ms: now_ms, first_ms: startOfDay(since_ms), last_ms: startOfDay(now_ms) };
+    const sinceMs = nowMs - days * DAY_MS;
+    const range = { since_ms: sinceMs, until_ms: nowMs, firstMs: startOfDay(sinceMs), lastMs: startOfDay(nowMs) };
     return { state: "read", range };
   }
-  const first_ms = parseDay(query.get("from"));
-  const last_ms = parseDay(query.get("to"));
-  if (first_ms === null || last_ms === null) return { state: "refused", problem: "Choose a first and a last day." };
-  if (last_ms < first_ms) return { state: "refused", problem: "The last day is before the first." };
-  const range = { since_ms: first_ms, until_ms: last_ms + DAY_MS, first_ms, last_ms };
+  const firstMs = parseDay(query.get("from"));
+  const lastMs = parseDay(query.get("to"));
+  if (firstMs === null || lastMs === null) return { state: "refused", problem: "Choose a first and a last day." };
+  if (lastMs < firstMs) return { state: "refused", problem: "The last day is before the first." };
+  const range = { since_ms: firstMs, until_ms: lastMs + DAY_MS, firstMs, lastMs };
   if (lengthOf(range) > DAYS_MAXIMUM) {
     return { state: "refused", problem: `${DAYS_MAXIMUM} days at most; these are ${lengthOf(range)}.` };
   }
@@ -38,13 +38,13 @@ export function readRange(query: URLSearchParams, now_ms: number): ReadRange {
 }
 
 /** Days that it has a part of. */
-export function daysOf({ first_ms, last_ms }: UsageRange): number {
-  return (last_ms - first_ms) / DAY_MS + 1;
+export function daysOf({ firstMs, lastMs }: UsageRange): number {
+  return (lastMs - firstMs) / DAY_MS + 1;
 }
 
 /** Its length in days of 24 hours. */
-export function lengthOf({ since_ms, until_ms }: Pick<UsageRange, "since_ms" | "until_ms">): number {
-  return (until_ms - since_ms) / DAY_MS;
+export function lengthOf({ since_ms: sinceMs, until_ms: untilMs }: Pick<UsageRange, "since_ms" | "until_ms">): number {
+  return (untilMs - sinceMs) / DAY_MS;
 }
 
 /** `2026-11-21` */

@@ -26,9 +26,9 @@ export function Usage() {
   const { query } = usePlace();
   const by = query.get("by") === "model" ? "model" : "robot";
   // Of the moment it was asked for: a page that stays open does not begin anew by itself.
-  const [asked_ms, setAskedMs] = useState(serviceNow());
-  const read = readRange(query, asked_ms);
-  const usage = useUsage(read.state === "read" ? read.range : null, by, asked_ms);
+  const [askedMs, setAskedMs] = useState(serviceNow());
+  const read = readRange(query, askedMs);
+  const usage = useUsage(read.state === "read" ? read.range : null, by, askedMs);
   const value = usage.state === "ready" ? usage.value : null;
   const askAgain = () => setAskedMs(serviceNow());
   useRetry(usage.state === "loading" ? null : usage.problem, askAgain);
@@ -62,7 +62,7 @@ export function Usage() {
       ) : (
         <>
           {usage.problem === null ? null : <StaleNotice problem={usage.problem} what="the usage" />}
-          <div class="sections usage" aria-busy={usage.is_asking}>
+          <div class="sections usage" aria-busy={usage.isAsking}>
             <UsageOf usage={usage.value} />
           </div>
         </>
@@ -86,8 +86,8 @@ function UsageOf({ usage }: { readonly usage: UsageOfRange }) {
     (most, day) => (day.seconds > (most?.seconds ?? 0) ? day : most),
     undefined,
   );
-  const [since, asked_at] = [range.since_ms, usage.asked_at_ms].map((ms) => absoluteTime(new Date(ms).toISOString()));
-  const note = `Since ${since}, as of ${asked_at}; days in UTC`;
+  const [since, askedAt] = [range.since_ms, usage.askedAtMs].map((ms) => absoluteTime(new Date(ms).toISOString()));
+  const note = `Since ${since}, as of ${askedAt}; days in UTC`;
   return (
     <>
       <Section title="By day" note={note}>
@@ -125,5 +125,5 @@ function UsageSkeleton() {
 }
 
 function fileName({ range, by }: UsageOfRange): string {
-  return `usage-${dayOf(range.first_ms)}-to-${dayOf(range.last_ms)}-by-${by}.csv`;
+  return `usage-${dayOf(range.firstMs)}-to-${dayOf(range.lastMs)}-by-${by}.csv`;
 }

@@ -28,7 +28,7 @@ export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditor
   };
   const replace = (index: number, part: Partial<WindowDraft>) =>
     change(windows.map((window, at) => (at === index ? { ...window, ...part } : window)));
-  const is_full = windows.length >= WINDOWS_MAXIMUM;
+  const isFull = windows.length >= WINDOWS_MAXIMUM;
   return (
     <fieldset class="choices">
       <legend class="field-label">Operating windows</legend>
@@ -61,12 +61,12 @@ export function WindowsEditor({ windows, change, error, errorAt }: WindowsEditor
       ))}
       {error === undefined ? null : <FieldError text={error} />}
       <div class="buttons">
-        <button type="button" class="button" disabled={is_full} onClick={add}>
+        <button type="button" class="button" disabled={isFull} onClick={add}>
           <Icon name="plus" />
           Add a window
         </button>
         {last === undefined ? null : (
-          <button type="button" class="button" disabled={is_full} onClick={repeat}>
+          <button type="button" class="button" disabled={isFull} onClick={repeat}>
             Repeat the last for {REPEATED_DAYS} days
           </button>
         )}

@@ -10,8 +10,8 @@ export interface OperatingWindow {
 }
 
 interface Span {
-  readonly from_ms: number;
-  readonly to_ms: number;
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 const DAY_MS = 86_400_000;
@@ -24,21 +24,21 @@ const WEEKDAY = new Intl.DateTimeFormat("en-GB", { weekday: "short", day: "numer
 
 /** Two weeks of operating windows from yesterday on, with now; and all of them as a table. */
 export function WindowsTimeline({ windows }: { readonly windows: readonly OperatingWindow[] }) {
-  const now_ms = useNow();
+  const nowMs = useNow();
   const spans = spansOf(windows);
-  const from_ms = startOfDay(Math.min(now_ms, Math.max(now_ms - DAY_MS, spans[0]?.from_ms ?? now_ms)));
-  const frame = { from_ms, to_ms: from_ms + DAYS_SHOWN * DAY_MS };
-  const later = spans.filter((span) => span.from_ms >= frame.to_ms).length;
+  const fromMs = startOfDay(Math.min(nowMs, Math.max(nowMs - DAY_MS, spans[0]?.fromMs ?? nowMs)));
+  const frame = { fromMs, toMs: fromMs + DAYS_SHOWN * DAY_MS };
+  const later = spans.filter((span) => span.fromMs >= frame.toMs).length;
   return (
     <>
       <p class="timeline-word">
-        {stateText(spans, now_ms)}
+        {stateText(spans, nowMs)}
         {later === 0 ? "" : ` ${counted(later, "window")} after these two weeks.`}
       </p>
-      <Drawing spans={spans} frame={frame} now_ms={now_ms} />
+      <Drawing spans={spans} frame={frame} nowMs={nowMs} />
       <details>
         <summary>{counted(windows.length, "window")} as a table</summary>
-        <WindowTable windows={windows} now_ms={now_ms} />
+        <WindowTable windows={windows} nowMs={nowMs} />
       </details>
     </>
   );
@@ -47,45 +47,38 @@ export function WindowsTimeline({ windows }: { readonly windows: readonly Operat
 interface DrawingProps {
   readonly spans: readonly Span[];
   readonly frame: Span;
-  readonly now_ms: number;
+  readonly nowMs: number;
 }
 
 /** Laid out in per cent, so that it is as wide as there is room, and its words are not stretched. */
-function Drawing({ spans, frame, now_ms }: DrawingProps) {
+function Drawing({ spans, frame, nowMs }: DrawingProps) {
   const step = useWidth() === "phone" ? 4 : 1;
-  const days = Array.from({ length: DAYS_SHOWN }, (_, day) => frame.from_ms + day * DAY_MS);
-  const shown = spans.filter(({ from_ms, to_ms }) => to_ms > frame.from_ms && from_ms < frame.to_ms);
+  const days = Array.from({ length: DAYS_SHOWN }, (_, day) => frame.fromMs + day * DAY_MS);
+  const shown = spans.filter(({ fromMs, toMs }) => toMs > frame.fromMs && fromMs < frame.toMs);
   return (
-    <svg class="timeline" width="100%" height={HEIGHT} role="img" aria-label={stateText(spans, now_ms)}>
+    <svg class="timeline" width="100%" height={HEIGHT} role="img" aria-label={stateText(spans, nowMs)}>
       <rect class="timeline-ground" x="0" y={BAR.y} width="100%" height={BAR.height} />
-      {days.map((day_ms, index) => (
-        <g key={day_ms}>
-          <line class="timeline-day" x1={percent(day_ms, frame)} x2={percent(day_ms, frame)} y1={BAR.y} y2={HEIGHT} />
+      {days.map((dayMs, index) => (
+        <g key={dayMs}>
+          <line class="timeline-day" x1={percent(dayMs, frame)} x2={percent(dayMs, frame)} y1={BAR.y} y2={HEIGHT} />
           {index % step === 0 ? (
-            <text class="timeline-text" x={percent(day_ms, frame)} dx="4" y={HEIGHT - 6}>
-              {WEEKDAY.format(day_ms)}
+            <text class="timeline-text" x={percent(dayMs, frame)} dx="4" y={HEIGHT - 6}>
+              {WEEKDAY.format(dayMs)}
             </text>
           ) : null}
         </g>
       ))}
-      {shown.map(({ from_ms, to_ms }) => {
-        const left = fraction(from_ms, frame);
-        const width = `${(fraction(to_ms, frame) - left) * 100}%`;
+      {shown.map(({ fromMs, toMs }) => {
+        const left = fraction(fromMs, frame);
+        const width = `${(fraction(toMs, frame) - left) * 100}%`;
         return (
-          <rect
-            key={from_ms}
-            class="timeline-window"
-            x={`${left * 100}%`}
-            y={BAR.y}
-            width={width}
-            height={BAR.height}
-          />
+          <rect key={fromMs} class="timeline-window" x={`${left * 100}%`} y={BAR.y} width={width} height={BAR.height} />
         );
       })}
       <line
         class="timeline-now"
-        x1={percent(now_ms, frame)}
-        x2={percent(now_ms, frame)}
+        x1={percent(nowMs, frame)}
+        x2={percent(nowMs, frame)}
         y1="0"
         y2={BAR.y + BAR.height + 6}
       />
@@ -95,10 +88,10 @@ function Drawing({ spans, frame, now_ms }: DrawingProps) {
 
 interface WindowTableProps {
   readonly windows: readonly OperatingWindow[];
-  readonly now_ms: number;
+  readonly nowMs: number;
 }
 
-function WindowTable({ windows, now_ms }: WindowTableProps) {
+function WindowTable({ windows, nowMs }: WindowTableProps) {
   return (
     <SmallTable label="Operating windows" heads={["Starts", "Ends", "Length", "State"]}>
       {windows.map(({ starts_at, ends_at }) => (
@@ -110,20 +103,18 @@ function WindowTable({ windows, now_ms }: WindowTableProps) {
             <time dateTime={ends_at}>{absoluteTime(ends_at)}</time>
           </td>
           <td>{shortDuration(Date.parse(ends_at) - Date.parse(starts_at))}</td>
-          <td>{Date.parse(ends_at) <= now_ms ? "past" : Date.parse(starts_at) <= now_ms ? "open now" : "to come"}</td>
+          <td>{Date.parse(ends_at) <= nowMs ? "past" : Date.parse(starts_at) <= nowMs ? "open now" : "to come"}</td>
         </tr>
       ))}
     </SmallTable>
   );
 }
 
-function stateText(spans: readonly Span[], now_ms: number): string {
-  const current = spans.find(({ from_ms, to_ms }) => from_ms <= now_ms && now_ms < to_ms);
-  if (current !== undefined) return `Open now, until ${absoluteOf(current.to_ms)}.`;
-  const next = spans.find(({ from_ms }) => from_ms > now_ms);
-  return next === undefined
-    ? "All windows are past."
-    : `Closed now. The next window opens ${absoluteOf(next.from_ms)}.`;
+function stateText(spans: readonly Span[], nowMs: number): string {
+  const current = spans.find(({ fromMs, toMs }) => fromMs <= nowMs && nowMs < toMs);
+  if (current !== undefined) return `Open now, until ${absoluteOf(current.toMs)}.`;
+  const next = spans.find(({ fromMs }) => fromMs > nowMs);
+  return next === undefined ? "All windows are past." : `Closed now. The next window opens ${absoluteOf(next.fromMs)}.`;
 }
 
 function absoluteOf(ms: number): string {
@@ -132,18 +123,18 @@ function absoluteOf(ms: number): string {
 
 function spansOf(windows: readonly OperatingWindow[]): readonly Span[] {
   const spans = windows.map(({ starts_at, ends_at }) => ({
-    from_ms: Date.parse(starts_at),
-    to_ms: Date.parse(ends_at),
+    fromMs: Date.parse(starts_at),
+    toMs: Date.parse(ends_at),
   }));
-  return spans.sort((left, right) => left.from_ms - right.from_ms);
+  return spans.sort((left, right) => left.fromMs - right.fromMs);
 }
 
 function startOfDay(ms: number): number {
   return new Date(ms).setHours(0, 0, 0, 0);
 }
 
-function fraction(ms: number, { from_ms, to_ms }: Span): number {
-  return Math.min(1, Math.max(0, (ms - from_ms) / (to_ms - from_ms)));
+function fraction(ms: number, { fromMs, toMs }: Span): number {
+  return Math.min(1, Math.max(0, (ms - fromMs) / (toMs - fromMs)));
 }
 
 function percent(ms: number, frame: Span): string {

@@ -13,9 +13,9 @@ export interface Column<Row> {
   readonly from?: Width;
   readonly align?: "end";
   /** Below the rest of the card, and as wide. */
-  readonly is_wide_on_card?: boolean;
+  readonly isWideOnCard?: boolean;
   /** What needs no name on the card: a state. */
-  readonly is_plain_on_card?: boolean;
+  readonly isPlainOnCard?: boolean;
   cell(row: Row): ComponentChildren;
   /** What to sort by; null comes last either way. Without it the column does not sort. */
   sortBy?(row: Row): string | number | null;

@@ -10,17 +10,17 @@ interface CopyButtonProps {
   /** "digest" */
   readonly what: string;
   /** In each of a thousand rows it is for the mouse alone: keys go from row to row, and the page of a row has it again. */
-  readonly is_in_list?: boolean;
+  readonly isInList?: boolean;
 }
 
 /** Puts a text where it can be pasted from. */
-export function CopyButton({ text, what, is_in_list = false }: CopyButtonProps) {
-  const [is_copied, setCopied] = useState(false);
+export function CopyButton({ text, what, isInList = false }: CopyButtonProps) {
+  const [isCopied, setCopied] = useState(false);
   useEffect(() => {
-    if (!is_copied) return undefined;
+    if (!isCopied) return undefined;
     const timer = setTimeout(() => setCopied(false), CONFIRMED_MS);
     return () => clearTimeout(timer);
-  }, [is_copied]);
+  }, [isCopied]);
   const copy = async () => {
     if (await copyText(text)) {
       setCopied(true);
@@ -28,17 +28,17 @@ export function CopyButton({ text, what, is_in_list = false }: CopyButtonProps) 
     } else showToast(`This browser does not let the page copy. Select the ${what} and copy it.`, "problem");
   };
   // The message may lie behind a dialog.
-  const label = is_copied ? `Copied ${what}` : `Copy ${what}`;
+  const label = isCopied ? `Copied ${what}` : `Copy ${what}`;
   return (
     <button
       type="button"
       class="chip-copy over"
       aria-label={label}
       title={label}
-      tabIndex={is_in_list ? -1 : undefined}
+      tabIndex={isInList ? -1 : undefined}
       onClick={copy}
     >
-      <Icon name={is_copied ? "done" : "copy"} />
+      <Icon name={isCopied ? "done" : "copy"} />
     </button>
   );
 }
@@ -61,8 +61,8 @@ function copyBySelection(text: string): boolean {
   // A dialog keeps the focus within itself.
   (before?.closest("dialog") ?? document.body).append(field);
   field.select();
-  const is_copied = document.execCommand("copy");
+  const isCopied = document.execCommand("copy");
   field.remove();
   if (before instanceof HTMLElement) before.focus();
-  return is_copied;
+  return isCopied;
 }

@@ -17,26 +17,26 @@ interface CountBarProps {
   /** What is counted: "robot". */
   readonly noun: string;
   /** In a row of a table: the bar alone, which is then read out. */
-  readonly is_small?: boolean;
+  readonly isSmall?: boolean;
 }
 
 /** How many of a whole are in which state: a bar, and below it the same in words. */
-export function CountBar({ counts, noun, is_small = false }: CountBarProps) {
+export function CountBar({ counts, noun, isSmall = false }: CountBarProps) {
   const present = counts.filter(({ count }) => count > 0);
   const total = present.reduce((sum, { count }) => sum + count, 0);
   const words = present.map(({ count, word }) => `${count} ${word}`).join(", ");
   const label = total === 0 ? `no ${noun}s` : `${counted(total, noun)}: ${words}`;
   return (
-    <div class="counts" data-small={is_small ? "" : undefined}>
+    <div class="counts" data-small={isSmall ? "" : undefined}>
       <svg
         class="counts-bar"
         viewBox={`0 0 ${WIDTH} 10`}
         preserveAspectRatio="none"
-        {...(is_small ? { role: "img", "aria-label": label } : { "aria-hidden": "true" })}
+        {...(isSmall ? { role: "img", "aria-label": label } : { "aria-hidden": "true" })}
       >
         {total === 0 ? <rect class="counts-rest" width={WIDTH} height="10" /> : segments(present, total)}
       </svg>
-      {is_small ? null : (
+      {isSmall ? null : (
         <ul class="counts-legend">
           {counts.map(({ tone, word, count }) => (
             <li key={word} data-tone={tone}>

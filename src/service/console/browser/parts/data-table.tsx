@@ -17,7 +17,7 @@ interface DataTableProps<Row> extends FilteredTableProps<Row> {
 
 /** What a page of many shows: its table, what is there before the first, or why there is neither. */
 export function DataTable<Row>({ data, empty, over, ...props }: DataTableProps<Row>) {
-  const { rows, noun, is_loading = data.state === "loading" } = props;
+  const { rows, noun, isLoading = data.state === "loading" } = props;
   const what = `the ${noun}s`;
   if (data.state === "failed") return <ProblemNotice problem={data.problem} what={what} retry={data.retry} />;
   if (data.state === "ready" && rows.length === 0) return <>{empty}</>;
@@ -25,9 +25,9 @@ export function DataTable<Row>({ data, empty, over, ...props }: DataTableProps<R
     <>
       {data.state === "ready" && data.problem !== null ? <StaleNotice problem={data.problem} what={what} /> : null}
       {over === undefined ? (
-        <FilteredTable {...props} is_loading={is_loading} />
+        <FilteredTable {...props} isLoading={isLoading} />
       ) : (
-        <OverTable {...props} is_loading={is_loading} over={over} />
+        <OverTable {...props} isLoading={isLoading} over={over} />
       )}
     </>
   );

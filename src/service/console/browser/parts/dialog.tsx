@@ -8,7 +8,7 @@ interface DialogProps {
   /** It stays, whatever the person does: `close` is told, and takes it away only by rendering it no more. */
   readonly stays?: boolean;
   /** It stays as long as what it asked for is under way. */
-  readonly is_busy?: boolean;
+  readonly isBusy?: boolean;
   readonly children: ComponentChildren;
 }
 
@@ -16,12 +16,12 @@ interface DialogProps {
  * A question over the page, as long as it is rendered. The browser's own: it keeps the focus inside, closes by Escape, and the
  * focus goes back to where it came from.
  */
-export function Dialog({ title, close, stays = false, is_busy = false, children }: DialogProps) {
+export function Dialog({ title, close, stays = false, isBusy = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  const is_over = useRef(false);
+  const isOver = useRef(false);
   const end = () => {
-    if (!is_over.current && !is_busy) close();
+    if (!isOver.current && !isBusy) close();
   };
   // Escape, before the browser acts on it: it says "close" only a moment after it closed, and by then the next dialog may be asked for.
   const onCancel = (event: Event) => {
@@ -30,7 +30,7 @@ export function Dialog({ title, close, stays = false, is_busy = false, children 
   };
   // Where a page holds on to a dialog, browsers say nothing of the next Escape and close it all the same.
   const onClose = () => {
-    if ((stays || is_busy) && !is_over.current) dialog.current?.showModal();
+    if ((stays || isBusy) && !isOver.current) dialog.current?.showModal();
     end();
   };
   useLayoutEffect(() => {
@@ -38,7 +38,7 @@ export function Dialog({ title, close, stays = false, is_busy = false, children 
     const opened = dialog.current;
     opened?.showModal();
     return () => {
-      is_over.current = true;
+      isOver.current = true;
       // As long as it is open, nothing behind it takes the focus.
       opened?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
@@ -58,7 +58,7 @@ interface ConfirmProps {
   readonly title: string;
   /** What the button says it does: "Revoke key". */
   readonly verb: string;
-  readonly is_busy: boolean;
+  readonly isBusy: boolean;
   confirm(): void;
   close(): void;
   /** What will happen. */
@@ -66,15 +66,15 @@ interface ConfirmProps {
 }
 
 /** Asks before something that cannot be taken back. The way out comes first, and has the focus. */
-export function Confirm({ title, verb, is_busy, confirm, close, children }: ConfirmProps) {
+export function Confirm({ title, verb, isBusy, confirm, close, children }: ConfirmProps) {
   return (
-    <Dialog title={title} close={close} is_busy={is_busy}>
+    <Dialog title={title} close={close} isBusy={isBusy}>
       {children}
       <div class="buttons">
-        <button type="button" class="button" disabled={is_busy} onClick={close}>
+        <button type="button" class="button" disabled={isBusy} onClick={close}>
           Cancel
         </button>
-        <button type="button" class="button button-danger" aria-disabled={is_busy} onClick={confirm}>
+        <button type="button" class="button button-danger" aria-disabled={isBusy} onClick={confirm}>
           {verb}
         </button>
       </div>

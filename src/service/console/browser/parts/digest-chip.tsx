@@ -5,11 +5,11 @@ const SHOWN = 12;
 
 interface DigestChipProps {
   readonly digest: string;
-  readonly is_in_list?: boolean;
+  readonly isInList?: boolean;
 }
 
 /** The start of a digest; the whole of it on hover, for readers, and to copy. */
-export function DigestChip({ digest, is_in_list = false }: DigestChipProps) {
+export function DigestChip({ digest, isInList = false }: DigestChipProps) {
   const hex = digest.replace(/^sha256:/, "");
   return (
     <span class="chip">
@@ -17,7 +17,7 @@ export function DigestChip({ digest, is_in_list = false }: DigestChipProps) {
         {hex.slice(0, SHOWN)}
       </span>
       <span class="visually-hidden">{digest}</span>
-      <CopyButton text={digest} what="digest" is_in_list={is_in_list} />
+      <CopyButton text={digest} what="digest" isInList={isInList} />
     </span>
   );
 }

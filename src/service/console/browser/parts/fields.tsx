@@ -22,9 +22,9 @@ interface FieldProps {
 /** A control with its name above, and below what is wrong with it. */
 export function Field({ label, hint, error, className = "field", control }: FieldProps) {
   const id = useId();
-  const hint_id = `${id}-hint`;
-  const error_id = `${id}-error`;
-  const described = [error === undefined ? "" : error_id, hint === undefined ? "" : hint_id].join(" ").trim();
+  const hintId = `${id}-hint`;
+  const errorId = `${id}-error`;
+  const described = [error === undefined ? "" : errorId, hint === undefined ? "" : hintId].join(" ").trim();
   return (
     <div class={className}>
       <label class="field-label" for={id}>
@@ -35,9 +35,9 @@ export function Field({ label, hint, error, className = "field", control }: Fiel
         "aria-describedby": described === "" ? undefined : described,
         "aria-invalid": error === undefined ? undefined : "true",
       })}
-      {error === undefined ? null : <FieldError id={error_id} text={error} />}
+      {error === undefined ? null : <FieldError id={errorId} text={error} />}
       {hint === undefined ? null : (
-        <p class="field-hint" id={hint_id}>
+        <p class="field-hint" id={hintId}>
           {hint}
         </p>
       )}

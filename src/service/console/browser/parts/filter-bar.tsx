@@ -63,8 +63,8 @@ interface FilterBarProps<Row> extends Pick<Filtering<Row>, "filters"> {
 /** A search and selects; what is chosen is in the address. What is found is said in a place that is there already: nothing moves. */
 export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBarProps<Row>) {
   const { query } = usePlace();
-  const is_filtering = query.has("q") || filters.some(({ id }) => query.has(id));
-  const is_phone = useWidth() === "phone";
+  const isFiltering = query.has("q") || filters.some(({ id }) => query.has(id));
+  const isPhone = useWidth() === "phone";
   const selects = filters.map((filter) => <FilterSelect key={filter.id} filter={filter} rows={rows} />);
   const clear = () =>
     setQuery((query) => {
@@ -76,17 +76,17 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
         <SearchField label={`Search ${noun}s`} hint={hint} />
         <div class="filters-result">
           <span role="status">
-            {is_filtering ? `${number(matching)} of ${number(rows.length)}` : ""}
-            {is_filtering ? <span class="visually-hidden"> {noun}s</span> : null}
+            {isFiltering ? `${number(matching)} of ${number(rows.length)}` : ""}
+            {isFiltering ? <span class="visually-hidden"> {noun}s</span> : null}
           </span>
-          {is_filtering ? (
+          {isFiltering ? (
             <button type="button" class="button-inline" onClick={clear}>
               Clear
             </button>
           ) : null}
         </div>
       </div>
-      {is_phone ? (
+      {isPhone ? (
         <details class="filters-more" open={filters.some(({ id }) => query.has(id))}>
           <summary>Filters</summary>
           <div class="filters">{selects}</div>
@@ -99,11 +99,11 @@ export function FilterBar<Row>({ rows, matching, noun, hint, filters }: FilterBa
 }
 
 function SearchField({ label, hint }: { readonly label: string; readonly hint: string }) {
-  const in_address = usePlace().query.get("q") ?? "";
-  const [text, setText] = useState(in_address);
+  const inAddress = usePlace().query.get("q") ?? "";
+  const [text, setText] = useState(inAddress);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   // By the way back, a link, or the button that clears; not where it says what was typed, with the blank before the next word.
-  useLayoutEffect(() => setText((typed) => (typed.trim() === in_address ? typed : in_address)), [in_address]);
+  useLayoutEffect(() => setText((typed) => (typed.trim() === inAddress ? typed : inAddress)), [inAddress]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const change = (value: string) => {
     setText(value);

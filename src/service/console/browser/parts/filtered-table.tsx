@@ -14,15 +14,15 @@ export interface FilteredTableProps<Row> extends TableProps<Row> {
 
 /** A table, with a search and filters above it. */
 export function FilteredTable<Row>({ filtering, which, hint, ...props }: FilteredTableProps<Row>) {
-  const { rows, noun, is_loading = false } = props;
+  const { rows, noun, isLoading = false } = props;
   const matching = useFiltered(rows, filtering);
   const sought = which === undefined ? noun : `${which} ${noun}`;
   return (
     <>
       <FilterBar rows={rows} matching={matching.length} noun={noun} hint={hint} filters={filtering.filters} />
-      {rows.length === 0 && !is_loading ? (
+      {rows.length === 0 && !isLoading ? (
         <p class="muted">There is no {sought}.</p>
-      ) : matching.length === 0 && !is_loading ? (
+      ) : matching.length === 0 && !isLoading ? (
         <EmptyState title={`No ${sought} matches`}>
           <p>Take a filter away, or search for less.</p>
         </EmptyState>

@@ -1,19 +1,19 @@
 interface LabelsProps {
   readonly labels: Readonly<Record<string, string>>;
   /** All of them, on as many lines as they need; otherwise one line. */
-  readonly is_whole?: boolean;
+  readonly isWhole?: boolean;
 }
 
 /** Labels in a line of a table, more than which nobody reads there. */
 const IN_LINE = 4;
 
-export function Labels({ labels, is_whole = false }: LabelsProps) {
+export function Labels({ labels, isWhole = false }: LabelsProps) {
   const pairs = Object.entries(labels);
   if (pairs.length === 0) return <span class="muted">–</span>;
-  const shown = is_whole ? pairs : pairs.slice(0, IN_LINE);
+  const shown = isWhole ? pairs : pairs.slice(0, IN_LINE);
   const title = pairs.map(([name, value]) => `${name}=${value}`).join("\n");
   return (
-    <span class={is_whole ? "labels labels-wrap" : "labels"} title={title}>
+    <span class={isWhole ? "labels labels-wrap" : "labels"} title={title}>
       {shown.map(([name, value]) => (
         <span key={name} class="label">
           <span class="label-name">{name}=</span>

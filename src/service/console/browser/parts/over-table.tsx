@@ -19,23 +19,23 @@ interface OverTableProps<Row> extends FilteredTableProps<Row> {
 
 /** A table of what counts now; what is over is one click away, and says how much of it the search and the filters find. */
 export function OverTable<Row>({ over, ...props }: OverTableProps<Row>) {
-  const { rows, columns, noun, filtering, is_loading = false } = props;
-  const is_over = usePlace().query.get("show") === over.word;
+  const { rows, columns, noun, filtering, isLoading = false } = props;
+  const isOver = usePlace().query.get("show") === over.word;
   const current = useMemo(() => rows.filter((row) => !over.holds(row)), [rows]);
   const past = useMemo(() => rows.filter((row) => over.holds(row)), [rows]);
-  const current_columns = useMemo(() => columns.filter(({ id }) => id !== over.word), [columns]);
-  const current_count = useFiltered(current, filtering).length;
-  const past_count = useFiltered(past, filtering).length;
+  const currentColumns = useMemo(() => columns.filter(({ id }) => id !== over.word), [columns]);
+  const currentCount = useFiltered(current, filtering).length;
+  const pastCount = useFiltered(past, filtering).length;
   return (
     <>
       <nav class="views" aria-label={`Which ${noun}s`}>
-        <View word="current" show={null} count={is_loading ? null : current_count} is_shown={!is_over} />
-        <View word={over.word} show={over.word} count={is_loading ? null : past_count} is_shown={is_over} />
+        <View word="current" show={null} count={isLoading ? null : currentCount} isShown={!isOver} />
+        <View word={over.word} show={over.word} count={isLoading ? null : pastCount} isShown={isOver} />
       </nav>
-      {is_over ? (
+      {isOver ? (
         <FilteredTable {...props} rows={past} which={over.word} />
       ) : (
-        <FilteredTable {...props} rows={current} columns={current_columns} which="current" />
+        <FilteredTable {...props} rows={current} columns={currentColumns} which="current" />
       )}
     </>
   );
@@ -47,16 +47,16 @@ interface ViewProps {
   readonly show: string | null;
   /** Null before it is known. */
   readonly count: number | null;
-  readonly is_shown: boolean;
+  readonly isShown: boolean;
 }
 
-function View({ word, show, count, is_shown }: ViewProps) {
+function View({ word, show, count, isShown }: ViewProps) {
   const { path, query: here } = usePlace();
   const query = new URLSearchParams(here);
   if (show === null) query.delete("show");
   else query.set("show", show);
   return (
-    <a href={`${path}?${query.toString()}`.replace(/\?$/, "")} aria-current={is_shown ? "true" : undefined}>
+    <a href={`${path}?${query.toString()}`.replace(/\?$/, "")} aria-current={isShown ? "true" : undefined}>
       {word.charAt(0).toUpperCase() + word.slice(1)} <span class="count">{count === null ? "" : number(count)}</span>
     </a>
   );

@@ -1,23 +1,23 @@
 import { relativeTime } from "../../../../platform/relative-time.ts";
 import { isLost } from "../data/liveness.ts";
-import { ahead_ms, serviceNow } from "../data/service-clock.ts";
+import { aheadMs, serviceNow } from "../data/service-clock.ts";
 import { createStore, useStore } from "../store.ts";
 
 /** The time now, for everything that tells how long ago something was. Coarse, so that a page that nothing happens on rests. */
 const TICK_MS = 10_000;
-const now_ms = createStore(serviceNow());
-const tick = () => now_ms.set(serviceNow());
+const nowMs = createStore(serviceNow());
+const tick = () => nowMs.set(serviceNow());
 
 setInterval(() => {
   // Without the service the page shows the past, and time stands still there.
   if (document.visibilityState === "visible" && !isLost()) tick();
 }, TICK_MS);
 document.addEventListener("visibilitychange", tick);
-ahead_ms.subscribe(tick);
+aheadMs.subscribe(tick);
 
 /** Milliseconds since the Unix epoch, on time to a few seconds. */
 export function useNow(): number {
-  return useStore(now_ms);
+  return useStore(nowMs);
 }
 
 const ABSOLUTE = new Intl.DateTimeFormat("en-GB", {

@@ -11,13 +11,13 @@ interface HeadingProps<Row> {
   readonly sort: Sort<Row> | null;
   readonly standard: string | undefined;
   /** Not in sight: cards have no headings, and sort by a field above them. */
-  readonly is_static: boolean;
+  readonly isStatic: boolean;
 }
 
-export function Heading<Row>({ column, sort, standard, is_static }: HeadingProps<Row>) {
+export function Heading<Row>({ column, sort, standard, isStatic }: HeadingProps<Row>) {
   const { id, name, align } = column;
   const direction = sort?.column.id === id ? sort.direction : null;
-  if (column.sortBy === undefined || is_static) {
+  if (column.sortBy === undefined || isStatic) {
     return (
       <th role="columnheader" scope="col" data-align={align}>
         <span class="table-head">{name}</span>

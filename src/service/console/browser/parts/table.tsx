@@ -21,13 +21,13 @@ export interface TableProps<Row> {
   /** Column and direction when the address says nothing: "name", "-changed". Without it, as they come. */
   readonly sort?: string;
   /** Rows on their way: their room is kept. */
-  readonly is_loading?: boolean;
+  readonly isLoading?: boolean;
   /** When cells have two lines. */
-  readonly row_height?: string;
+  readonly rowHeight?: string;
   /** Rows are higher where what is in them needs it. */
-  readonly has_growing_rows?: boolean;
+  readonly hasGrowingRows?: boolean;
   /** On a phone, what a card needs. */
-  readonly card_height?: string;
+  readonly cardHeight?: string;
 }
 
 /** More at once than anybody scrolls through; the rest comes on demand, so that a page of 100,000 rows still opens. */
@@ -39,7 +39,7 @@ const LOADING_ROWS = 12;
  * so that the browser finds in them and readers count them; those out of sight are not laid out.
  */
 export function Table<Row>(props: TableProps<Row>) {
-  const { caption, columns, rows, is_loading = false, row_height, card_height } = props;
+  const { caption, columns, rows, isLoading = false, rowHeight, cardHeight } = props;
   const width = useWidth();
   const [limit, setLimit] = useState(ROWS_SHOWN);
   const { query } = usePlace();
@@ -48,32 +48,32 @@ export function Table<Row>(props: TableProps<Row>) {
   const sorted = useMemo(() => sortRows(rows, sort), [rows, sort?.column, sort?.direction]);
   const variables = {
     "--columns": shown.map(({ track }) => track).join(" "),
-    ...(row_height === undefined ? {} : { "--row-height": row_height }),
-    ...(card_height === undefined ? {} : { "--card-height": card_height }),
+    ...(rowHeight === undefined ? {} : { "--row-height": rowHeight }),
+    ...(cardHeight === undefined ? {} : { "--card-height": cardHeight }),
   };
-  const is_phone = width === "phone";
+  const isPhone = width === "phone";
   return (
     <>
-      {is_phone ? <SortSelect columns={shown} sort={sort} standard={props.sort} /> : null}
+      {isPhone ? <SortSelect columns={shown} sort={sort} standard={props.sort} /> : null}
       <table
         role="table"
         class="table"
         style={variables}
-        data-cards={is_phone ? "" : undefined}
-        data-growing={props.has_growing_rows === true ? "" : undefined}
-        aria-busy={is_loading}
+        data-cards={isPhone ? "" : undefined}
+        data-growing={props.hasGrowingRows === true ? "" : undefined}
+        aria-busy={isLoading}
         aria-rowcount={rows.length + 1}
       >
         <caption class="visually-hidden">{caption}</caption>
         <thead role="rowgroup">
           <tr role="row">
             {shown.map((column) => (
-              <Heading key={column.id} column={column} sort={sort} standard={props.sort} is_static={is_phone} />
+              <Heading key={column.id} column={column} sort={sort} standard={props.sort} isStatic={isPhone} />
             ))}
           </tr>
         </thead>
         <tbody role="rowgroup">
-          {is_loading
+          {isLoading
             ? Array.from({ length: LOADING_ROWS }, (_, index) => <LoadingRow key={index} columns={shown} />)
             : sorted
                 .slice(0, limit)
@@ -130,17 +130,17 @@ function RowLink({ href, children }: { readonly href: string; readonly children:
 }
 
 interface CellProps {
-  readonly column: Pick<Column<never>, "name" | "align" | "is_wide_on_card" | "is_plain_on_card">;
+  readonly column: Pick<Column<never>, "name" | "align" | "isWideOnCard" | "isPlainOnCard">;
   readonly children: ComponentChildren;
 }
 
-function Cell({ column: { name, align, is_wide_on_card, is_plain_on_card }, children }: CellProps) {
+function Cell({ column: { name, align, isWideOnCard, isPlainOnCard }, children }: CellProps) {
   return (
     <td
       role="cell"
-      data-name={is_plain_on_card === true ? undefined : name}
+      data-name={isPlainOnCard === true ? undefined : name}
       data-align={align}
-      data-wide={is_wide_on_card === true ? "" : undefined}
+      data-wide={isWideOnCard === true ? "" : undefined}
     >
       {children}
     </td>

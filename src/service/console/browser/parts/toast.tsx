@@ -14,12 +14,12 @@ const TOASTS_MAXIMUM = 3;
 const SHOWN_MS = 6000;
 
 const toasts = createStore<readonly Toast[]>([]);
-let last_id = 0;
+let lastId = 0;
 
 /** Says what happened, in passing. Whatever a person must act on belongs on the page itself. */
 export function showToast(text: string, tone: Toast["tone"] = "done"): void {
-  last_id += 1;
-  toasts.set([...toasts.get(), { id: last_id, text, tone }].slice(-TOASTS_MAXIMUM));
+  lastId += 1;
+  toasts.set([...toasts.get(), { id: lastId, text, tone }].slice(-TOASTS_MAXIMUM));
 }
 
 function dismiss(id: number): void {

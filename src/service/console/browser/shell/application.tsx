@@ -39,19 +39,19 @@ function Content() {
         </main>
       );
     case "signed-out":
-      return <SignIn is_again={false} />;
+      return <SignIn isAgain={false} />;
     case "signed-in":
     case "ended": {
       const { state, view } = current;
-      if (path !== "/login") return <SignedIn key={accessOf(view)} view={view} has_ended={state === "ended"} />;
-      return state === "ended" ? <SignIn is_again /> : <LoginApproval />;
+      if (path !== "/login") return <SignedIn key={accessOf(view)} view={view} hasEnded={state === "ended"} />;
+      return state === "ended" ? <SignIn isAgain /> : <LoginApproval />;
     }
   }
 }
 
 /** Who may see the same: only they find again what was on the page when the session ended. */
-function accessOf({ active_organization, credential }: SessionView): string {
-  return JSON.stringify([active_organization.id, credential?.scopes ?? null]);
+function accessOf({ active_organization: activeOrganization, credential }: SessionView): string {
+  return JSON.stringify([activeOrganization.id, credential?.scopes ?? null]);
 }
 
 const RETRY_MS = 2000;
@@ -72,28 +72,28 @@ function Unanswered({ problem }: { readonly problem: Problem }) {
 
 interface SignedInProps {
   readonly view: SessionView;
-  readonly has_ended: boolean;
+  readonly hasEnded: boolean;
 }
 
 /** The console itself. When the session ends it is out of sight, with forms as far as they are filled, until the person is back. */
-function SignedIn({ view, has_ended }: SignedInProps) {
+function SignedIn({ view, hasEnded }: SignedInProps) {
   const sessionId = view.credential?.id ?? "";
-  useEffect(() => (has_ended ? undefined : startLive(sessionId)), [has_ended, sessionId]);
-  useEffect(() => (has_ended ? invalidateAll : undefined), [has_ended]);
+  useEffect(() => (hasEnded ? undefined : startLive(sessionId)), [hasEnded, sessionId]);
+  useEffect(() => (hasEnded ? invalidateAll : undefined), [hasEnded]);
   useEffect(() => forgetAll, []);
   useLayoutEffect(() => {
-    if (!has_ended) return undefined;
+    if (!hasEnded) return undefined;
     const before = document.activeElement;
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
-  }, [has_ended]);
+  }, [hasEnded]);
   return (
     <>
-      <div hidden={has_ended}>
+      <div hidden={hasEnded}>
         <Shell />
       </div>
-      {has_ended ? <SignInAgain /> : null}
+      {hasEnded ? <SignInAgain /> : null}
     </>
   );
 }
@@ -105,7 +105,7 @@ function SignInAgain() {
   useLayoutEffect(show, []);
   return (
     <dialog ref={dialog} class="sign-in-again" aria-label="Sign in again" onClose={show}>
-      <SignIn is_again />
+      <SignIn isAgain />
     </dialog>
   );
 }

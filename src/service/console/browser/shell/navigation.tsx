@@ -33,7 +33,7 @@ export function Side() {
       <div class="side-foot">
         <LiveWord />
         <div class="side-tools">
-          <Tools has_words />
+          <Tools hasWords />
         </div>
       </div>
     </header>
@@ -47,17 +47,17 @@ export function Bar() {
       <Brand />
       <div class="bar-tools">
         <LiveWord />
-        <Tools has_words={false} />
+        <Tools hasWords={false} />
       </div>
     </header>
   );
 }
 
 export function Tabs() {
-  const [is_open, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const { path } = usePlace();
   const rest = NAVIGATION.slice(TABS);
-  const is_in_rest = rest.some((entry) => isCurrent(entry, path));
+  const isInRest = rest.some((entry) => isCurrent(entry, path));
   return (
     <nav class="tabs" aria-label="Console">
       <ul>
@@ -72,7 +72,7 @@ export function Tabs() {
               type="button"
               class="tab"
               aria-haspopup="dialog"
-              aria-current={is_in_rest ? "true" : undefined}
+              aria-current={isInRest ? "true" : undefined}
               onClick={() => setOpen(true)}
             >
               <Icon name="more" />
@@ -81,7 +81,7 @@ export function Tabs() {
           </li>
         )}
       </ul>
-      {is_open ? (
+      {isOpen ? (
         <Dialog title="More pages" close={() => setOpen(false)}>
           <ul class="more-list" onClick={() => setOpen(false)}>
             {rest.map((entry) => (
@@ -146,7 +146,7 @@ function LiveWord() {
   );
 }
 
-function Tools({ has_words }: { readonly has_words: boolean }) {
+function Tools({ hasWords }: { readonly hasWords: boolean }) {
   const other = useStore(theme) === "dark" ? "light" : "dark";
   const leave = async () => {
     const problem = await signOut();
@@ -165,7 +165,7 @@ function Tools({ has_words }: { readonly has_words: boolean }) {
       </button>
       <button type="button" class="button button-quiet" aria-label="Sign out" title="Sign out" onClick={leave}>
         <Icon name="leave" />
-        {has_words ? "Sign out" : null}
+        {hasWords ? "Sign out" : null}
       </button>
     </>
   );

@@ -10,15 +10,15 @@ import { Bar, Side, Tabs } from "./navigation.tsx";
 export function Shell() {
   const { path } = usePlace();
   const main = useRef<HTMLElement>(null);
-  const last_path = useRef(path);
+  const lastPath = useRef(path);
   // Before the page is painted: a link that is followed by the browser loads all of it again.
   useLayoutEffect(() => {
     document.addEventListener("click", followLinks);
     return () => document.removeEventListener("click", followLinks);
   }, []);
   useEffect(() => {
-    if (last_path.current === path) return;
-    last_path.current = path;
+    if (lastPath.current === path) return;
+    lastPath.current = path;
     // Readers say the new page's heading, and the keyboard goes on from there.
     main.current?.querySelector("h1")?.focus({ preventScroll: true });
   }, [path]);
