@@ -5,7 +5,7 @@ import type { LimitMetRow } from "./store/limits-met.ts";
 import type { Store } from "./store/store.ts";
 import type { Task } from "./task.ts";
 
-/** Limits of the service, called what the configuration calls them. */
+/** Limits of the service, called what the configuration calls them; that of the store is not in it. */
 export type Limit =
   | "rate_limit.credential"
   | "rate_limit.address"
@@ -17,6 +17,7 @@ export type Limit =
   | "limits.in_flight_mib.all"
   | "limits.waiting_requests"
   | "limits.streams"
+  | "store.waiting"
   | "limits.history_mib_per_day.key"
   | "limits.history_mib_per_day.organization"
   | "limits.robots.key"

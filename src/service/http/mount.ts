@@ -11,6 +11,7 @@ import type { JsonObject } from "../json/parse-json.ts";
 import type { Handler, OperationContext, PublicHandler } from "../operations/operation.ts";
 import { refuseEnded } from "../operations/operation.ts";
 import type { Refusals } from "../registrations/refusals.ts";
+import { StoreBusyError } from "../store/unavailable.ts";
 import { validate } from "../validation/validation.ts";
 import { acceptedCodings } from "./accepted-codings.ts";
 import type { Answer, AnyAnswer } from "./answers.ts";
@@ -141,7 +142,7 @@ export function readRequest<S extends z.ZodType>(
 /** Serves a path: credential and scope, then `answer`, which reads what else it needs from the request. */
 export function route(
   app: FastifyInstance,
-  { gate, traffic }: Pick<MountContext, "gate" | "traffic">,
+  { gate, traffic, limitsMet }: Pick<MountContext, "gate" | "traffic" | "limitsMet">,
   operation: Route,
   answer: (request: FastifyRequest, admitted: Admitted, passage: Passage) => Promise<AnyAnswer>,
   onRefused?: OnRefused,
@@ -153,6 +154,16 @@ export function route(
       return !admitted.hasWritten && (await gate.hasEnded(admitted)) ? refuseEnded() : answered;
     } catch (error) {
       if (error instanceof CredentialEndedError) return refuseEnded();
+      throw error;
+    }
+  }
+
+  /** Does what `whose` asks for, and notes that it met the limit where too much waits for the store. */
+  async function workFor<T>(whose: string, organizationId: string | null, work: () => Promise<T>): Promise<T> {
+    try {
+      return await onBehalfOf(whose, work);
+    } catch (error) {
+      if (error instanceof StoreBusyError) limitsMet.note("store.waiting", { organizationId, party: whose });
       throw error;
     }
   }
@@ -173,7 +184,7 @@ export function route(
       // What came for a cookie is for one person; caches know that of an Authorization alone (RFC 9111, 3.5).
       const isConsole = arrival.credential?.kind === "console";
       if (isConsole) reply.header("cache-control", "no-store");
-      const admission = await onBehalfOf(clientAddress(request), () => gate.admit(operation.scopes, arrival));
+      const admission = await workFor(clientAddress(request), null, () => gate.admit(operation.scopes, arrival));
       if (admission.state === "refused") {
         if (admission.owner !== null) strangers.set(request, admission.owner);
         return send(reply, admission.answer);
@@ -199,8 +210,11 @@ export function route(
       if (admitted === undefined || passage === undefined) {
         throw new Error(`Nobody was admitted to ${operation.method} ${operation.path}`);
       }
-      const whose = admitted.principal?.organization_id ?? clientAddress(request);
-      const worked = await passage.work(whose, () => onBehalfOf(whose, () => answerInTime(request, admitted, passage)));
+      const { organization_id: organizationId = null } = admitted.principal ?? {};
+      const whose = organizationId ?? clientAddress(request);
+      const worked = await passage.work(whose, () =>
+        workFor(whose, organizationId, () => answerInTime(request, admitted, passage)),
+      );
       if (worked === null) return send(reply, TOO_MANY_REQUESTS);
       const answered = counted(worked, passage, operation.method, () => gate.hasEnded(admitted));
       return admitted.takesGzip ? sendZipped(reply, answered) : send(reply, answered);

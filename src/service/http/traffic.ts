@@ -15,8 +15,6 @@ import type { Owner } from "./refused-setup.ts";
 const SMALL_ANSWER_BYTES = 16 * 1024;
 /** Bodies up to here are read in less than two milliseconds. */
 const SMALL_BODY_BYTES = 4 * 1024;
-/** Requests that wait to be begun and bodies that wait to be read: more than robots of a site send at once. The bytes are counted as well. */
-const WAITING_STEPS = { own: 10_000, all: 20_000 } as const;
 const LIMITS: Readonly<Record<Party, Limit>> = {
   credential: "limits.in_flight_mib.credential",
   network: "limits.in_flight_mib.address",
@@ -69,7 +67,8 @@ export function createTraffic(
   clock: Pick<Clock, "monotonicMs">,
 ): Traffic {
   const tally = createTally(inFlightBytes);
-  const steps = createTurns(WAITING_STEPS);
+  /** Requests that wait to be begun, and bodies that wait to be read. */
+  const steps = createTurns({ own: requestLimits.own, all: requestLimits.all });
   const requests = createTurns(requestLimits);
   const yieldWhenDue = createTimeSlices(clock);
 
@@ -93,7 +92,10 @@ export function createTraffic(
 
   return {
     async arrive(address) {
-      return (await step(identifyClient(undefined, address).site, () => true)) ?? false;
+      const { site } = identifyClient(undefined, address);
+      if ((await step(site, () => true)) !== null) return true;
+      limitsMet.note("limits.waiting_requests", { organizationId: null, party: site });
+      return false;
     },
     begin(client, bodyBytes, response, owner = null) {
       const share = tally.open(client);

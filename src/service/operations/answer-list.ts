@@ -4,7 +4,7 @@ import type { Answer, LongAnswer } from "../http/answers.ts";
 import { answerJson } from "../http/answers.ts";
 import type { IdPrefix } from "../ids.ts";
 import type { PageRange } from "../store/page-range.ts";
-import { StoreUnavailableError } from "../store/unavailable.ts";
+import { StoreBusyError } from "../store/unavailable.ts";
 import { createTurns } from "../turns.ts";
 import type { Call } from "./operation.ts";
 import { nextPage, readPage } from "./paging.ts";
@@ -97,7 +97,7 @@ async function* listInParts<Row extends { readonly id: string }>(list: List<Row>
 function inTurns<Row>(organizationId: string, fetch: List<Row>["fetch"]): List<Row>["fetch"] {
   return async (range) => {
     const rows = await turns.take(organizationId, () => fetch(range));
-    if (rows === null) throw new StoreUnavailableError("Too many lists wait");
+    if (rows === null) throw new StoreBusyError("Too many lists wait");
     return rows;
   };
 }

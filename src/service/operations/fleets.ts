@@ -10,7 +10,7 @@ import { LARGE_FLEET } from "../store/fleet-facts.ts";
 import { findFleetFacts, listFleetFacts } from "../store/fleets.ts";
 import type { PageRange } from "../store/page-range.ts";
 import { readSnapshot } from "../store/snapshot.ts";
-import { StoreUnavailableError } from "../store/unavailable.ts";
+import { StoreBusyError } from "../store/unavailable.ts";
 import { createTurns } from "../turns.ts";
 import type { List } from "./answer-list.ts";
 import { answerList, ITEMS } from "./answer-list.ts";
@@ -93,7 +93,7 @@ function answerFleets(
     for (const most = rows ?? Number.POSITIVE_INFINITY; items.length < most;) {
       const part = { after: items.at(-1)?.id ?? after, rows: Math.min(FLEETS_OF_A_TURN, most - items.length) };
       const some = await turns.take(organizationId, () => fetchSome(organizationId, part));
-      if (some === null) throw new StoreUnavailableError("Too many lists of fleets wait");
+      if (some === null) throw new StoreBusyError("Too many lists of fleets wait");
       items.push(...some);
       if (some.length < part.rows) break;
     }

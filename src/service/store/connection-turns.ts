@@ -1,7 +1,7 @@
 import { currentAsker } from "../asker.ts";
 import { createTurns } from "../turns.ts";
 import type { Turns } from "../turns.ts";
-import { StoreUnavailableError } from "./unavailable.ts";
+import { StoreBusyError, StoreUnavailableError } from "./unavailable.ts";
 
 /** Queries that may wait for a connection; half of them of one asker. */
 export const WAITING_MAXIMUM = 1024;
@@ -41,7 +41,7 @@ export class ConnectionTurns {
       void taken.then((outcome) => {
         if (outcome !== null) return;
         clearTimeout(alarm);
-        reject(new StoreUnavailableError("Too many queries wait"));
+        reject(new StoreBusyError("Too many queries wait"));
       });
     });
   }

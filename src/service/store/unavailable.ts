@@ -8,6 +8,9 @@ import { errorCode } from "../../platform/files.ts";
  */
 export class StoreUnavailableError extends Error {}
 
+/** Too much waits for the store already, of who asks or of all: a limit of the service, not a failure of the database. */
+export class StoreBusyError extends StoreUnavailableError {}
+
 /**
  * Primary result codes of SQLite that speak of the machine, not of the query (sqlite.org/rescode.html):
  * PERM 3, BUSY 5, LOCKED 6, NOMEM 7, READONLY 8, IOERR 10, CORRUPT 11, FULL 13, CANTOPEN 14, NOTADB 26.

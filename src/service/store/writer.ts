@@ -2,7 +2,7 @@ import type { Transaction } from "kysely";
 
 import { nextTurn } from "../let-others-in.ts";
 import type { Tables } from "./tables.ts";
-import { StoreUnavailableError } from "./unavailable.ts";
+import { StoreBusyError } from "./unavailable.ts";
 
 /** A write that waits for its turn, or has it. */
 export interface PendingWrite {
@@ -36,7 +36,7 @@ const LOOKS_MAXIMUM = 8;
 
 /** Takes as many writes as wait into one commit, because the commit is what costs. */
 export interface Writer {
-  /** @throws StoreUnavailableError when too many wait. */
+  /** @throws StoreBusyError when too many wait. */
   write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T>;
   /** Resolves when no write waits. */
   idle(): Promise<void>;
@@ -97,7 +97,7 @@ export function createWriter(runner: WriteRunner): Writer {
   return {
     write<T>(job: (transaction: Transaction<Tables>) => Promise<T>): Promise<T> {
       if (pending.length >= PENDING_WRITES_MAXIMUM) {
-        return Promise.reject(new StoreUnavailableError("Too many writes wait"));
+        return Promise.reject(new StoreBusyError("Too many writes wait"));
       }
       const { promise, resolve, reject } = Promise.withResolvers<T>();
       let outcome: (() => void) | undefined;

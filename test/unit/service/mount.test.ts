@@ -16,6 +16,7 @@ import { route } from "../../../src/service/http/mount.ts";
 import { identifyClient } from "../../../src/service/http/parties.ts";
 import type { Party } from "../../../src/service/http/parties.ts";
 import { createTraffic } from "../../../src/service/http/traffic.ts";
+import { StoreBusyError, StoreUnavailableError } from "../../../src/service/store/unavailable.ts";
 
 const client = identifyClient("sk_rps_a", "192.0.2.1");
 const GATE = {
@@ -31,11 +32,12 @@ function serve(
   gate: Gate = GATE,
 ) {
   const heldBack: Limit[] = [];
-  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, { note: (limit) => heldBack.push(limit) }, systemClock);
+  const limitsMet = { note: (limit: Limit) => void heldBack.push(limit) };
+  const traffic = createTraffic({ ...HTTP_LIMITS, ...limits }, limitsMet, systemClock);
   const app = fastify({ forceCloseConnections: true });
   onTestFinished(() => app.close());
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, bytes, done) => done(null, bytes));
-  route(app, { gate, traffic }, { method, path: "/", scopes: "public" }, answer);
+  route(app, { gate, traffic, limitsMet }, { method, path: "/", scopes: "public" }, answer);
   return { app, heldBack };
 }
 
@@ -203,4 +205,15 @@ it("an answer that tells of a change is sent, however little room there is", asy
   const { app } = serve("POST", sharesOf({ all: 1 }), async () => answerJson(`"${PART}"`));
   const answers = await Promise.all([1, 2, 3].map(() => app.inject({ method: "POST", url: "/" })));
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200]);
+});
+
+it.each([
+  [new StoreBusyError("Too many queries wait"), ["store.waiting"]],
+  [new StoreUnavailableError("The database is gone"), []],
+])("who has too much wait for the store has met a limit: %s", async (problem, limits) => {
+  const { app, heldBack } = serve("GET", {}, async () => {
+    throw problem;
+  });
+  await app.inject("/");
+  expect(heldBack).toEqual(limits);
 });

@@ -13,7 +13,9 @@ const [SMALL, LARGE] = [4 * 1024, 4 * 1024 + 1];
 function traffic(bodyMs: number) {
   const order: string[] = [];
   let nowMs = 0;
-  const { arrive, begin } = createTraffic(HTTP_LIMITS, { note: () => {} }, { monotonicMs: () => nowMs });
+  const limitsMet: string[] = [];
+  const note = (limit: string, { party }: { readonly party: string }) => void limitsMet.push(`${limit} ${party}`);
+  const { arrive, begin } = createTraffic(HTTP_LIMITS, { note }, { monotonicMs: () => nowMs });
   const read = (credential: string, name: string, bytes: number): Promise<unknown> => {
     const response = new ServerResponse(new IncomingMessage(new Socket()));
     const passage = begin(identifyClient(credential, "192.0.2.1"), bytes, response);
@@ -32,7 +34,7 @@ function traffic(bodyMs: number) {
       order.push(`${name} is refused`);
     }
   };
-  return { order, read, request };
+  return { order, read, request, limitsMet };
 }
 
 it("requests that arrive together are begun over many turns, and networks take turns with it", async () => {
@@ -55,9 +57,10 @@ it("requests that arrive together are begun over many turns, and networks take t
 });
 
 it("of one network no more than its share waits to be begun", async () => {
-  const { order, request } = traffic(0);
+  const { order, request, limitsMet } = traffic(0);
   await Promise.all(Array.from({ length: 10_002 }, (_, index) => request("192.0.2.1", `a${index}`)));
   expect(order.filter((name) => name.endsWith("is refused"))).toEqual(["a10001 is refused"]);
+  expect(limitsMet).toEqual(["limits.waiting_requests 192.0.2.1"]);
 });
 
 it("large bodies are read one after the other, senders in turn, and whoever comes in between is looked at", async () => {
