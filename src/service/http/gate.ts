@@ -57,7 +57,7 @@ export function createGate(
     async admit(scopes, { credential: shown, address }) {
       if (scopes === "public") {
         const anyone = limiter.identify(undefined, address);
-        return enter(limiter.onAnonymous(anyone), null, anyone);
+        return enter(limiter.onPublic(anyone), null, anyone);
       }
       const credential = shown?.kind === "console" && !servesConsole ? null : shown;
       // The token, not the header: that can be spelled in many ways, and each would have tokens of its own to spend.

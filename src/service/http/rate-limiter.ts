@@ -25,7 +25,8 @@ export type Verdict =
  * How often each client may ask, counted in this process: replicas count for themselves.
  *
  * A credential that works has a bucket of its own. Everything else counts for the client's address: requests that need no
- * credential, and credentials that do not work. An address that tried too many is told so instead of what is wrong with the next
+ * credential, and credentials that do not work. Each of the two has a bucket, so that a robot with a bad key does not keep people behind the
+ * same NAT from signing in. An address that tried too many is told so instead of what is wrong with the next
  * one. Each is looked up even then, by its hash in an index, or one robot with a bad key would silence all others behind the same NAT,
  * those that were never heard before as well.
  *
@@ -38,8 +39,10 @@ export interface RateLimiter {
   onArrival(client: Client): Verdict;
   /** The credential was good. */
   onAuthenticated(client: Client): Verdict;
-  /** There was none, it was not good, or none is needed. */
+  /** There was none, or it was not good. */
   onAnonymous(client: Client): Verdict;
+  /** None is needed: a login, or a look at one. */
+  onPublic(client: Client): Verdict;
 }
 
 /** Addresses that those of a /48 are as good as. */
@@ -53,31 +56,20 @@ export const UNLIMITED: RateLimiter = {
   onArrival: () => ALLOWED,
   onAuthenticated: () => ALLOWED,
   onAnonymous: () => ALLOWED,
+  onPublic: () => ALLOWED,
 };
 
 export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter {
   const credentials = new TokenBuckets(limits.credential, BUCKETS_MAXIMUM);
-  const addresses = new TokenBuckets(limits.address, BUCKETS_MAXIMUM);
-  const siteLimit = {
-    per_second: limits.address.per_second * ADDRESSES_OF_SITE,
-    burst: limits.address.burst * ADDRESSES_OF_SITE,
-  };
-  const sites = new TokenBuckets(siteLimit, BUCKETS_MAXIMUM);
+  const anonymous = createAddressLimit(limits.address, clock);
+  const logins = createAddressLimit(limits.address, clock);
   const ofCredential = (taken: Taken) => verdict("credential", "credential", limits.credential, taken);
-
-  function ofAddress({ network, site }: Client, use: "look" | "take"): Verdict {
-    const nowMs = clock.monotonicMs();
-    const own = verdict("address", "network", limits.address, addresses[use](network, nowMs));
-    if (own.state === "limited" || site === network) return own;
-    const shared = verdict("address", "site", siteLimit, sites[use](site, nowMs));
-    return shared.state === "limited" ? shared : own;
-  }
 
   return {
     identify: identifyClient,
     onArrival(client) {
       const { credential } = client;
-      if (credential === null) return ofAddress(client, "look");
+      if (credential === null) return anonymous(client, "look");
       return credentials.has(credential) ? ofCredential(credentials.look(credential, clock.monotonicMs())) : ALLOWED;
     },
     onAuthenticated({ credential }) {
@@ -85,8 +77,23 @@ export function createRateLimiter(limits: RateLimits, clock: Clock): RateLimiter
     },
     onAnonymous(client) {
       if (client.credential !== null) credentials.forget(client.credential);
-      return ofAddress(client, "take");
+      return anonymous(client, "take");
     },
+    onPublic: (client) => logins(client, "take"),
+  };
+}
+
+/** What each address may do, and all those of a /48. */
+function createAddressLimit(limit: RateLimit, clock: Clock): (client: Client, use: "look" | "take") => Verdict {
+  const addresses = new TokenBuckets(limit, BUCKETS_MAXIMUM);
+  const siteLimit = { per_second: limit.per_second * ADDRESSES_OF_SITE, burst: limit.burst * ADDRESSES_OF_SITE };
+  const sites = new TokenBuckets(siteLimit, BUCKETS_MAXIMUM);
+  return ({ network, site }, use) => {
+    const nowMs = clock.monotonicMs();
+    const own = verdict("address", "network", limit, addresses[use](network, nowMs));
+    if (own.state === "limited" || site === network) return own;
+    const shared = verdict("address", "site", siteLimit, sites[use](site, nowMs));
+    return shared.state === "limited" ? shared : own;
   };
 }
 

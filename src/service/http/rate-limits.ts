@@ -7,7 +7,7 @@ export interface RateLimit {
 export interface RateLimits {
   /** Requests of one credential. */
   readonly credential: RateLimit;
-  /** Requests of one client address without a credential that works: logins, and guesses at keys. */
+  /** Requests of one client address without a credential that works: logins, and as many guesses at keys. */
   readonly address: RateLimit;
 }
 

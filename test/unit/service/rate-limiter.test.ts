@@ -71,6 +71,18 @@ describe("createRateLimiter", () => {
     expect(ask("192.0.2.1").state).toBe("allowed");
   });
 
+  it("credentials that do not work do not keep anybody at their address from signing in", () => {
+    const limiter = createRateLimiter(limits, handClock());
+    const [robot, person] = ["Bearer bad", undefined].map((token) => limiter.identify(token, "10.0.0.1"));
+    while (limiter.onAnonymous(robot!).state === "allowed");
+    expect(states(Array.from({ length: 4 }, () => limiter.onPublic(person!)))).toEqual([
+      "allowed",
+      "allowed",
+      "allowed",
+      "limited",
+    ]);
+  });
+
   it("an address that guessed too often is told so, and each credential is looked up that it has not seen", () => {
     const clock = handClock();
     const limiter = createRateLimiter(limits, clock);
